@@ -2,34 +2,33 @@ import { fileURLToPath } from "node:url";
 
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig } from "vitest/config";
 
-import { pageTexts } from "./scripts/page-texts.mjs";
+import { noScriptTexts, preloads } from "./scripts/page-parts.mjs";
 import { precompress } from "./scripts/precompress.mjs";
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default defineConfig({
-  // One build serves any mount point: scripts find each other relative to themselves, and the
-  // server writes the place of the assets into the page (docs in README.md).
+  // One build serves any mount path: scripts resolve each other relative to themselves, and the server
+  // rewrites the asset URLs in the page (see README.md).
   base: "./",
-  plugins: [react(), tailwindcss(), pageTexts(), precompress()],
+  plugins: [react(), tailwindcss(), noScriptTexts(), preloads(), precompress()],
   resolve: {
     alias: {
-      // Only accounts are used here; the whole client would be 26 kB more (see the module).
+      // Only the auth client is used; the full client adds 26 kB (see the module).
       "@supabase/supabase-js": here("./src/lib/supabase-js.ts"),
     },
   },
   build: {
     target: "es2022",
-    // No inline script, so that the policy of the pages can forbid all of them.
+    // No inline scripts: the Content-Security-Policy forbids them.
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     manifest: "manifest.json",
-    // Words do nothing by being loaded, so each goes with the pages that say it.
-    rolldownOptions: {
-      treeshake: { moduleSideEffects: [{ test: /\/src\/texts\//, sideEffects: false }] },
-    },
+  },
+  test: {
+    setupFiles: ["./src/texts/load-english.ts"],
   },
   server: {
     port: 5173,

@@ -1,11 +1,11 @@
-//! Servers that a benchmark starts must not outlive it, however it ends.
+//! Servers that a benchmark starts must not outlive it.
 
 use std::{os::unix::process::CommandExt as _, process::Command};
 
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-/// Asks the kernel to send `signal` to the command's process when ours dies. It must be started
-/// on the main thread: the kernel watches the thread, not the process.
+/// Asks the kernel to send `signal` to the command's process when ours dies. It must be spawned on the main
+/// thread: the kernel watches the thread, not the process.
 pub(crate) fn die_with_us(command: &mut Command, signal: Signal) {
     // SAFETY: between fork and exec only one system call is made, and nothing is allocated.
     unsafe {

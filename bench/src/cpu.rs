@@ -1,4 +1,4 @@
-//! Processor time, which says on a busy machine what elapsed time cannot.
+//! Processor time, which is more reliable than elapsed time on a busy machine.
 
 use std::fs;
 

@@ -35,8 +35,8 @@ impl Databases {
             .build()?;
         let folder = work_folder::create()?;
         let statements = Arc::<Statements>::default();
-        let heard = statements.clone();
-        let on_log = move |entry| heard.hear(entry);
+        let deliveries = statements.clone();
+        let on_log = move |entry| deliveries.record(entry);
         let server = runtime.block_on(managed::start_logging(folder.path(), &SETTINGS, on_log))?;
         Ok(Self {
             server,
@@ -54,7 +54,7 @@ impl Databases {
         managed::pid(&self.server)
     }
 
-    /// What the server was asked to run since it was last told to write that down.
+    /// Statements recorded from the server's log.
     pub(crate) fn statements(&self) -> &Statements {
         &self.statements
     }

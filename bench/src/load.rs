@@ -1,5 +1,5 @@
-//! The load generator: keep-alive connections, each of which talks with a client's memory, because
-//! the next request may need what the last one answered. One thread for all.
+//! The load generator: keep-alive connections, each with a stateful client, because a request may need data of
+//! the previous response. One thread for all.
 
 use std::{
     net::Ipv4Addr,
@@ -11,34 +11,34 @@ use hdrhistogram::Histogram;
 use tokio::{io::AsyncWriteExt as _, net::TcpStream, runtime::Runtime};
 
 use crate::{
-    answer::{Answer, Answers},
+    http_response::{HttpResponse, ResponseReader},
     run::Sample,
 };
 
-/// Before the clock starts, statements get prepared and pools filled.
+/// Before the measurement, statements are prepared and pools filled.
 const WARM_UP: Duration = Duration::from_millis(500);
 
-/// A server that hangs must not hang the benchmark.
-const STUCK: Duration = Duration::from_secs(60);
+/// Timeout of a response, so that a hanging server does not hang the benchmark.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// One client: what it asks for next, and what it makes of the answer.
-pub(crate) trait Conversation: Send + 'static {
+/// One client: produces requests and handles responses.
+pub(crate) trait LoadClient: Send + 'static {
     /// The next request.
-    fn say(&mut self) -> &[u8];
+    fn next_request(&mut self) -> &[u8];
 
-    /// The body of its answer, whose status was 200.
-    fn hear(&mut self, body: &[u8]) -> anyhow::Result<()>;
+    /// Handles the body of a response with status 200.
+    fn handle_response(&mut self, body: &[u8]) -> anyhow::Result<()>;
 }
 
-/// How long somebody talks.
+/// How long a client runs.
 #[derive(Clone, Copy)]
 enum Until {
     Time(Instant),
     Requests(u64),
 }
 
-/// Lets all talk at once; `measured` is called in between, when the clock starts.
-pub(crate) fn run<T: Conversation>(
+/// Runs all clients at once; calls `measured` when the measurement starts.
+pub(crate) fn run<T: LoadClient>(
     port: u16,
     talks: &mut Vec<T>,
     duration: Duration,
@@ -46,50 +46,54 @@ pub(crate) fn run<T: Conversation>(
 ) -> anyhow::Result<Sample> {
     runtime()?.block_on(async {
         let end = |duration| Until::Time(Instant::now() + duration);
-        together(port, talks, end(WARM_UP)).await?;
+        run_all(port, talks, end(WARM_UP)).await?;
         measured();
         let begun = Instant::now();
-        let times = together(port, talks, end(duration)).await?;
+        let times = run_all(port, talks, end(duration)).await?;
         Ok(Sample::new(&times, begun.elapsed()))
     })
 }
 
-/// Lets one talk, so many times; how long each took, in nanoseconds.
-pub(crate) fn run_alone<T: Conversation>(
+/// Runs one client for this many requests; returns each latency in nanoseconds.
+pub(crate) fn run_alone<T: LoadClient>(
     port: u16,
-    talk: T,
+    scripted_client: T,
     requests: u64,
 ) -> anyhow::Result<(T, Histogram<u64>)> {
-    runtime()?.block_on(one_connection(port, talk, Until::Requests(requests)))
+    runtime()?.block_on(one_connection(
+        port,
+        scripted_client,
+        Until::Requests(requests),
+    ))
 }
 
-/// Their times in nanoseconds.
-async fn together<T: Conversation>(
+/// Latencies in nanoseconds.
+async fn run_all<T: LoadClient>(
     port: u16,
     talks: &mut Vec<T>,
     until: Until,
 ) -> anyhow::Result<Histogram<u64>> {
     let running: Vec<_> = talks
         .drain(..)
-        .map(|talk| tokio::spawn(one_connection(port, talk, until)))
+        .map(|scripted_client| tokio::spawn(one_connection(port, scripted_client, until)))
         .collect();
     let mut all = Histogram::new(3)?;
     for connection in running {
-        let (talk, times) = connection.await??;
-        talks.push(talk);
+        let (scripted_client, times) = connection.await??;
+        talks.push(scripted_client);
         all.add(times)?;
     }
     Ok(all)
 }
 
-async fn one_connection<T: Conversation>(
+async fn one_connection<T: LoadClient>(
     port: u16,
-    mut talk: T,
+    mut scripted_client: T,
     until: Until,
 ) -> anyhow::Result<(T, Histogram<u64>)> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
     stream.set_nodelay(true)?;
-    let mut answers = Answers::new();
+    let mut responses = ResponseReader::new();
     let (mut times, mut body) = (Histogram::new(3)?, Vec::new());
     let mut begun = Instant::now();
     let goes_on = |begun: Instant, times: &Histogram<u64>| match until {
@@ -97,25 +101,25 @@ async fn one_connection<T: Conversation>(
         Until::Requests(requests) => times.len() < requests,
     };
     while goes_on(begun, &times) {
-        stream.write_all(talk.say()).await?;
+        stream.write_all(scripted_client.next_request()).await?;
         body.clear();
-        let reading = answers.read(&mut stream, |piece| body.extend_from_slice(piece));
-        let answer = tokio::time::timeout(STUCK, reading).await;
-        let answer = answer.context("a server does not answer any more")??;
-        check(answer, &body)?;
-        talk.hear(&body)?;
+        let reading = responses.read(&mut stream, |piece| body.extend_from_slice(piece));
+        let http_response = tokio::time::timeout(RESPONSE_TIMEOUT, reading).await;
+        let http_response = http_response.context("a server does not answer any more")??;
+        check(http_response, &body)?;
+        scripted_client.handle_response(&body)?;
         let ended = Instant::now();
         times.record(u64::try_from((ended - begun).as_nanos())?)?;
         begun = ended;
     }
-    Ok((talk, times))
+    Ok((scripted_client, times))
 }
 
-fn check(answer: Answer, body: &[u8]) -> anyhow::Result<()> {
+fn check(http_response: HttpResponse, body: &[u8]) -> anyhow::Result<()> {
     ensure!(
-        answer.status == 200,
+        http_response.status == 200,
         "it answers {}: {}",
-        answer.status,
+        http_response.status,
         String::from_utf8_lossy(&body[..body.len().min(300)])
     );
     Ok(())

@@ -1,4 +1,4 @@
-//! What the numbers were taken on.
+//! Description of the machine.
 
 use std::fs;
 

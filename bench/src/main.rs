@@ -2,14 +2,14 @@
 //! same run (`bench/README.md`). Everything stays on this machine, ends by itself, and stops the
 //! servers it started.
 
-mod answer;
 mod as_caller;
 mod auth;
-mod calm;
 mod child;
 mod cpu;
 mod databases;
+mod faults;
 mod functions;
+mod http_response;
 mod load;
 mod machine;
 mod managed;
@@ -28,6 +28,7 @@ mod socket;
 mod start;
 mod statements;
 mod statistics;
+mod steal_guard;
 mod storage;
 mod table;
 mod work_folder;
@@ -53,6 +54,8 @@ enum Benchmark {
     Auth(auth::Options),
     /// Statements as a caller, beside `pgbench -M prepared`.
     AsCaller(as_caller::Options),
+    /// Processes killed under load, beside PostgreSQL killed by itself.
+    Faults(faults::Options),
     /// The functions service over HTTP, beside Deno serving the same code by itself.
     Functions(functions::Options),
     /// The realtime service over sockets, beside a bare program that writes the same bytes.
@@ -84,6 +87,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let report = match &arguments.benchmark {
         Benchmark::AsCaller(options) => as_caller::run(options)?,
         Benchmark::Auth(options) => auth::run(options)?,
+        Benchmark::Faults(options) => faults::run(options)?,
         Benchmark::Functions(options) => functions::run(options)?,
         Benchmark::Realtime(options) => realtime::run(options)?,
         Benchmark::RealtimeSoak(options) => realtime::soak::run(options)?,

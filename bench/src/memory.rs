@@ -1,4 +1,4 @@
-//! The most memory that a process holds while something happens.
+//! Peak memory of a process during a run.
 
 use std::{
     sync::{
@@ -11,10 +11,10 @@ use std::{
 
 use crate::processes;
 
-/// Shorter than any answer of ten megabytes takes.
-const EVERY: Duration = Duration::from_millis(10);
+/// Shorter than any response of ten megabytes takes.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Looks again and again until it is stopped.
+/// Samples the memory until it is stopped.
 pub(crate) struct Watch {
     is_over: Arc<AtomicBool>,
     watching: JoinHandle<f64>,
@@ -29,7 +29,7 @@ impl Watch {
                 let mut most = 0.0;
                 while !is_over.load(Ordering::Relaxed) {
                     most = processes::rss(pid).map_or(most, |rss| rss.max(most));
-                    thread::sleep(EVERY);
+                    thread::sleep(SAMPLE_INTERVAL);
                 }
                 most
             }
@@ -55,7 +55,8 @@ mod tests {
         let watch = Watch::start(pid);
 
         let large = vec![1_u8; 64 << 20];
-        thread::sleep(EVERY * 10);
+        // Samples are taken meanwhile.
+        thread::sleep(SAMPLE_INTERVAL * 10);
         drop(large);
 
         assert!(watch.stop() > before + 60.0);

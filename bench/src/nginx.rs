@@ -1,5 +1,4 @@
-//! nginx, which serves a folder as fast as the kernel can, and hands requests on with less work than
-//! any program that looks at them.
+//! nginx, which serves files as fast as the kernel can, and proxies requests with minimal work.
 
 use std::{
     env, fs,
@@ -15,7 +14,7 @@ use crate::{served::Served, start::program::free_port, work_folder};
 /// Answers when it is ready.
 const READY: &str = "/is-ready";
 
-/// What it is there for.
+/// What it serves.
 pub(crate) enum Job<'a> {
     /// Files of a folder.
     Serve(&'a Path),
@@ -35,9 +34,9 @@ impl Nginx {
     /// Which one is installed.
     pub(crate) fn version() -> anyhow::Result<String> {
         let program = program();
-        let told = Command::new(&program).arg("-v").output();
-        let told = told.with_context(|| format!("{} does not run", program.display()))?;
-        let version = String::from_utf8_lossy(&told.stderr);
+        let notes = Command::new(&program).arg("-v").output();
+        let notes = notes.with_context(|| format!("{} does not run", program.display()))?;
+        let version = String::from_utf8_lossy(&notes.stderr);
         Ok(version
             .trim()
             .trim_start_matches("nginx version: ")
@@ -79,10 +78,11 @@ fn program() -> PathBuf {
 
 /// As Debian configures it, but for places; a worker for each core.
 fn configured(folder: &Path, job: &Job<'_>, port: u16) -> String {
-    let user = match rustix::process::geteuid().is_root() {
-        // The files belong to whoever runs Plinth.
-        true => "user root;\n",
-        false => "",
+    let user = if rustix::process::geteuid().is_root() {
+        // The files belong to the user that runs Plinth.
+        "user root;\n"
+    } else {
+        ""
     };
     let folder = folder.display();
     let (upstream, duty) = match job {

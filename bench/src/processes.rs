@@ -36,6 +36,13 @@ pub(crate) fn pss_of_tree(root: u32) -> anyhow::Result<f64> {
     Ok(parts.sum())
 }
 
+/// The processes that a process has started itself.
+pub(crate) fn children(parent: u32) -> Vec<u32> {
+    let all = all_with_parents().into_iter();
+    let own = all.filter(|(_, of)| *of == parent);
+    own.map(|(pid, _)| pid).collect()
+}
+
 /// A process and all its descendants.
 pub(crate) fn tree(root: u32) -> Vec<u32> {
     let all: Vec<(u32, u32)> = all_with_parents();
@@ -54,6 +61,13 @@ pub(crate) fn tree(root: u32) -> Vec<u32> {
         next += 1;
     }
     found
+}
+
+/// Whether a process runs. A zombie still has a pid, but does not.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let status = fs::read_to_string(about(pid).join("status")).unwrap_or_default();
+    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
+    state.is_some_and(|state| !state.trim_start().starts_with('Z'))
 }
 
 fn pss(pid: u32) -> anyhow::Result<f64> {

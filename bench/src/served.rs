@@ -1,4 +1,4 @@
-//! A server that a benchmark runs: started, waited for, stopped.
+//! A server that a benchmark runs.
 
 use std::{
     fs::{self, File},
@@ -14,9 +14,9 @@ use tempfile::TempDir;
 
 use crate::{child::die_with_us, start::http, work_folder};
 
-/// Whoever needs longer is stuck.
-const START_LIMIT: Duration = Duration::from_secs(60);
-const STOP_LIMIT: Duration = Duration::from_secs(10);
+/// Timeout of the start.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(20);
 
 /// The server at work. Dropped, it is stopped.
@@ -41,10 +41,10 @@ impl Served {
         let begun = Instant::now();
         while http::status(port, path) != Some(200) {
             if let Some(status) = served.child.try_wait()? {
-                bail!("it ended with {status}:\n{}", served.last_words());
+                bail!("it ended with {status}:\n{}", served.log_tail());
             }
-            if begun.elapsed() > START_LIMIT {
-                bail!("{path} does not answer 200:\n{}", served.last_words());
+            if begun.elapsed() > START_TIMEOUT {
+                bail!("{path} does not answer 200:\n{}", served.log_tail());
             }
             thread::sleep(POLL);
         }
@@ -59,7 +59,7 @@ impl Served {
         self.folder.path().join("log")
     }
 
-    fn last_words(&self) -> String {
+    fn log_tail(&self) -> String {
         let log = fs::read_to_string(self.log()).unwrap_or_default();
         let lines: Vec<&str> = log.lines().collect();
         lines[lines.len().saturating_sub(8)..].join("\n")
@@ -73,7 +73,7 @@ impl Drop for Served {
         {
             _ = kill_process(pid, Signal::TERM);
         }
-        let end = Instant::now() + STOP_LIMIT;
+        let end = Instant::now() + STOP_TIMEOUT;
         while let Ok(None) = self.child.try_wait() {
             if Instant::now() > end {
                 _ = self.child.kill();

@@ -1,4 +1,4 @@
-//! A blocking connection that knows just enough of the protocol to log in and to count answers.
+//! A blocking connection that knows just enough of the protocol to log in and to count responses.
 
 use std::{
     io::{Read as _, Write as _},
@@ -19,7 +19,7 @@ use postgres_protocol::{
 
 use crate::managed::Login;
 
-/// A server that stays silent for this long has lost us.
+/// Read timeout.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) struct Socket {
@@ -52,7 +52,7 @@ impl Socket {
         Ok(self.stream.write_all(bytes)?)
     }
 
-    /// Reads until the server has said so many times that it is ready; how many rows came.
+    /// Reads until this many ReadyForQuery messages; returns the number of rows.
     pub(crate) fn rows_until_ready(&mut self, times: usize) -> anyhow::Result<usize> {
         let (mut rows, mut ready) = (0, 0);
         while ready < times {

@@ -9,8 +9,8 @@ use std::{
 use anyhow::{Context as _, bail};
 use plinth_postgres::LogEntry;
 
-/// The log reaches us a moment after the answer reached the client.
-const SETTLING: Duration = Duration::from_millis(500);
+/// The log reaches us a moment after the response reached the client.
+const LOG_DELAY: Duration = Duration::from_millis(500);
 
 /// One statement and the values it was run with; `None` is NULL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) struct Statements(Mutex<Vec<LogEntry>>);
 
 impl Statements {
     /// For the server's log.
-    pub(crate) fn hear(&self, entry: LogEntry) {
+    pub(crate) fn record(&self, entry: LogEntry) {
         if is_statement(&entry.message) {
             self.entries().push(entry);
         }
@@ -38,10 +38,10 @@ impl Statements {
         &self,
         work: impl FnOnce() -> anyhow::Result<()>,
     ) -> anyhow::Result<Vec<Statement>> {
-        thread::sleep(SETTLING);
+        thread::sleep(LOG_DELAY);
         self.entries().clear();
         work()?;
-        thread::sleep(SETTLING);
+        thread::sleep(LOG_DELAY);
         self.entries().drain(..).map(|entry| read(&entry)).collect()
     }
 

@@ -45,9 +45,9 @@ pub(crate) fn slope(points: &[(f64, f64)]) -> f64 {
     let mean = |pick: fn(&(f64, f64)) -> f64| points.iter().map(pick).sum::<f64>() / count;
     let (mean_x, mean_y) = (mean(|point| point.0), mean(|point| point.1));
     let sum = |part: &dyn Fn(&(f64, f64)) -> f64| points.iter().map(part).sum::<f64>();
-    let together = sum(&|(x, y)| (x - mean_x) * (y - mean_y));
+    let run_all = sum(&|(x, y)| (x - mean_x) * (y - mean_y));
     let alone = sum(&|(x, _)| (x - mean_x).powi(2));
-    together / alone
+    run_all / alone
 }
 
 fn median(sorted: &[f64]) -> f64 {

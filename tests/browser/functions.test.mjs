@@ -1,13 +1,13 @@
-// Functions that a page of another origin calls: what browsers ask before, and what they let a page
-// read (functions contract §3).
+// CORS: functions called from a page of another origin, with preflights and readable responses
+// (functions contract §3).
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { done } from "./support/answers.mjs";
+import { expectData } from "./support/results.mjs";
 import { openSite } from "./support/site.mjs";
 
-/** Answers for pages of everywhere, as the hosted service's own examples do. */
+/** Sends CORS headers for any origin, as the hosted service's examples do. */
 const friendly = `
 const headers = {
   "access-control-allow-origin": "*",
@@ -24,7 +24,7 @@ Deno.serve(async (req) => {
   return Response.json({ method: req.method, wish, preflights: preflights.splice(0) }, { headers });
 });`;
 
-/** Says nothing to pages of elsewhere, and counts what reaches it. */
+/** Sends no CORS headers, and counts the requests that reach it. */
 const shy = `
 const seen: string[] = [];
 Deno.serve((req) => {
@@ -41,7 +41,7 @@ before(async () => {
 });
 after(() => site?.stop());
 
-/** Calls a function from a page, and tells what the page may read of its answer. */
+/** Calls a function from a page, and returns what the page may read of the response. */
 const invoke = (tab, name, body, key) =>
   tab.evaluate(
     async ([name, body, url, key]) => {
@@ -62,7 +62,7 @@ const invoke = (tab, name, body, key) =>
 test("a page elsewhere calls a function, and the function answers the browser's preflight", async () => {
   const tab = await site.visit("/");
 
-  const { method, wish, preflights } = await done(invoke(tab, "friendly", { wish: "tea" }));
+  const { method, wish, preflights } = await expectData(invoke(tab, "friendly", { wish: "tea" }));
 
   assert.deepEqual([method, wish], ["POST", "tea"]);
   assert.equal(preflights.length, 1, "the browser asked before");
@@ -81,7 +81,7 @@ test("a browser refuses a function that says nothing to pages elsewhere", async 
 
   assert.equal(data, null);
   assert.deepEqual(error, { name: "FunctionsFetchError" });
-  // It was asked, and the call itself never left the browser.
+  // The preflight was sent, but not the request itself.
   const direct = await fetch(`${site.plinth.apiUrl}/functions/v1/shy`, {
     headers: { apikey: site.plinth.keys.publishable },
   });

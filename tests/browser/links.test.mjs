@@ -1,10 +1,10 @@
-// Links of mails, opened where people open them.
+// E-mail links, opened in a browser.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { somebody } from "../js-clients/support/accounts.mjs";
-import { done } from "./support/answers.mjs";
+import { newUser } from "../js-clients/support/accounts.mjs";
+import { expectData } from "./support/results.mjs";
 import { openSite } from "./support/site.mjs";
 
 let site;
@@ -13,15 +13,16 @@ before(async () => {
 });
 after(() => site?.stop());
 
-const sessionOf = async (tab) => (await done(tab.evaluate(() => answer(client.auth.getSession())))).session;
+const sessionOf = async (tab) =>
+  (await expectData(tab.evaluate(() => toResult(client.auth.getSession())))).session;
 
-/** Signs up on a page and asks to come back to another below it. */
+/** Signs up with a redirect to a page below the current one. */
 async function signUp(tab) {
-  const ann = somebody();
-  await done(
-    tab.evaluate((who) => {
+  const ann = newUser();
+  await expectData(
+    tab.evaluate((user) => {
       const options = { emailRedirectTo: `${location.href}/landed` };
-      return answer(client.auth.signUp({ ...who, options }));
+      return toResult(client.auth.signUp({ ...user, options }));
     }, ann),
   );
   return ann;
@@ -50,28 +51,28 @@ for (const flow of ["implicit", "pkce"]) {
     await tab.goto((await site.plinth.mailTo(ann.email)).link);
     await sessionOf(tab);
     await tab.evaluate(() => client.auth.signOut());
-    await done(
+    await expectData(
       tab.evaluate((email) => {
         const options = { redirectTo: `${location.origin}${location.pathname}` };
-        return answer(client.auth.resetPasswordForEmail(email, options));
+        return toResult(client.auth.resetPasswordForEmail(email, options));
       }, ann.email),
     );
 
     await tab.goto((await site.plinth.mailTo(ann.email)).link);
     await tab.waitForFunction(() => events.includes("PASSWORD_RECOVERY"), undefined, { timeout: 10_000 });
     const password = "battery staple";
-    await done(tab.evaluate((word) => answer(client.auth.updateUser({ password: word })), password));
+    await expectData(tab.evaluate((word) => toResult(client.auth.updateUser({ password: word })), password));
 
     const other = await site.visit(`/${flow}`);
-    const answered = other.evaluate((who) => answer(client.auth.signInWithPassword(who)), {
+    const answered = other.evaluate((user) => toResult(client.auth.signInWithPassword(user)), {
       ...ann,
       password,
     });
-    assert.equal((await done(answered)).user.email, ann.email);
+    assert.equal((await expectData(answered)).user.email, ann.email);
   });
 }
 
-test("a PKCE link that another browser opens signs nobody in there", async () => {
+test("a PKCE link does not sign in another browser", async () => {
   const tab = await site.visit("/pkce");
   const ann = await signUp(tab);
   const thief = await site.visit("/pkce");
@@ -97,11 +98,11 @@ test("a link that was used before says so to the page", async () => {
 
 test("a page elsewhere is not where a link leads", async () => {
   const tab = await site.visit("/implicit");
-  const ann = somebody();
-  await done(
-    tab.evaluate((who) => {
+  const ann = newUser();
+  await expectData(
+    tab.evaluate((user) => {
       const options = { emailRedirectTo: "https://evil.example/landed" };
-      return answer(client.auth.signUp({ ...who, options }));
+      return toResult(client.auth.signUp({ ...user, options }));
     }, ann),
   );
 

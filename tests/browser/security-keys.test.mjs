@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { somebody } from "../js-clients/support/accounts.mjs";
-import { done, refusal } from "./support/answers.mjs";
+import { newUser } from "../js-clients/support/accounts.mjs";
+import { expectData, expectError } from "./support/results.mjs";
 import { addAuthenticator } from "./support/chromium.mjs";
 import { openSite } from "./support/site.mjs";
 
@@ -17,36 +17,36 @@ before(async () => {
 });
 after(() => site?.stop());
 
-async function member() {
-  const ann = somebody();
+async function createUser() {
+  const ann = newUser();
   const tab = await site.visit("/");
   const device = await addAuthenticator(tab, "security key");
-  await done(tab.evaluate((who) => answer(client.auth.signUp(who)), ann));
+  await expectData(tab.evaluate((user) => toResult(client.auth.signUp(user)), ann));
   return { ann, tab, device };
 }
 
 const register = (tab, friendlyName = "key") =>
-  tab.evaluate((name) => answer(client.auth.mfa.webauthn.register({ friendlyName: name })), friendlyName);
+  tab.evaluate((name) => toResult(client.auth.mfa.webauthn.register({ friendlyName: name })), friendlyName);
 const authenticate = (tab, factorId) =>
-  tab.evaluate((id) => answer(client.auth.mfa.webauthn.authenticate({ factorId: id })), factorId);
+  tab.evaluate((id) => toResult(client.auth.mfa.webauthn.authenticate({ factorId: id })), factorId);
 const level = async (tab) => {
-  const answered = tab.evaluate(() => answer(client.auth.mfa.getAuthenticatorAssuranceLevel()));
-  const { currentLevel, nextLevel } = await done(answered);
+  const answered = tab.evaluate(() => toResult(client.auth.mfa.getAuthenticatorAssuranceLevel()));
+  const { currentLevel, nextLevel } = await expectData(answered);
   return [currentLevel, nextLevel];
 };
 const factorsOf = async (tab) =>
-  (await done(tab.evaluate(() => answer(client.auth.mfa.listFactors())))).webauthn;
+  (await expectData(tab.evaluate(() => toResult(client.auth.mfa.listFactors())))).webauthn;
 
-/** The same person again, with the password alone. */
+/** Signs in again with the password only (`aal1`). */
 async function signInAgain(tab, ann) {
   await tab.evaluate(() => client.auth.signOut());
-  await done(tab.evaluate((who) => answer(client.auth.signInWithPassword(who)), ann));
+  await expectData(tab.evaluate((user) => toResult(client.auth.signInWithPassword(user)), ann));
 }
 
 test("a key is registered and raises the level, also at the next sign-in", async () => {
-  const { ann, tab, device } = await member();
+  const { ann, tab, device } = await createUser();
 
-  await done(register(tab));
+  await expectData(register(tab));
   assert.deepEqual(await level(tab), ["aal2", "aal2"]);
   assert.equal((await device.credentials())[0].rpId, "localhost");
   const [factor] = await factorsOf(tab);
@@ -54,10 +54,10 @@ test("a key is registered and raises the level, also at the next sign-in", async
 
   await signInAgain(tab, ann);
   assert.deepEqual(await level(tab), ["aal1", "aal2"]);
-  await done(authenticate(tab, factor.id));
+  await expectData(authenticate(tab, factor.id));
 
   assert.deepEqual(await level(tab), ["aal2", "aal2"]);
-  const { claims } = await done(tab.evaluate(() => answer(client.auth.getClaims())));
+  const { claims } = await expectData(tab.evaluate(() => toResult(client.auth.getClaims())));
   assert.deepEqual(
     claims.amr.map(({ method }) => method),
     ["mfa/webauthn", "password"],
@@ -65,31 +65,31 @@ test("a key is registered and raises the level, also at the next sign-in", async
 });
 
 test("each step may be taken by itself", async () => {
-  const { ann, tab } = await member();
+  const { ann, tab } = await createUser();
   const confirm = (factorId) =>
     tab.evaluate(async (id) => {
       const webauthn = { rpId: location.hostname, rpOrigins: [location.origin] };
       const { data, error } = await client.auth.mfa.webauthn.challenge({ factorId: id, webauthn });
       if (error) return { error: error.message };
-      return answer(
+      return toResult(
         client.auth.mfa.webauthn.verify({ ...data, webauthn: { ...webauthn, ...data.webauthn } }),
       );
     }, factorId);
 
-  const { id } = await done(
-    tab.evaluate(() => answer(client.auth.mfa.webauthn.enroll({ friendlyName: "by hand" }))),
+  const { id } = await expectData(
+    tab.evaluate(() => toResult(client.auth.mfa.webauthn.enroll({ friendlyName: "by hand" }))),
   );
   assert.deepEqual(await level(tab), ["aal1", "aal1"]);
-  await done(confirm(id));
+  await expectData(confirm(id));
   await signInAgain(tab, ann);
-  await done(confirm(id));
+  await expectData(confirm(id));
 
   assert.deepEqual(await level(tab), ["aal2", "aal2"]);
 });
 
 test("without the key the level stays low", async () => {
-  const { ann, tab, device } = await member();
-  await done(register(tab));
+  const { ann, tab, device } = await createUser();
+  await expectData(register(tab));
   const [{ id }] = await factorsOf(tab);
   await signInAgain(tab, ann);
   await device.remove();
@@ -101,11 +101,11 @@ test("without the key the level stays low", async () => {
   assert.deepEqual(await level(tab), ["aal1", "aal2"]);
 });
 
-test("a key cannot stand in for somebody else's", async () => {
-  const [ann, eve] = [await member(), await member()];
-  await done(register(ann.tab));
-  await done(register(eve.tab));
+test("a key cannot verify another user's factor", async () => {
+  const [ann, eve] = [await createUser(), await createUser()];
+  await expectData(register(ann.tab));
+  await expectData(register(eve.tab));
   const [{ id }] = await factorsOf(ann.tab);
 
-  assert.deepEqual(await refusal(authenticate(eve.tab, id)), [404, "mfa_factor_not_found"]);
+  assert.deepEqual(await expectError(authenticate(eve.tab, id)), [404, "mfa_factor_not_found"]);
 });

@@ -1,4 +1,4 @@
-// The official CLI deploys functions and sets secrets of a project over the Management API.
+// The official CLI deploys functions and sets secrets through the Management API.
 
 import assert from "node:assert/strict";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -29,20 +29,20 @@ before(async () => {
       "supabase/functions/_shared/cors.ts": shared,
     },
   });
-  const made = await succeeds(plinth.cli("tokens", "create", "cli", "-o", "json"));
+  const made = await expectSuccess(plinth.cli("tokens", "create", "cli", "-o", "json"));
   token = JSON.parse(made.stdout).token;
-  const profile = await succeeds(plinth.cli("cli-profile"));
+  const profile = await expectSuccess(plinth.cli("cli-profile"));
   await writeFile(join(plinth.folder, "plinth.yaml"), profile.stdout);
 });
 after(() => plinth?.stop());
 
-async function succeeds(ended) {
+async function expectSuccess(ended) {
   const { code, stdout, stderr } = await ended;
   assert.equal(code, 0, `${stdout}\n${stderr}`);
   return { stdout, stderr };
 }
 
-/** The official CLI, pointed at this Plinth by the profile that it prints itself. */
+/** The official CLI with a profile for this Plinth, which `plinth` prints. */
 function supabase(...args) {
   return supabaseAs(token, ...args);
 }
@@ -52,7 +52,7 @@ function supabaseAs(accessToken, ...args) {
   return plinth.supabaseWith(variables, ...args, "--profile", join(plinth.folder, "plinth.yaml"));
 }
 
-/** The same, for the project; there is nobody to ask. */
+/** The same for the project, non-interactive. */
 function remote(...args) {
   return supabase(...args, `--remote=${plinth.ref}`, "--yes");
 }
@@ -76,10 +76,10 @@ async function write(path, text) {
 }
 
 test("a token and a profile are all it takes", async () => {
-  const whoami = await succeeds(supabase("whoami"));
-  const projects = await succeeds(supabase("projects", "list", "-o", "json"));
-  await succeeds(supabase("orgs", "create", "Shop", "--yes"));
-  const orgs = await succeeds(supabase("orgs", "list", "-o", "json"));
+  const whoami = await expectSuccess(supabase("whoami"));
+  const projects = await expectSuccess(supabase("projects", "list", "-o", "json"));
+  await expectSuccess(supabase("orgs", "create", "Shop", "--yes"));
+  const orgs = await expectSuccess(supabase("orgs", "list", "-o", "json"));
 
   assert.match(whoami.stdout, /token cli/);
   const [project] = JSON.parse(projects.stdout);
@@ -91,10 +91,10 @@ test("a token and a profile are all it takes", async () => {
 });
 
 test("one function is deployed with what it imports, and listed", async () => {
-  await succeeds(remote("functions", "deploy", "hello", "--use-api"));
+  await expectSuccess(remote("functions", "deploy", "hello", "--use-api"));
 
   assert.deepEqual(await listed(), [{ slug: "hello", version: 1, verify_jwt: false }]);
-  const { stdout } = await succeeds(remote("functions", "list", "-o", "json"));
+  const { stdout } = await expectSuccess(remote("functions", "list", "-o", "json"));
   const [told] = JSON.parse(stdout);
   assert.equal(told.slug, "hello");
   assert.equal(told.status, "ACTIVE");
@@ -118,8 +118,8 @@ test("one function is deployed with what it imports, and listed", async () => {
 test("several functions become active together", async () => {
   await write("supabase/functions/second/index.ts", 'Deno.serve(() => new Response("2"));\n');
 
-  // Without being told to, the CLI lets the server bundle, too.
-  await succeeds(remote("functions", "deploy"));
+  // By default the CLI also lets the server bundle.
+  await expectSuccess(remote("functions", "deploy"));
 
   assert.deepEqual(await listed(), [
     { slug: "hello", version: 2, verify_jwt: false },
@@ -131,7 +131,7 @@ test("a download brings back what was deployed", async () => {
   const functions = join(plinth.folder, "supabase/functions");
   await rm(functions, { recursive: true });
 
-  await succeeds(remote("functions", "download", "hello", "--use-api"));
+  await expectSuccess(remote("functions", "download", "hello", "--use-api"));
 
   assert.equal(await readFile(join(functions, "hello/index.ts"), "utf8"), hello);
   assert.equal(await readFile(join(functions, "hello/page.html"), "utf8"), page);
@@ -139,7 +139,7 @@ test("a download brings back what was deployed", async () => {
 });
 
 test("a deleted function is gone", async () => {
-  await succeeds(remote("functions", "delete", "second"));
+  await expectSuccess(remote("functions", "delete", "second"));
 
   assert.deepEqual(
     (await listed()).map(({ slug }) => slug),
@@ -151,10 +151,10 @@ test("a deleted function is gone", async () => {
 
 test("pruning removes what the folder does not have", async () => {
   await write("supabase/functions/third/index.ts", 'Deno.serve(() => new Response("3"));\n');
-  await succeeds(remote("functions", "deploy", "third", "--use-api"));
+  await expectSuccess(remote("functions", "deploy", "third", "--use-api"));
   await rm(join(plinth.folder, "supabase/functions/third"), { recursive: true });
 
-  await succeeds(remote("functions", "deploy", "--use-api", "--prune"));
+  await expectSuccess(remote("functions", "deploy", "--use-api", "--prune"));
 
   assert.deepEqual(
     (await listed()).map(({ slug }) => slug),
@@ -170,13 +170,13 @@ test("a name that no address can carry is refused", async () => {
 test("a token that may deploy, and nothing else, is enough to deploy", async () => {
   const scopes = "edge_functions_read,edge_functions_write";
   const limits = ["--scope", scopes, "--project", plinth.ref];
-  const made = await succeeds(plinth.cli("tokens", "create", "deploys", ...limits, "-o", "json"));
+  const made = await expectSuccess(plinth.cli("tokens", "create", "deploys", ...limits, "-o", "json"));
   const { token: deploys } = JSON.parse(made.stdout);
   const target = `--remote=${plinth.ref}`;
   const as = (...args) => supabaseAs(deploys, ...args, target, "--yes");
 
-  await succeeds(as("functions", "deploy", "hello", "--use-api"));
-  await succeeds(as("functions", "list"));
+  await expectSuccess(as("functions", "deploy", "hello", "--use-api"));
+  await expectSuccess(as("functions", "list"));
   const { code, stdout, stderr } = await as("secrets", "set", "A=1");
 
   assert.notEqual(code, 0);
@@ -185,16 +185,16 @@ test("a token that may deploy, and nothing else, is enough to deploy", async () 
 
 test("secrets are set, listed by digest and unset", async () => {
   await write("more.env", "FROM_FILE=abc\n");
-  await succeeds(remote("secrets", "set", "STRIPE_KEY=abc", "OTHER=x y=z"));
-  await succeeds(remote("secrets", "set", "--env-file", join(plinth.folder, "more.env")));
+  await expectSuccess(remote("secrets", "set", "STRIPE_KEY=abc", "OTHER=x y=z"));
+  await expectSuccess(remote("secrets", "set", "--env-file", join(plinth.folder, "more.env")));
 
-  const { stdout } = await succeeds(remote("secrets", "list", "-o", "json"));
+  const { stdout } = await expectSuccess(remote("secrets", "list", "-o", "json"));
 
   const secrets = JSON.parse(stdout);
   const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
   assert.deepEqual(secrets.map(({ name }) => name).sort(), ["FROM_FILE", "OTHER", "STRIPE_KEY"]);
   assert.equal(secrets.find(({ name }) => name === "STRIPE_KEY").value, abc);
-  await succeeds(remote("secrets", "unset", "STRIPE_KEY", "OTHER"));
+  await expectSuccess(remote("secrets", "unset", "STRIPE_KEY", "OTHER"));
   const left = await (await api("/secrets")).json();
   assert.deepEqual(
     left.map(({ name }) => name),
@@ -202,7 +202,7 @@ test("secrets are set, listed by digest and unset", async () => {
   );
 });
 
-/** Deploys over the API: what the folder holds would win over it. */
+/** Deploys through the API; functions of the folder would take precedence. */
 async function deploy(slug, source) {
   const form = new FormData();
   form.append("metadata", JSON.stringify({ name: slug, entrypoint_path: "index.ts" }));
@@ -217,8 +217,8 @@ async function call(slug) {
   return `${response.status} ${await response.text()}`;
 }
 
-/** Calls until the answer is the expected one. */
-async function becomes(slug, expected) {
+/** Calls until the response is the expected one. */
+async function expectEventually(slug, expected) {
   const late = Date.now() + 60_000;
   for (;;) {
     const answer = await call(slug);
@@ -230,23 +230,23 @@ async function becomes(slug, expected) {
 
 test("calls see what was deployed last, also after the function was deleted", async () => {
   await deploy("called", 'Deno.serve(() => new Response("first"));');
-  await becomes("called", "200 first");
+  await expectEventually("called", "200 first");
   await deploy("called", 'Deno.serve(() => new Response("second " + Deno.env.get("WORD")));');
-  await becomes("called", "200 second undefined");
-  await succeeds(remote("secrets", "set", "WORD=told"));
-  await becomes("called", "200 second told");
+  await expectEventually("called", "200 second undefined");
+  await expectSuccess(remote("secrets", "set", "WORD=told"));
+  await expectEventually("called", "200 second told");
 
-  await succeeds(remote("functions", "delete", "called"));
+  await expectSuccess(remote("functions", "delete", "called"));
   assert.match(await call("called"), /^404 /);
   await deploy("called", 'Deno.serve(() => new Response("third"));');
   assert.equal(await call("called"), "200 third");
-  await succeeds(remote("secrets", "unset", "WORD"));
+  await expectSuccess(remote("secrets", "unset", "WORD"));
 });
 
 test("no request fails while versions are deployed", async () => {
   const version = (number) => `Deno.serve(async (req) => new Response("${number} " + (await req.text()).length));`;
   await deploy("busy", version(0));
-  await becomes("busy", "200 0 0");
+  await expectEventually("busy", "200 0 0");
   const body = "x".repeat(10_000);
   const answers = [];
   let isDone = false;
@@ -261,7 +261,7 @@ test("no request fails while versions are deployed", async () => {
 
   for (const number of [1, 2, 3, 4]) {
     await deploy("busy", version(number));
-    await becomes("busy", `200 ${number} 0`);
+    await expectEventually("busy", `200 ${number} 0`);
   }
   isDone = true;
   await Promise.all(clients);
@@ -273,15 +273,15 @@ test("no request fails while versions are deployed", async () => {
 
 test("an edit of config.toml changes a function that is served", async () => {
   await write("supabase/functions/greets/index.ts", 'Deno.serve(() => new Response(Deno.env.get("WORD") ?? "none"));\n');
-  await becomes("greets", "200 none");
+  await expectEventually("greets", "200 none");
   const config = join(plinth.folder, "supabase/config.toml");
   const before = await readFile(config, "utf8");
 
   await writeFile(config, `${before}\n[functions.greets]\nenv = { WORD = "edited" }\n`);
-  await becomes("greets", "200 edited");
+  await expectEventually("greets", "200 edited");
 
   await writeFile(config, `${before}\n[functions.greets]\nenabled = false\n`);
-  await becomes("greets", '404 {"code":"NOT_FOUND","message":"Requested function was not found"}');
+  await expectEventually("greets", '404 {"code":"NOT_FOUND","message":"Requested function was not found"}');
   await writeFile(config, before);
   await rm(join(plinth.folder, "supabase/functions/greets"), { recursive: true });
 });

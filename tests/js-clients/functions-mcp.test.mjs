@@ -1,4 +1,4 @@
-// The official MCP server deploys, lists and reads functions over the Management API.
+// The official MCP server deploys, lists and reads functions through the Management API.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -26,7 +26,7 @@ after(async () => {
   await plinth?.stop();
 });
 
-/** The server as assistants start it: one line of JSON each way per message. */
+/** Starts the MCP server; messages are lines of JSON on stdio. */
 async function startMcp(token) {
   const args = [program, "--api-url", plinth.apiUrl, "--access-token", token];
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
@@ -38,19 +38,19 @@ async function startMcp(token) {
   });
   const send = (message) => child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
   let id = 0;
-  const ask = (method, params) => {
+  const request = (method, params) => {
     id += 1;
     send({ id, method, params });
     return new Promise((resolve) => waiting.set(id, resolve));
   };
-  await ask("initialize", {
+  await request("initialize", {
     protocolVersion: "2025-06-18",
     capabilities: {},
     clientInfo: { name: "test", version: "1" },
   });
   send({ method: "notifications/initialized" });
   const call = async (name, parameters) => {
-    const { result, error } = await ask("tools/call", { name, arguments: parameters });
+    const { result, error } = await request("tools/call", { name, arguments: parameters });
     assert.equal(error, undefined, JSON.stringify(error));
     const [{ text }] = result.content;
     return { isError: result.isError === true, text };
@@ -63,7 +63,7 @@ async function startMcp(token) {
   return { call, stop };
 }
 
-async function succeeds(name, parameters) {
+async function expectSuccess(name, parameters) {
   const { isError, text } = await mcp.call(name, { project_id: plinth.ref, ...parameters });
   assert.equal(isError, false, text);
   return JSON.parse(text);
@@ -74,7 +74,7 @@ test("a function is deployed, listed and read back", async () => {
     { name: "index.ts", content: hello },
     { name: "name.ts", content: 'export const name = "world";\n' },
   ];
-  const made = await succeeds("deploy_edge_function", {
+  const made = await expectSuccess("deploy_edge_function", {
     name: "hello",
     entrypoint_path: "index.ts",
     verify_jwt: false,
@@ -83,13 +83,13 @@ test("a function is deployed, listed and read back", async () => {
   assert.equal(made.slug, "hello");
   assert.equal(made.version, 1);
 
-  const listed = await succeeds("list_edge_functions", {});
+  const listed = await expectSuccess("list_edge_functions", {});
   const functions = Array.isArray(listed) ? listed : listed.functions;
   assert.deepEqual(
     functions.map(({ slug, verify_jwt }) => ({ slug, verify_jwt })),
     [{ slug: "hello", verify_jwt: false }],
   );
-  const read = await succeeds("get_edge_function", { function_slug: "hello" });
+  const read = await expectSuccess("get_edge_function", { function_slug: "hello" });
   assert.deepEqual(
     read.files.map(({ name, content }) => ({ name, content })),
     files,

@@ -1,4 +1,4 @@
-// The server starts, answers, and is one that the published clients accept.
+// The server starts, responds, and is accepted by the published clients.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

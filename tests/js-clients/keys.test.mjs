@@ -1,4 +1,4 @@
-// The key set is one that supabase-js verifies tokens with, before and after a rotation.
+// supabase-js verifies tokens with the JWKS, before and after a key rotation.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -23,7 +23,7 @@ async function accessToken() {
   return stdout.trim();
 }
 
-/** Changes reach the server by notification, without a restart. */
+/** Settings changes reach the server by NOTIFY, without a restart. */
 async function eventually(check) {
   const deadline = Date.now() + 5_000;
   for (;;) {
@@ -90,7 +90,7 @@ test("the key set may be read from any origin and cached for ten minutes", async
 test("another project has keys of its own", async () => {
   const { stdout } = await plinth.cli("projects", "create", "Other", "-o", "json");
   const other = JSON.parse(stdout);
-  // Clients that share a host also share what they cached, unless they are told apart.
+  // Clients of the same host share their JWKS cache, unless they have different storage keys.
   const theirs = createClient(other.API_URL, other.PUBLISHABLE_KEY, { auth: { storageKey: "other" } });
 
   const { data, error } = await theirs.auth.getClaims(await accessToken());

@@ -1,17 +1,17 @@
-// One host, one session: whoever signs in on the account pages is known to a Rust server, and the other
-// way round, in a real browser and without any further request (client contract U25).
+// One host, one session: a session of the account pages is valid for a Rust server and vice versa, in a real
+// browser and without further requests (client contract U25).
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { somebody, startAccounts } from "../js-clients/support/accounts.mjs";
+import { newUser, startAccounts } from "../js-clients/support/accounts.mjs";
 import { startApp } from "./support/app.mjs";
 import { openChromium } from "./support/chromium.mjs";
 
 const webDir = process.env.PLINTH_TEST_WEB_DIR;
 
 let plinth;
-/** Where the pages are: on the application's host, whose cookies do not know of ports. */
+/** The account pages are on the application's host; cookies do not depend on the port. */
 let pages;
 let app;
 let browser;
@@ -28,17 +28,17 @@ after(async () => {
 });
 
 async function signUp() {
-  const person = somebody();
+  const user = newUser();
   const response = await fetch(`${plinth.apiUrl}/auth/v1/signup`, {
     method: "POST",
     headers: { apikey: plinth.keys.publishable, "content-type": "application/json" },
-    body: JSON.stringify(person),
+    body: JSON.stringify(user),
   });
   assert.equal(response.status, 200);
-  return { ...person, id: (await response.json()).user.id };
+  return { ...user, id: (await response.json()).user.id };
 }
 
-/** Fills in whichever sign-in form is there; both have the same words. */
+/** Fills in the sign-in form; both applications use the same labels. */
 async function signIn(page, { email, password }) {
   await page.locator("input").and(page.getByLabel("E-mail")).fill(email);
   await page.locator("input").and(page.getByLabel("Password")).fill(password);
@@ -47,7 +47,7 @@ async function signIn(page, { email, password }) {
 
 const heading = (page, name) => page.getByRole("heading", { level: 1, name }).waitFor();
 
-/** Everything that a page asks the auth service for. */
+/** Records the requests of a page to the auth service. */
 function watch(page) {
   const asked = [];
   page.on("request", (request) => {
@@ -58,15 +58,15 @@ function watch(page) {
 }
 
 test("signed in on the account pages, known to the Rust server", async () => {
-  const person = await signUp();
+  const user = await signUp();
   const page = await browser.visit(`${pages}/sign-in`);
-  await signIn(page, person);
+  await signIn(page, user);
   await heading(page, "Profile");
 
   const asked = watch(page);
   const response = await page.goto(`${app.url}/private`);
   assert.equal(response.status(), 200);
-  assert.equal(await page.locator("#user").innerText(), person.id);
+  assert.equal(await page.locator("#user").innerText(), user.id);
   assert.deepEqual(asked, []);
 
   await page.goto(app.url);
@@ -77,9 +77,9 @@ test("signed in on the account pages, known to the Rust server", async () => {
 });
 
 test("signed in on the Rust server, known to the account pages", async () => {
-  const person = await signUp();
+  const user = await signUp();
   const page = await browser.visit(`${app.url}/sign-in`);
-  await signIn(page, person);
+  await signIn(page, user);
   await page.waitForURL("**/private");
 
   const asked = watch(page);
@@ -87,7 +87,7 @@ test("signed in on the Rust server, known to the account pages", async () => {
   assert.equal(response.status(), 200);
   assert.ok(!response.request().redirectedFrom());
   await heading(page, "Profile");
-  await page.getByText(person.email).first().waitFor();
+  await page.getByText(user.email).first().waitFor();
   assert.deepEqual(asked, []);
 
   await page.getByRole("button", { name: "Sign out" }).click();
@@ -97,14 +97,14 @@ test("signed in on the Rust server, known to the account pages", async () => {
 });
 
 test("what changes on one side is known on the other", async () => {
-  const person = await signUp();
+  const user = await signUp();
   const page = await browser.visit(`${pages}/sign-in?next=%2Faccount%2Fpassword`);
-  await signIn(page, person);
+  await signIn(page, user);
   await heading(page, "Change your password");
   await page.locator("input").and(page.getByLabel("New password")).fill("battery staple");
   await page.getByRole("button", { name: "Save password" }).click();
   await page.getByText("Password changed.").waitFor();
 
   await page.goto(`${app.url}/private`);
-  assert.equal(await page.locator("#user").innerText(), person.id);
+  assert.equal(await page.locator("#user").innerText(), user.id);
 });

@@ -1,4 +1,4 @@
-// The account pages look at the session before they show anything (client contract U2, U25).
+// The account pages check the session on the server before they are served (client contract U2, U25).
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -6,10 +6,10 @@ import { setTimeout as wait } from "node:timers/promises";
 
 import { createClient } from "@supabase/supabase-js";
 
-import { somebody, startAccounts } from "../js-clients/support/accounts.mjs";
+import { newUser, startAccounts } from "../js-clients/support/accounts.mjs";
 import { Browser } from "./support/browser.mjs";
 
-/** So short that every page finds a token that is about to end. */
+/** So short that the token is always about to expire. */
 const seconds = 3;
 
 let plinth;
@@ -20,13 +20,13 @@ after(() => plinth?.stop());
 
 const withoutSession = { auth: { persistSession: false, autoRefreshToken: false } };
 
-/** Somebody who signed in with the published client; the pages are the application. */
+/** A user who signed in with the published client; the account pages are the application. */
 async function signedIn() {
-  const person = somebody();
+  const user = newUser();
   const admin = createClient(plinth.apiUrl, plinth.keys.secret, withoutSession);
-  const { data } = await admin.auth.admin.createUser({ ...person, email_confirm: true });
+  const { data } = await admin.auth.admin.createUser({ ...user, email_confirm: true });
   const browser = new Browser({ url: plinth.apiUrl }, plinth);
-  const { email, password } = person;
+  const { email, password } = user;
   const { error } = await browser.client().auth.signInWithPassword({ email, password });
   assert.equal(error, null);
   return { browser, admin, id: data.user.id };
@@ -58,7 +58,7 @@ test("a one-time secret that a guest brings along goes neither to the next page 
   assert.ok(!logged.includes(secret), logged);
 });
 
-/** The log, once it has this in it. */
+/** Waits until the log contains a text. */
 async function logs(expected) {
   for (let tries = 0; tries < 100; tries += 1) {
     const { stdout } = await plinth.cli("logs");
@@ -79,7 +79,7 @@ test("a session that is about to end is refreshed before its page is sent", asyn
   assert.match(await response.text(), /id="plinth-account"/);
   assert.notEqual(browser.session.refresh_token, old.refresh_token);
   assert.equal(browser.session.user.id, id);
-  assert.equal(await browser.userOfJs(), id);
+  assert.equal(await browser.jsUserId(), id);
   const headers = { apikey: plinth.keys.publishable, authorization: `Bearer ${browser.session.access_token}` };
   const devices = await (await fetch(`${plinth.apiUrl}/auth/v1/user/sessions`, { headers })).json();
   assert.deepEqual(devices.map((device) => device.user_agent), ["node"], "the device is still known");
@@ -106,5 +106,5 @@ test("a session that was ended elsewhere leads to the sign-in page, without its 
 
   assert.equal(response.status, 303);
   assert.equal(response.headers.get("location"), "/sign-in?next=%2Faccount");
-  assert.deepEqual(browser.chunks, []);
+  assert.deepEqual(browser.chunkNames, []);
 });

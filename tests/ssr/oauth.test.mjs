@@ -1,10 +1,10 @@
-// A sign-in at a real OpenID provider that begins on one side and ends on the other.
+// A sign-in at a real OpenID provider that starts on one side (Rust or JavaScript) and ends on the other.
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 
 import { startAccounts } from "../js-clients/support/accounts.mjs";
-import { browse, listenAsProvider } from "../js-clients/support/openid.mjs";
+import { followRedirects, startOpenIdProvider } from "../js-clients/support/openid.mjs";
 import { startApp } from "./support/app.mjs";
 import { Browser } from "./support/browser.mjs";
 
@@ -12,7 +12,7 @@ let idp;
 let plinth;
 let app;
 before(async () => {
-  idp = await listenAsProvider();
+  idp = await startOpenIdProvider();
   plinth = await startAccounts({
     "auth.additional_redirect_urls": ["http://localhost:*/**"],
     "auth.external.keycloak.enabled": true,
@@ -30,7 +30,7 @@ after(async () => {
 });
 beforeEach(() => {
   const sub = `person-${Math.random()}`;
-  Object.assign(idp.person, { sub, email: `${sub}@mail.dev`, email_verified: true });
+  Object.assign(idp.user, { sub, email: `${sub}@mail.dev`, email_verified: true });
 });
 
 test("begun in JavaScript, completed in Rust", async () => {
@@ -42,16 +42,16 @@ test("begun in JavaScript, completed in Rust", async () => {
   assert.equal(error, null);
   assert.equal(browser.cookieNames.length, 3);
 
-  const landed = await browse(data.url, app.url);
+  const landed = await followRedirects(data.url, app.url);
   const response = await browser.get(landed.pathname + landed.search);
 
   assert.equal(response.status, 303, await response.text());
   assert.equal(response.headers.get("location"), "/");
   assert.equal(response.headers.get("referrer-policy"), "no-referrer");
-  assert.equal(browser.session.user.email, idp.person.email);
-  const user = await browser.userOfRust();
+  assert.equal(browser.session.user.email, idp.user.email);
+  const user = await browser.rustUserId();
   assert.equal(user, browser.session.user.id);
-  assert.equal(await browser.userOfJs(), user);
+  assert.equal(await browser.jsUserId(), user);
 });
 
 test("begun in Rust, completed in JavaScript", async () => {
@@ -60,19 +60,19 @@ test("begun in Rust, completed in JavaScript", async () => {
   assert.equal(started.status, 303, await started.text());
   assert.equal(browser.cookieNames.length, 3);
 
-  const landed = await browse(started.headers.get("location"), app.url);
+  const landed = await followRedirects(started.headers.get("location"), app.url);
   const code = landed.searchParams.get("code");
   const { data, error } = await browser.client().auth.exchangeCodeForSession(code);
 
   assert.equal(error, null);
-  assert.equal(data.session.user.email, idp.person.email);
-  assert.equal(await browser.userOfRust(), data.session.user.id);
+  assert.equal(data.session.user.email, idp.user.email);
+  assert.equal(await browser.rustUserId(), data.session.user.id);
 });
 
 test("a code is of no use in another browser", async () => {
   const browser = new Browser(app, plinth);
   const started = await browser.post("/sign-in/keycloak");
-  const landed = await browse(started.headers.get("location"), app.url);
+  const landed = await followRedirects(started.headers.get("location"), app.url);
 
   const other = new Browser(app, plinth);
   const response = await other.get(landed.pathname + landed.search);

@@ -1,9 +1,9 @@
-// The example's own page in a real browser: server and page see one session.
+// The example's page in a real browser: server and page share one session.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { somebody, startAccounts } from "../js-clients/support/accounts.mjs";
+import { newUser, startAccounts } from "../js-clients/support/accounts.mjs";
 import { startApp } from "./support/app.mjs";
 import { openChromium } from "./support/chromium.mjs";
 
@@ -22,18 +22,18 @@ after(async () => {
 });
 
 async function signUp() {
-  const person = somebody();
+  const user = newUser();
   const response = await fetch(`${plinth.apiUrl}/auth/v1/signup`, {
     method: "POST",
     headers: { apikey: plinth.keys.publishable, "content-type": "application/json" },
-    body: JSON.stringify(person),
+    body: JSON.stringify(user),
   });
   assert.equal(response.status, 200);
-  return person;
+  return user;
 }
 
-/** What the page says once its script has looked. */
-async function told(page) {
+/** The state that the page shows after its script ran. */
+async function shownState(page) {
   await page.getByText(/^The browser (knows|does not know) you/).waitFor();
   const text = (id) => page.locator(id).textContent();
   return [await text("#server"), await text("#browser")];
@@ -44,7 +44,7 @@ const nobody = ["The server does not know you.", "The browser does not know you.
 test("signed in by a form, signed out by the page's script", async () => {
   const { email, password } = await signUp();
   const page = await browser.visit(app.url);
-  assert.deepEqual(await told(page), nobody);
+  assert.deepEqual(await shownState(page), nobody);
 
   await page.getByRole("link", { name: "Sign in" }).click();
   await page.getByLabel("E-mail").fill(email);
@@ -52,26 +52,26 @@ test("signed in by a form, signed out by the page's script", async () => {
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
   await page.waitForURL("**/private");
   await page.getByRole("link", { name: "Home" }).click();
-  assert.deepEqual(await told(page), [email, `The browser knows you as ${email}.`]);
+  assert.deepEqual(await shownState(page), [email, `The browser knows you as ${email}.`]);
 
   await page.getByRole("button", { name: "Sign out in the browser" }).click();
   await page.getByText(nobody[0]).waitFor();
-  assert.deepEqual(await told(page), nobody);
+  assert.deepEqual(await shownState(page), nobody);
   assert.deepEqual(await page.context().cookies(), []);
 });
 
 test("signed in by the page's script, signed out by a form", async () => {
-  const person = await signUp();
+  const user = await signUp();
   const page = await browser.visit(app.url);
-  await told(page);
+  await shownState(page);
 
   const error = await page.evaluate(
-    async ({ person, url, key }) => {
+    async ({ user, url, key }) => {
       const { createBrowserClient } = await import("https://esm.sh/@supabase/ssr@0.12.7");
-      const answer = await createBrowserClient(url, key).auth.signInWithPassword(person);
+      const answer = await createBrowserClient(url, key).auth.signInWithPassword(user);
       return answer.error?.message ?? null;
     },
-    { person, url: plinth.apiUrl, key: plinth.keys.publishable },
+    { user, url: plinth.apiUrl, key: plinth.keys.publishable },
   );
   assert.equal(error, null);
   await page.goto(`${app.url}/private`);
@@ -80,6 +80,6 @@ test("signed in by the page's script, signed out by a form", async () => {
   await page.goto(app.url);
   await page.getByRole("button", { name: "Sign out on the server" }).click();
   await page.getByText(nobody[0]).waitFor();
-  assert.deepEqual(await told(page), nobody);
+  assert.deepEqual(await shownState(page), nobody);
   assert.deepEqual(await page.context().cookies(), []);
 });

@@ -1,11 +1,11 @@
-// A session written by one side is read by the other, whatever its size (client contract C28).
+// A session written by one side is read by the other, regardless of its size (client contract C28).
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { createClient } from "@supabase/supabase-js";
 
-import { somebody, startAccounts } from "../js-clients/support/accounts.mjs";
+import { newUser, startAccounts } from "../js-clients/support/accounts.mjs";
 import { startApp } from "./support/app.mjs";
 import { Browser } from "./support/browser.mjs";
 
@@ -22,7 +22,7 @@ after(async () => {
 
 const open = () => new Browser(app, plinth);
 
-/** What the user keeps about themselves makes sessions of this many cookies. */
+/** Sizes of user metadata, and the resulting number of session cookies. */
 const sizes = [
   { chunks: 1, letters: 0 },
   { chunks: 2, letters: 500 },
@@ -32,15 +32,15 @@ const sizes = [
 ];
 
 async function signUp(letters) {
-  const person = somebody();
+  const user = newUser();
   const admin = createClient(plinth.apiUrl, plinth.keys.secret, { auth: { persistSession: false } });
   const { data, error } = await admin.auth.admin.createUser({
-    ...person,
+    ...user,
     email_confirm: true,
     user_metadata: { bio: "x".repeat(letters), emoji: "🦀é" },
   });
   assert.equal(error, null);
-  return { ...person, id: data.user.id };
+  return { ...user, id: data.user.id };
 }
 
 async function signInWithJs(browser, { email, password }, options) {
@@ -56,23 +56,23 @@ async function signInWithRust(browser, { email, password }) {
 
 for (const { chunks, letters } of sizes) {
   test(`JavaScript signs in with ${chunks} cookies, and Rust reads them`, async () => {
-    const person = await signUp(letters);
+    const user = await signUp(letters);
     const browser = open();
 
-    await signInWithJs(browser, person);
+    await signInWithJs(browser, user);
 
-    assert.equal(browser.chunks.length, chunks);
-    assert.equal(await browser.userOfRust(), person.id);
+    assert.equal(browser.chunkNames.length, chunks);
+    assert.equal(await browser.rustUserId(), user.id);
   });
 
   test(`Rust signs in with ${chunks} cookies, and JavaScript reads them`, async () => {
-    const person = await signUp(letters);
+    const user = await signUp(letters);
     const browser = open();
 
-    await signInWithRust(browser, person);
+    await signInWithRust(browser, user);
 
-    assert.equal(browser.chunks.length, chunks);
-    assert.equal(await browser.userOfJs(), person.id);
+    assert.equal(browser.chunkNames.length, chunks);
+    assert.equal(await browser.jsUserId(), user.id);
     const { data } = await browser.client().auth.getSession();
     assert.equal(data.session.refresh_token, browser.session.refresh_token);
     assert.equal(data.session.user.user_metadata.emoji, "🦀é");
@@ -80,98 +80,98 @@ for (const { chunks, letters } of sizes) {
 }
 
 test("a page signs in and out, and Rust follows", async () => {
-  const person = await signUp(1900);
+  const user = await signUp(1900);
   const browser = open();
   const page = browser.pageClient();
 
-  const { error } = await page.auth.signInWithPassword(person);
+  const { error } = await page.auth.signInWithPassword(user);
   assert.equal(error, null);
-  assert.equal(browser.chunks.length, 3);
-  assert.equal(await browser.userOfRust(), person.id);
+  assert.equal(browser.chunkNames.length, 3);
+  assert.equal(await browser.rustUserId(), user.id);
 
   await page.auth.signOut();
-  assert.equal(await browser.userOfRust(), null);
+  assert.equal(await browser.rustUserId(), null);
 });
 
 test("both sides write the same text", async () => {
-  const person = await signUp(500);
+  const user = await signUp(500);
   const [js, rust] = [open(), open()];
 
-  await signInWithJs(js, person);
-  await signInWithRust(rust, person);
+  await signInWithJs(js, user);
+  await signInWithRust(rust, user);
 
   assert.deepEqual(Object.keys(rust.session), Object.keys(js.session));
-  assert.deepEqual(rust.chunks, js.chunks);
+  assert.deepEqual(rust.chunkNames, js.chunkNames);
 });
 
 for (const { chunks, letters } of sizes.slice(1)) {
   test(`a session of ${chunks} cookies shrinks in JavaScript, and Rust sees no old one`, async () => {
-    const person = await signUp(letters);
+    const user = await signUp(letters);
     const browser = open();
-    await signInWithJs(browser, person);
+    await signInWithJs(browser, user);
 
     const client = browser.client();
     await client.auth.updateUser({ data: { bio: "" } });
     await client.auth.refreshSession();
 
-    assert.equal(browser.chunks.length, 1);
-    assert.equal(await browser.userOfRust(), person.id);
+    assert.equal(browser.chunkNames.length, 1);
+    assert.equal(await browser.rustUserId(), user.id);
   });
 
   test(`a session of ${chunks} cookies shrinks in Rust, and JavaScript sees no old one`, async () => {
-    const person = await signUp(letters);
+    const user = await signUp(letters);
     const browser = open();
-    await signInWithRust(browser, person);
+    await signInWithRust(browser, user);
 
-    assert.equal(browser.chunks.length, chunks);
+    assert.equal(browser.chunkNames.length, chunks);
     const first = browser.session.refresh_token;
 
     const response = await browser.post("/profile", { bio: "" });
     assert.equal(response.status, 303, await response.text());
 
-    assert.equal(browser.chunks.length, 1);
-    assert.deepEqual(browser.cookieNames, browser.chunks, "no other cookie is left");
+    assert.equal(browser.chunkNames.length, 1);
+    assert.deepEqual(browser.cookieNames, browser.chunkNames, "no other cookie is left");
     const { data } = await browser.client().auth.getSession();
     assert.equal(data.session.user.user_metadata.bio, "");
     assert.notEqual(data.session.refresh_token, first);
-    assert.equal(await browser.userOfJs(), person.id);
-    assert.equal(await browser.userOfRust(), person.id);
+    assert.equal(await browser.jsUserId(), user.id);
+    assert.equal(await browser.rustUserId(), user.id);
   });
 }
 
 test("signing out on either side is seen by the other", async () => {
-  const person = await signUp(500);
+  const user = await signUp(500);
   const browser = open();
 
-  await signInWithJs(browser, person);
+  await signInWithJs(browser, user);
   assert.equal((await browser.post("/auth/sign-out")).status, 303);
   assert.deepEqual(browser.cookieNames, []);
-  assert.equal(await browser.userOfJs(), null);
+  assert.equal(await browser.jsUserId(), null);
 
-  await signInWithRust(browser, person);
+  await signInWithRust(browser, user);
   const { error } = await browser.client().auth.signOut();
   assert.equal(error, null);
   assert.deepEqual(browser.cookieNames, []);
-  assert.equal(await browser.userOfRust(), null);
+  assert.equal(await browser.rustUserId(), null);
 });
 
 test("cookies of old versions and of smaller sessions are read", async () => {
-  const person = await signUp(500);
+  const user = await signUp(500);
 
   const raw = open();
-  await signInWithJs(raw, person, { cookieEncoding: "raw" });
-  assert.equal(await raw.userOfRust(), person.id);
+  await signInWithJs(raw, user, { cookieEncoding: "raw" });
+  assert.equal(await raw.rustUserId(), user.id);
 
   const tokens = open();
-  await signInWithJs(tokens, person, { cookies: { encode: "tokens-only" } });
+  await signInWithJs(tokens, user, { cookies: { encode: "tokens-only" } });
   assert.equal(tokens.session.user, undefined);
-  assert.equal(await tokens.userOfRust(), person.id);
+  assert.equal(await tokens.rustUserId(), user.id);
 });
 
 test("a form of another site is refused", async () => {
-  const person = await signUp(0);
+  const user = await signUp(0);
   const browser = open();
-  await signInWithJs(browser, person);
+  await signInWithJs(browser, user);
 
   const response = await fetch(new URL("/auth/sign-out", app.url), {
     method: "POST",
@@ -184,5 +184,5 @@ test("a form of another site is refused", async () => {
 
   assert.equal(response.status, 403);
   assert.equal((await response.json()).code, "csrf_rejected");
-  assert.equal(await browser.userOfRust(), person.id);
+  assert.equal(await browser.rustUserId(), user.id);
 });

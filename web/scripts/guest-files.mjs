@@ -1,22 +1,27 @@
-// The scripts that a guest loads, by the manifest of a build: the entry and everything that it imports now
-// or later, but what is behind the sign-in.
+// The scripts that a guest loads, from the Vite manifest: the entry and all its static and dynamic imports,
+// except the chunk for signed-in users, and the texts of other languages.
 
 const entry = "index.html";
-const member = "src/account/member-app.tsx";
+const signedInApp = "src/account/signed-in-app.tsx";
 
-export function guestFiles(manifest) {
-  // A chunk that is not found would be counted nowhere, or everything with it.
-  if (!manifest[member]?.isDynamicEntry) throw new Error(`${member} is no chunk of its own`);
-  const seen = new Set([member]);
+const textsOf = (name) => /^src\/texts\/(\w+)\/index\.ts$/.exec(name)?.[1];
+
+export const languages = (manifest) => Object.keys(manifest).map(textsOf).filter(Boolean);
+
+export function guestFiles(manifest, language) {
+  // Without this check, a renamed chunk would be counted as part of the guest bundle.
+  if (!manifest[signedInApp]?.isDynamicEntry) throw new Error(`${signedInApp} is not a separate chunk`);
+  const others = Object.keys(manifest).filter((name) => textsOf(name) && textsOf(name) !== language);
+  const seen = new Set([signedInApp, ...others]);
   const collect = (name) => {
     if (seen.has(name)) return;
     seen.add(name);
     const { imports = [], dynamicImports = [] } = manifest[name];
     for (const other of [...imports, ...dynamicImports]) collect(other);
   };
-  // Other entries, such as the console, are other documents.
+  // Other entries, such as the console, are separate documents.
   collect(entry);
-  seen.delete(member);
+  for (const name of [signedInApp, ...others]) seen.delete(name);
   const files = [...seen].map((name) => manifest[name].file);
   return files.filter((file) => file.endsWith(".js"));
 }

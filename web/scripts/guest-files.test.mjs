@@ -1,18 +1,25 @@
 import { expect, test } from "vitest";
 
-import { guestFiles } from "./guest-files.mjs";
+import { guestFiles, languages } from "./guest-files.mjs";
 
 const manifest = {
   "index.html": {
     file: "assets/index.js",
     isEntry: true,
     imports: ["_shared.js"],
-    dynamicImports: ["src/account/member-app.tsx", "src/account/routes/sso.tsx"],
+    dynamicImports: [
+      "src/account/signed-in-app.tsx",
+      "src/account/routes/sso.tsx",
+      "src/texts/de/index.ts",
+      "src/texts/en/index.ts",
+    ],
   },
+  "src/texts/de/index.ts": { file: "assets/de.js", isDynamicEntry: true },
+  "src/texts/en/index.ts": { file: "assets/en.js", isDynamicEntry: true },
   "_shared.js": { file: "assets/shared.js" },
   "src/account/routes/sso.tsx": { file: "assets/sso.js", isDynamicEntry: true, imports: ["_shared.js"] },
-  "src/account/member-app.tsx": {
-    file: "assets/member-app.js",
+  "src/account/signed-in-app.tsx": {
+    file: "assets/signed-in-app.js",
     isDynamicEntry: true,
     imports: ["index.html", "_cards.js"],
   },
@@ -21,11 +28,14 @@ const manifest = {
   "style.css": { file: "assets/style.css", isEntry: true },
 };
 
-test("a guest page counts, however it is loaded; what members see does not", () => {
-  expect(guestFiles(manifest)).toEqual(["assets/index.js", "assets/shared.js", "assets/sso.js"]);
+test("a guest page counts, however it is loaded, and one language; the signed-in app does not", () => {
+  const files = ["assets/index.js", "assets/shared.js", "assets/sso.js"];
+  expect(guestFiles(manifest, "de")).toEqual([...files, "assets/de.js"]);
+  expect(guestFiles(manifest, "en")).toEqual([...files, "assets/en.js"]);
+  expect(languages(manifest)).toEqual(["de", "en"]);
 });
 
-test("what is left out must be there to be left out", () => {
-  const { "src/account/member-app.tsx": _, ...rest } = manifest;
-  expect(() => guestFiles(rest)).toThrow("member-app.tsx is no chunk of its own");
+test("a manifest without the signed-in app is an error", () => {
+  const { "src/account/signed-in-app.tsx": _, ...rest } = manifest;
+  expect(() => guestFiles(rest)).toThrow("signed-in-app.tsx is not a separate chunk");
 });

@@ -1,4 +1,4 @@
-// Compressed forms of every built file, so that the server only has to send them.
+// Precompresses the built files, so that the server does not compress per request.
 
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 
 const compressible = /\.(js|css|svg|json|txt)$/;
 
-/** A Vite plugin: writes `<file>.br` and `<file>.gz` beside what it built. */
+/** Vite plugin that writes `<file>.br` and `<file>.gz` next to each asset. */
 export function precompress() {
   let folder = "dist";
   return {
@@ -20,13 +20,13 @@ export function precompress() {
       const assets = join(folder, "assets");
       const names = await readdir(assets);
       await Promise.all(
-        names.filter((name) => compressible.test(name)).map((name) => write(join(assets, name))),
+        names.filter((name) => compressible.test(name)).map((name) => compress(join(assets, name))),
       );
     },
   };
 }
 
-async function write(file) {
+async function compress(file) {
   const bytes = await readFile(file);
   await Promise.all([
     writeFile(`${file}.br`, await brotli(bytes)),
@@ -34,7 +34,7 @@ async function write(file) {
   ]);
 }
 
-/** As the server sends it; the size check measures the same. */
+/** Also used by the size check. */
 export const brotli = (bytes) =>
   promisify(brotliCompress)(bytes, {
     params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },

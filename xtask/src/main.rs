@@ -8,7 +8,10 @@ mod bench;
 mod check;
 mod commands;
 mod conformance;
+mod cpu_time;
+mod dist;
 mod docs;
+mod progress;
 mod report;
 mod steps;
 mod test;
@@ -32,11 +35,15 @@ The project's own commands.
                                  cargo xtask test format
   cargo xtask test --list        Name the steps.
   cargo xtask check              The quick part of it: format, lints, licences, dependencies,
-                                 generated pages. Run this before a commit.
-  cargo xtask docs [--check]     Write the generated pages below docs/, or fail if one is stale.
+                                 documents. Run this before a commit.
+  cargo xtask docs               Write the generated pages below docs/.
   cargo xtask bench [name] …     Run a benchmark in release form. `--help` names them.
+  cargo xtask dist [--check]     Build a release and pack it: one archive for Linux x64, and npm
+                                 packages. With --check, run the archive on a bare Debian and
+                                 install the packages. --profile <name> packs another build.
   cargo xtask conformance rest   Run the originals' own suites, where they are found, and say what
-                                 is missing otherwise. `--help` names the options.
+                                 is missing otherwise. Others are storage and webauthn; `--help`
+                                 names the options.
 
 A single Rust test:    cargo test -p plinth-settings the_name_of_the_test
 A single JS test:      cd tests/js-clients && PLINTH_BIN=<path of plinth> node --test health.test.mjs
@@ -66,10 +73,11 @@ fn dispatch(command: Option<&str>, rest: &[String]) -> anyhow::Result<ExitCode> 
         Some("check") => check::run(rest),
         Some("docs") => docs::run(rest),
         Some("bench") => bench::run(rest),
+        Some("dist") => dist::run(rest),
         Some("conformance") => conformance::run(rest),
         Some(other) => bail!(
-            "there is no command {other:?}; the commands are up, test, check, docs, bench and \
-             conformance, and `cargo xtask` explains them"
+            "there is no command {other:?}; the commands are up, test, check, docs, bench, dist \
+             and conformance, and `cargo xtask` explains them"
         ),
     }
 }

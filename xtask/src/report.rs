@@ -35,7 +35,20 @@ impl fmt::Display for Verdict {
     }
 }
 
+impl Verdict {
+    /// Of a step behind one that failed.
+    pub(crate) fn not_run(need: &str) -> Self {
+        Self::Failed(format!("not run, because {need:?} failed"))
+    }
+
+    pub(crate) fn is_failure(&self) -> bool {
+        matches!(self, Self::Failed(_))
+    }
+}
+
 struct Line {
+    /// Place in the plan, which is the order of the summary.
+    index: usize,
     name: String,
     verdict: Verdict,
     duration: Duration,
@@ -49,27 +62,37 @@ pub(crate) struct Report {
 
 impl Report {
     pub(crate) fn exit_code(&self) -> ExitCode {
-        match self.is_success() {
-            true => ExitCode::SUCCESS,
-            false => ExitCode::FAILURE,
+        if self.is_success() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
         }
     }
 
     pub(crate) fn is_success(&self) -> bool {
-        self.count(|verdict| matches!(verdict, Verdict::Failed(_))) == 0
+        self.count(Verdict::is_failure) == 0
     }
 
-    pub(crate) fn record(&mut self, name: String, verdict: Verdict, duration: Duration) {
-        self.lines.push(Line {
+    pub(crate) fn record(
+        &mut self,
+        index: usize,
+        name: String,
+        verdict: Verdict,
+        duration: Duration,
+    ) {
+        let position = self.lines.partition_point(|line| line.index < index);
+        let line = Line {
+            index,
             name,
             verdict,
             duration,
-        });
+        };
+        self.lines.insert(position, line);
     }
 
     pub(crate) fn has_failed(&self, name: &str) -> bool {
         let mut lines = self.lines.iter();
-        lines.any(|line| line.name == name && matches!(line.verdict, Verdict::Failed(_)))
+        lines.any(|line| line.name == name && line.verdict.is_failure())
     }
 
     fn count(&self, is_counted: impl Fn(&Verdict) -> bool) -> usize {
@@ -97,7 +120,7 @@ impl fmt::Display for Report {
             writeln!(f, "{}", text.trim_end())?;
         }
         let passed = self.count(|verdict| matches!(verdict, Verdict::Passed(_)));
-        let failed = self.count(|verdict| matches!(verdict, Verdict::Failed(_)));
+        let failed = self.count(Verdict::is_failure);
         writeln!(f, "{passed} passed, {failed} failed")
     }
 }

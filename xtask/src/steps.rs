@@ -1,7 +1,10 @@
 //! Named steps with progress and durations.
 //!
 //! A plan goes on after a failure, so that one run shows everything that is wrong; only the steps
-//! that need the failed one are left out. What a step runs prints straight to the terminal.
+//! that need the failed one are left out. Steps run one after the other, printing to the terminal,
+//! or several at a time (`parallel.rs`), each with a log file.
+
+mod parallel;
 
 use std::{collections::BTreeSet, process::Command, time::Instant};
 
@@ -21,7 +24,7 @@ pub(crate) enum Outcome {
     Skipped(String),
 }
 
-type Action<'a> = Box<dyn FnOnce() -> Result<Outcome> + 'a>;
+type Action<'a> = Box<dyn FnOnce() -> Result<Outcome> + Send + 'a>;
 
 /// One named piece of work.
 pub(crate) struct Step<'a> {
@@ -33,7 +36,7 @@ pub(crate) struct Step<'a> {
 impl<'a> Step<'a> {
     pub(crate) fn new(
         name: impl Into<String>,
-        action: impl FnOnce() -> Result<Outcome> + 'a,
+        action: impl FnOnce() -> Result<Outcome> + Send + 'a,
     ) -> Self {
         Self {
             name: name.into(),
@@ -118,7 +121,7 @@ impl<'a> Plan<'a> {
         unmet
     }
 
-    /// Runs every step whose needs were met.
+    /// Runs every step whose needs were met, one after the other.
     pub(crate) fn run(self) -> Report {
         let total = self.steps.len();
         let mut report = Report::default();
@@ -127,12 +130,12 @@ impl<'a> Plan<'a> {
             println!("{label}");
             let started = Instant::now();
             let verdict = match step.needs.iter().find(|need| report.has_failed(need)) {
-                Some(need) => Verdict::Failed(format!("not run, because {need:?} failed")),
+                Some(need) => Verdict::not_run(need),
                 None => (step.action)().into(),
             };
             let duration = started.elapsed();
             println!("{label}: {verdict} ({})\n", Seconds(duration));
-            report.record(step.name, verdict, duration);
+            report.record(index, step.name, verdict, duration);
         }
         report
     }
@@ -140,7 +143,7 @@ impl<'a> Plan<'a> {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::RefCell;
+    use std::sync::Mutex;
 
     use anyhow::anyhow;
 
@@ -171,11 +174,11 @@ mod tests {
 
     #[test]
     fn a_failure_stops_only_the_steps_that_need_it() {
-        let log = RefCell::new(Vec::new());
+        let log = Mutex::new(Vec::new());
         let ran = &log;
         let note = |name: &'static str| {
             Step::new(name, move || {
-                ran.borrow_mut().push(name);
+                ran.lock().expect("no panic").push(name);
                 Ok(Outcome::Done)
             })
         };
@@ -186,7 +189,7 @@ mod tests {
         ])
         .run();
 
-        assert_eq!(*log.borrow(), ["format"]);
+        assert_eq!(*log.lock().expect("no panic"), ["format"]);
         assert!(!report.is_success());
         assert_eq!(closing_line(&report), "1 passed, 2 failed");
     }

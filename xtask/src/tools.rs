@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::{commands, steps::Outcome, workspace};
 
 /// The oldest Node.js that runs our scripts and tests.
-const NODE_MAJOR: u32 = 20;
+pub(crate) const NODE_MAJOR: u32 = 20;
 
 /// The PostgreSQL that Debian carries: the oldest version that Plinth supports.
 pub(crate) const DEBIAN_POSTGRES: &str = "/usr/lib/postgresql/15/bin";
@@ -128,7 +128,7 @@ pub(crate) fn install_browser_target() -> Result<Outcome> {
     }
     let unknown = |why: &str| {
         Outcome::Skipped(format!(
-            "{why}: NOBODY CHECKED that the SDK compiles for {BROWSER_TARGET}"
+            "not checked whether the SDK compiles for {BROWSER_TARGET}: {why}"
         ))
     };
     if find("rustup").is_none() {
@@ -158,8 +158,10 @@ pub(crate) fn install_system_packages(needs_browser: bool) -> Result<Outcome> {
         missing.extend(["postgresql-15", "postgresql-client-15"]);
     }
     // Clients of the S3 protocol.
-    if find("rclone").is_none() {
-        missing.push("rclone");
+    for client in ["rclone", "restic", "s3cmd"] {
+        if find(client).is_none() {
+            missing.push(client);
+        }
     }
     if !Path::new("/usr/share/doc/python3-venv").exists() {
         missing.push("python3-venv");
@@ -199,6 +201,38 @@ pub(crate) fn install_system_packages(needs_browser: bool) -> Result<Outcome> {
         )));
     }
     Ok(Outcome::Done)
+}
+
+/// `debootstrap`, which makes an empty Debian; otherwise the reason why there is none.
+pub(crate) fn install_debootstrap() -> Result<Option<String>> {
+    if !is_root()? {
+        return Ok(Some("only root can make an empty Debian".to_owned()));
+    }
+    if find("debootstrap").is_some() {
+        return Ok(None);
+    }
+    if find("apt-get").is_none() {
+        return Ok(Some("there is no debootstrap".to_owned()));
+    }
+    commands::run(apt_get().args(["update", "--quiet"]))?;
+    let arguments = ["install", "--yes", "--no-install-recommends", "debootstrap"];
+    commands::run(apt_get().args(arguments))?;
+    Ok(None)
+}
+
+/// The mirror that this machine's apt takes Debian from.
+pub(crate) fn debian_mirror() -> Option<String> {
+    let mut apt = Command::new("apt-get");
+    let targets = [
+        "indextargets",
+        "--format",
+        "$(SITE)",
+        "Created-By: Packages",
+        "Origin: Debian",
+    ];
+    let sites = commands::output(apt.args(targets)).ok()?;
+    let is_main = |site: &&str| !site.contains("security");
+    sites.lines().find(is_main).map(ToOwned::to_owned)
 }
 
 /// Whether tests can run against the oldest supported PostgreSQL.

@@ -8,10 +8,14 @@ use std::{
 use anyhow::{Context, Result};
 
 use crate::{
-    steps::{Plan, Step},
+    progress,
+    steps::{Outcome, Plan, Step},
     tools, web,
     workspace::{self, Workspace},
 };
+
+/// The profile of Cargo.toml that compiles quickly.
+const PROFILE: &str = "up";
 
 /// Installs, builds, and becomes `plinth start`, which prints the URLs and keys.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
@@ -23,9 +27,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         tools::install_packages(&runtime)
     }));
     let web_build = plan.add_all(web::steps());
-    let mut build = workspace::cargo();
-    build.args(["build", "--release", "--package", "plinth"]);
-    plan.add(Step::command("release build", build).needs(web_build));
+    plan.add(
+        Step::new("build (some minutes the first time)", || {
+            let mut build = workspace::cargo();
+            build.args(["build", "--profile", PROFILE, "--package", "plinth"]);
+            progress::build(&mut build)?;
+            Ok(Outcome::Done)
+        })
+        .needs(web_build),
+    );
 
     let report = plan.run();
     if !report.is_success() {
@@ -33,7 +43,8 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         return Ok(report.exit_code());
     }
 
-    let binary = Workspace::load()?.target_directory.join("release/plinth");
+    let target = Workspace::load()?.target_directory;
+    let binary = target.join(PROFILE).join("plinth");
     println!("Starting Plinth. Ctrl-C stops it.\n");
     // Replaces this process, so that Ctrl-C and SIGTERM reach Plinth itself.
     let error = Command::new(&binary)

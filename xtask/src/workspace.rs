@@ -17,8 +17,8 @@ use crate::commands;
 /// another clone, if both build into one folder.
 pub(crate) fn root() -> &'static Path {
     static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
-        let told = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-        let mut xtask = told.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+        let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+        let mut xtask = manifest_dir.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
         xtask.pop();
         xtask
     });

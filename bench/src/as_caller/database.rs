@@ -142,7 +142,7 @@ fn transaction(end_of_select: &str) -> String {
 async fn prepare(connection: &Connection) -> anyhow::Result<Login> {
     let maintenance = managed::admin(connection);
     let mut admin = maintenance.connect().await?;
-    let cluster = prepare_cluster(&mut admin).await?;
+    let cluster = prepare_cluster(&mut admin, true).await?;
     let reference = ProjectRef::generate();
     let database = reference.to_string();
     let passwords = Logins::generate();

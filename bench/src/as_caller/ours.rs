@@ -50,12 +50,12 @@ async fn warm_up(pool: &Pool, connections: u16) -> anyhow::Result<()> {
     }
     drop(lent);
     let until = Instant::now() + Duration::from_millis(300);
-    together(pool, connections, until).await.map(drop)
+    run_all(pool, connections, until).await.map(drop)
 }
 
 async fn measure(pool: &Pool, connections: u16, duration: Duration) -> anyhow::Result<Sample> {
     let (begun, before) = (Instant::now(), CpuTime::now()?);
-    let times = together(pool, connections, begun + duration).await?;
+    let times = run_all(pool, connections, begun + duration).await?;
     let elapsed = begun.elapsed().as_secs_f64();
     let cpu = CpuTime::now()?.own - before.own;
     let milliseconds = |nanoseconds: f64| nanoseconds / 1e6;
@@ -69,7 +69,7 @@ async fn measure(pool: &Pool, connections: u16, duration: Duration) -> anyhow::R
 }
 
 /// As many tasks as connections, until the given moment; their times in nanoseconds.
-async fn together(pool: &Pool, tasks: u16, until: Instant) -> anyhow::Result<Histogram<u64>> {
+async fn run_all(pool: &Pool, tasks: u16, until: Instant) -> anyhow::Result<Histogram<u64>> {
     let running: Vec<_> = (0..tasks)
         .map(|task| tokio::spawn(one_task(pool.clone(), Random::new(task.into()), until)))
         .collect();

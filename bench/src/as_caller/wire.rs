@@ -1,7 +1,7 @@
 //! The limit: what one flush costs when the client does next to nothing.
 //!
 //! One blocking thread per connection writes bytes that were made beforehand, in which only the
-//! id changes, and reads the answer. What our path loses against it is the driver's, the pool's
+//! id changes, and reads the response. What our path loses against it is the driver's, the pool's
 //! and the runtime's; what it loses against pgbench would be ours to explain.
 
 use std::{

@@ -1,4 +1,4 @@
-//! Comparing passwords and nothing else, on all cores: nobody can sign people in faster.
+//! Password hashing alone, on all cores: an upper bound for sign-ins.
 
 use std::{
     thread,
@@ -7,11 +7,11 @@ use std::{
 
 use anyhow::ensure;
 
-use super::people;
+use super::users;
 
 /// Comparisons per second, all threads together.
 pub(crate) fn run(duration: Duration) -> anyhow::Result<f64> {
-    let hash = people::hash()?;
+    let hash = users::hash()?;
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let begun = Instant::now();
     let counts: Vec<anyhow::Result<u32>> = thread::scope(|scope| {
@@ -32,7 +32,7 @@ pub(crate) fn run(duration: Duration) -> anyhow::Result<f64> {
 fn compare_until(end: Instant, hash: &str) -> anyhow::Result<u32> {
     let mut count = 0;
     while Instant::now() < end {
-        let is_match = bcrypt::verify(people::PASSWORD, hash).is_ok_and(|is_match| is_match);
+        let is_match = bcrypt::verify(users::PASSWORD, hash).is_ok_and(|is_match| is_match);
         ensure!(is_match, "a password is not itself");
         count += 1;
     }

@@ -1,9 +1,9 @@
 //! The runs as tables.
 
 use super::{
+    scripted_client::Operation,
     sides::{ALONE, FULL, GOTRUE},
     stage::Stage,
-    talk::Wish,
 };
 use crate::{
     report::{Detail, Goal, Measure, Unit},
@@ -34,8 +34,8 @@ fn of_stage(stage: &Stage) -> Vec<Measure> {
         .filter(|name| stage.of(name).is_some());
     let mut measures = Vec::new();
     if !stage.pgbench.is_empty() {
-        let least = match stage.wish {
-            Wish::Refresh => 2500.0,
+        let least = match stage.operation {
+            Operation::Refresh => 2500.0,
             _ => 5000.0,
         };
         let ratio = OF_PGBENCH;
@@ -56,8 +56,8 @@ fn of_stage(stage: &Stage) -> Vec<Measure> {
         }));
     }
     if let Some(runs) = stage.of(GOTRUE) {
-        let goal = match stage.wish {
-            Wish::Refresh | Wish::GetUser => Goal::RatioAtLeast(OF_GOTRUE),
+        let goal = match stage.operation {
+            Operation::Refresh | Operation::GetUser => Goal::RatioAtLeast(OF_GOTRUE),
             _ => Goal::None,
         };
         measures.push(compare(ALONE, (GOTRUE, rates(runs)), goal));

@@ -7,48 +7,48 @@
 
 mod bare_bcrypt;
 mod figures;
-mod people;
 mod scale;
 mod script;
+mod scripted_client;
 mod sides;
 mod stage;
-mod talk;
+mod users;
 
 use std::{cell::RefCell, path::Path};
 
 use anyhow::Context as _;
 
 use self::{
-    script::Seen,
+    script::Recorded,
+    scripted_client::{Operation, ScriptedClient},
     sides::{FULL, Keys, Program},
-    stage::{Clients, PgbenchSide, Stage, first_person},
-    talk::{Talk, Wish},
+    stage::{Clients, PgbenchSide, Stage, first_user},
 };
 use crate::{
-    calm::Calm,
     databases::Databases,
     load,
     machine::Machine,
     pgbench::Pgbench,
     report::{Report, sentence},
     start::program::{self, Installation},
+    steal_guard::StealGuard,
 };
 
 /// Clients at once, and database connections of each program.
 const CONNECTIONS: u16 = 16;
 /// How many runs may be repeated per round.
-const PATIENCE: u32 = 6;
+const MAX_REPEATS_PER_ROUND: u32 = 6;
 /// People who take turns on each connection.
 const SESSIONS_PER_CONNECTION: u64 = 64;
 
 const DATABASE: &str = "bench";
 const GOTRUE_DATABASE: &str = "gotrue";
 /// Enough for the blocks of all sides.
-const PEOPLE: u64 = 10_000;
+const USERS: u64 = 10_000;
 /// Blocks of people: two sides over HTTP, then those of pgbench.
 const PGBENCH_BLOCK: u64 = 2;
 /// Often enough that Plinth has prepared its statements.
-const UNSEEN_REQUESTS: u64 = 3;
+const WARM_UP_REQUESTS: u64 = 3;
 
 /// Command line of `plinth-bench auth`.
 #[derive(Debug, Clone, clap::Args)]
@@ -82,9 +82,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     let (full, _) = installation.start()?;
     let status = full.status()?;
     let keys = Keys {
-        anon: status.told("ANON_KEY")?,
-        service_role: status.told("SERVICE_ROLE_KEY")?,
-        jwt_secret: status.told("JWT_SECRET")?,
+        anon: status.notes("ANON_KEY")?,
+        service_role: status.notes("SERVICE_ROLE_KEY")?,
+        jwt_secret: status.notes("JWT_SECRET")?,
     };
     let found = Pgbench::find()?;
     let mut report = Report::new("auth", "The auth service over HTTP", machine);
@@ -96,23 +96,25 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
 
     let mut stages = Vec::new();
     if !options.only_scale {
-        people::fill(&databases, DATABASE, PEOPLE)?;
+        users::fill(&databases, DATABASE, USERS)?;
         let full_side = keys.side(FULL, installation.port(), "/auth/v1", full.pid());
         let bench = Bench {
             options,
             plinth: &plinth,
             databases: &databases,
             keys: &keys,
-            calm: RefCell::new(Calm::new(u32::from(options.rounds) * PATIENCE)),
+            steal_guard: RefCell::new(StealGuard::new(
+                u32::from(options.rounds) * MAX_REPEATS_PER_ROUND,
+            )),
         };
         let alone = keys.alone(&plinth, &databases, DATABASE)?;
         let mut clients = vec![Clients::new(&alone.side, 0)?, Clients::new(&full_side, 1)?];
         stages = bench.stages(&mut clients)?;
         report.setting.push(bench.beside_gotrue(&mut stages)?);
-        report.setting.push(bench.calm.borrow().sentence());
+        report.setting.push(bench.steal_guard.borrow().sentence());
         report.setting.push(format!(
             "{} rounds of {} s per side, alternating, after half a second of warming up; {} \
-             sessions per connection, {PEOPLE} users; pools of {CONNECTIONS}",
+             sessions per connection, {USERS} users; pools of {CONNECTIONS}",
             options.rounds, options.seconds, SESSIONS_PER_CONNECTION
         ));
     }
@@ -139,32 +141,39 @@ struct Bench<'a> {
     plinth: &'a Path,
     databases: &'a Databases,
     keys: &'a Keys,
-    calm: RefCell<Calm>,
+    steal_guard: RefCell<StealGuard>,
 }
 
 impl Bench<'_> {
     fn stages(&self, clients: &mut [Clients<'_>]) -> anyhow::Result<Vec<Stage>> {
         let mut stages = Vec::new();
-        for wish in [Wish::Refresh, Wish::GetUser] {
-            let pgbench = self.pgbench(wish)?;
-            stages.push(self.measure(wish, clients, Some(&pgbench))?);
+        for operation in [Operation::Refresh, Operation::GetUser] {
+            let pgbench = self.pgbench(operation)?;
+            stages.push(self.measure(operation, clients, Some(&pgbench))?);
         }
-        stages.push(self.measure(Wish::SignIn, clients, None)?);
+        stages.push(self.measure(Operation::SignIn, clients, None)?);
         Ok(stages)
     }
 
     fn measure(
         &self,
-        wish: Wish,
+        operation: Operation,
         clients: &mut [Clients<'_>],
         pgbench: Option<&PgbenchSide<'_>>,
     ) -> anyhow::Result<Stage> {
-        let calm = &mut self.calm.borrow_mut();
-        Stage::measure(wish, self.options, self.databases, clients, pgbench, calm)
+        let steal_guard = &mut self.steal_guard.borrow_mut();
+        Stage::measure(
+            operation,
+            self.options,
+            self.databases,
+            clients,
+            pgbench,
+            steal_guard,
+        )
     }
 
     /// Writes down what Plinth runs for a wish and gives it to pgbench.
-    fn pgbench(&self, wish: Wish) -> anyhow::Result<PgbenchSide<'static>> {
+    fn pgbench(&self, operation: Operation) -> anyhow::Result<PgbenchSide<'static>> {
         let user = self.databases.login(DATABASE).user;
         let log = |what: &str| {
             let sql = format!("alter role {user} {what}");
@@ -172,15 +181,15 @@ impl Bench<'_> {
         };
         log("set log_statement = 'all'")?;
         let program = self.keys.alone(self.plinth, self.databases, DATABASE)?;
-        // Nobody else has these people.
-        let block = PGBENCH_BLOCK + 1 + u64::from(wish == Wish::GetUser);
-        let seen = [0, 1].map(|at| self.watch(&program, wish, first_person(block) + at));
+        // No other side uses these users.
+        let block = PGBENCH_BLOCK + 1 + u64::from(operation == Operation::GetUser);
+        let seen = [0, 1].map(|at| self.watch(&program, operation, first_user(block) + at));
         drop(program);
         log("reset log_statement")?;
         let [seen, other] = seen;
-        let first = first_person(PGBENCH_BLOCK);
-        let script = script::script(wish, first, &seen?, &other?)
-            .with_context(|| format!("what was seen of {}", wish.what()))?;
+        let first = first_user(PGBENCH_BLOCK);
+        let script = script::script(operation, first, &seen?, &other?)
+            .with_context(|| format!("what was seen of {}", operation.what()))?;
         let login = self.databases.login(DATABASE);
         let side = PgbenchSide {
             pgbench: Pgbench::find()?.with_script(script, &login)?,
@@ -192,20 +201,29 @@ impl Bench<'_> {
     }
 
     /// What one request runs.
-    fn watch(&self, program: &Program, wish: Wish, person: u64) -> anyhow::Result<Seen> {
+    fn watch(
+        &self,
+        program: &Program,
+        operation: Operation,
+        user: u64,
+    ) -> anyhow::Result<Recorded> {
         let port = program.side.port;
-        let talk = Talk::new(&program.side, Wish::Refresh, [person]);
-        let (talk, _) = load::run_alone(port, talk, UNSEEN_REQUESTS)?;
-        let (talk, _) = load::run_alone(port, talk.wishing(wish), UNSEEN_REQUESTS)?;
-        let token = talk.refresh_token().to_owned();
+        let scripted_client = ScriptedClient::new(&program.side, Operation::Refresh, [user]);
+        let (scripted_client, _) = load::run_alone(port, scripted_client, WARM_UP_REQUESTS)?;
+        let (scripted_client, _) = load::run_alone(
+            port,
+            scripted_client.with_operation(operation),
+            WARM_UP_REQUESTS,
+        )?;
+        let token = scripted_client.refresh_token().to_owned();
         let mut child = String::new();
         let statements = self.databases.statements().during(|| {
-            let (talk, _) = load::run_alone(port, talk, 1)?;
-            talk.refresh_token().clone_into(&mut child);
+            let (scripted_client, _) = load::run_alone(port, scripted_client, 1)?;
+            scripted_client.refresh_token().clone_into(&mut child);
             Ok(())
         })?;
-        Ok(Seen {
-            person,
+        Ok(Recorded {
+            user,
             statements,
             token,
             child,
@@ -221,7 +239,7 @@ impl Bench<'_> {
         let started = || {
             self.keys
                 .migrate_gotrue(&gotrue, self.databases, GOTRUE_DATABASE)?;
-            people::fill(self.databases, GOTRUE_DATABASE, PEOPLE)?;
+            users::fill(self.databases, GOTRUE_DATABASE, USERS)?;
             self.keys.gotrue(&gotrue, self.databases, GOTRUE_DATABASE)
         };
         let theirs = match started() {
@@ -232,8 +250,8 @@ impl Bench<'_> {
             .keys
             .alone(self.plinth, self.databases, GOTRUE_DATABASE)?;
         let mut clients = [Clients::new(&ours.side, 0)?, Clients::new(&theirs.side, 1)?];
-        for wish in [Wish::Refresh, Wish::GetUser, Wish::SignIn] {
-            stages.push(self.measure(wish, &mut clients, None)?);
+        for operation in [Operation::Refresh, Operation::GetUser, Operation::SignIn] {
+            stages.push(self.measure(operation, &mut clients, None)?);
         }
         Ok("GoTrue on a database whose schema it made, and Plinth on the same one".to_owned())
     }

@@ -1,5 +1,5 @@
-//! Whether a million users make anything slower: one client at a time, few and many users by
-//! turns.
+//! Whether a million users make anything slower: one client at a time, alternating between few and many
+//! users.
 
 use std::{path::Path, time::Instant};
 
@@ -7,9 +7,10 @@ use anyhow::Context as _;
 use hdrhistogram::Histogram;
 
 use super::{
-    Options, people,
+    Options,
+    scripted_client::{Operation, ScriptedClient, spread},
     sides::{Keys, Program, Side},
-    talk::{Talk, Wish, spread},
+    users,
 };
 use crate::{
     databases::Databases,
@@ -23,48 +24,48 @@ use crate::{
 /// What the others are measured against.
 pub(crate) const FEW: u64 = 1_000;
 /// The same with more users may take this much longer.
-const MOST_CHANGE: f64 = 1.2;
+const MAX_SLOWDOWN: f64 = 1.2;
 
-/// What is asked for, and how often in a round. Hashing a password takes long by itself.
-const WISHES: [(Wish, u64); 9] = [
-    (Wish::Refresh, 150),
-    (Wish::GetUser, 150),
-    (Wish::SignIn, 20),
-    (Wish::SignUp, 20),
-    (Wish::Recover, 100),
-    (Wish::Verify, 100),
-    (Wish::ListUsers, 50),
-    (Wish::Leaf, 50),
-    (Wish::Search, 100),
+/// Operations and how often each runs in a round. Hashing a password takes long by itself.
+const MEASURED_OPERATIONS: [(Operation, u64); 9] = [
+    (Operation::Refresh, 150),
+    (Operation::GetUser, 150),
+    (Operation::SignIn, 20),
+    (Operation::SignUp, 20),
+    (Operation::Recover, 100),
+    (Operation::Verify, 100),
+    (Operation::ListUsers, 50),
+    (Operation::Leaf, 50),
+    (Operation::Search, 100),
 ];
 
-/// How often few and many take turns within a round.
-const TURNS: u64 = 5;
+/// How often few and many alternate within a round.
+const ALTERNATIONS: u64 = 5;
 /// How many sessions are refreshed and used.
 const SESSIONS: u64 = 150;
 
-/// A database and who serves it.
+/// A database and its server.
 struct Population<'a> {
     databases: &'a Databases,
     name: &'static str,
     count: u64,
     program: Program,
-    /// Whose sessions are used, with what they remember.
-    sessions: Option<Talk>,
-    /// Everybody new has a number of their own.
+    /// Clients with their tokens.
+    sessions: Option<ScriptedClient>,
+    /// Every new user has a number of their own.
     newcomers: u64,
     /// How often people were drawn.
     drawn: u64,
 }
 
-/// Latencies of one wish, by number of users.
+/// Latencies of one operation, by number of users.
 pub(crate) struct Compared {
-    wish: Wish,
+    operation: Operation,
     few: Vec<Sample>,
     many: Vec<Sample>,
 }
 
-/// All wishes with few users and with many.
+/// All operations with few users and with many.
 pub(crate) fn measure(
     options: &Options,
     keys: &Keys,
@@ -74,19 +75,19 @@ pub(crate) fn measure(
     let populate = |name, count| Population::new(databases, keys, plinth, name, count);
     let mut few = populate("few", FEW)?;
     let mut many = populate("many", options.users)?;
-    let mut compared: Vec<Compared> = WISHES
+    let mut compared: Vec<Compared> = MEASURED_OPERATIONS
         .iter()
-        .map(|(wish, _)| Compared::new(*wish))
+        .map(|(operation, _)| Compared::new(*operation))
         .collect();
     eprintln!("{FEW} and {} users:", options.users);
     // The first round warms up and is not counted.
     for round in 0..=options.rounds {
-        let mut told = format!("  round {round}:");
-        for (compared, (wish, count)) in compared.iter_mut().zip(WISHES) {
-            let samples = by_turns(&mut few, &mut many, wish, count)?;
-            told.push_str(&format!(
+        let mut notes = format!("  round {round}:");
+        for (compared, (operation, count)) in compared.iter_mut().zip(MEASURED_OPERATIONS) {
+            let samples = interleaved(&mut few, &mut many, operation, count)?;
+            notes.push_str(&format!(
                 " {} {:.2} and {:.2} ms,",
-                wish.what(),
+                operation.what(),
                 samples[0].p50_ms,
                 samples[1].p50_ms
             ));
@@ -96,23 +97,23 @@ pub(crate) fn measure(
                 compared.many.push(of_many);
             }
         }
-        eprintln!("{}", told.trim_end_matches(','));
+        eprintln!("{}", notes.trim_end_matches(','));
     }
     Ok(compared)
 }
 
 /// A few requests each in turn, so that both meet the same noise.
-fn by_turns<'a>(
+fn interleaved<'a>(
     few: &mut Population<'a>,
     many: &mut Population<'a>,
-    wish: Wish,
+    operation: Operation,
     requests: u64,
 ) -> anyhow::Result<[Sample; 2]> {
     let begun = Instant::now();
     let mut times = [Histogram::new(3)?, Histogram::new(3)?];
-    for _ in 0..TURNS {
+    for _ in 0..ALTERNATIONS {
         for (population, times) in [&mut *few, &mut *many].into_iter().zip(&mut times) {
-            times.add(population.ask(wish, requests / TURNS)?)?;
+            times.add(population.ask(operation, requests / ALTERNATIONS)?)?;
         }
     }
     Ok(times.map(|times| Sample::new(&times, begun.elapsed())))
@@ -129,7 +130,7 @@ impl<'a> Population<'a> {
         eprintln!("filling a database with {count} users ...");
         databases.create(name)?;
         let program = keys.alone(plinth, databases, name)?;
-        people::fill(databases, name, count)?;
+        users::fill(databases, name, count)?;
         Ok(Self {
             databases,
             name,
@@ -141,47 +142,63 @@ impl<'a> Population<'a> {
         })
     }
 
-    fn ask(&mut self, wish: Wish, requests: u64) -> anyhow::Result<Histogram<u64>> {
-        let asked = match wish {
-            Wish::Refresh | Wish::GetUser => self.in_session(wish, requests),
+    fn ask(&mut self, operation: Operation, requests: u64) -> anyhow::Result<Histogram<u64>> {
+        let asked = match operation {
+            Operation::Refresh | Operation::GetUser => self.in_session(operation, requests),
             _ => {
-                let talk = self.strangers(wish, requests)?;
-                load::run_alone(self.side().port, talk, requests).map(|(_, times)| times)
+                let scripted_client = self.other_users(operation, requests)?;
+                load::run_alone(self.side().port, scripted_client, requests).map(|(_, times)| times)
             }
         };
-        asked.with_context(|| format!("{} with {} users", wish.what(), self.count))
+        asked.with_context(|| format!("{} with {} users", operation.what(), self.count))
     }
 
     /// The same people again and again, because their tokens are known.
-    fn in_session(&mut self, wish: Wish, requests: u64) -> anyhow::Result<Histogram<u64>> {
-        let talk = match self.sessions.take() {
-            Some(talk) => talk,
+    fn in_session(
+        &mut self,
+        operation: Operation,
+        requests: u64,
+    ) -> anyhow::Result<Histogram<u64>> {
+        let scripted_client = match self.sessions.take() {
+            Some(scripted_client) => scripted_client,
             // Everybody gets an access token first.
             None => {
-                let talk = Talk::new(self.side(), Wish::Refresh, spread(0, SESSIONS, self.count));
-                load::run_alone(self.side().port, talk, SESSIONS)?.0
+                let scripted_client = ScriptedClient::new(
+                    self.side(),
+                    Operation::Refresh,
+                    spread(0, SESSIONS, self.count),
+                );
+                load::run_alone(self.side().port, scripted_client, SESSIONS)?.0
             }
         };
-        let (talk, times) = load::run_alone(self.side().port, talk.wishing(wish), requests)?;
-        self.sessions = Some(talk);
+        let (scripted_client, times) = load::run_alone(
+            self.side().port,
+            scripted_client.with_operation(operation),
+            requests,
+        )?;
+        self.sessions = Some(scripted_client);
         Ok(times)
     }
 
-    /// Others each time.
-    fn strangers(&mut self, wish: Wish, requests: u64) -> anyhow::Result<Talk> {
+    /// Other users each time.
+    fn other_users(
+        &mut self,
+        operation: Operation,
+        requests: u64,
+    ) -> anyhow::Result<ScriptedClient> {
         self.drawn += 1;
-        let drawn = match wish {
-            Wish::SignUp => {
+        let drawn = match operation {
+            Operation::SignUp => {
                 let first = self.newcomers + 1;
                 self.newcomers += requests;
                 (first..first + requests).collect()
             }
             _ => spread(self.drawn, requests, self.count),
         };
-        if wish == Wish::Verify {
-            people::expect_code(self.databases, self.name, &drawn)?;
+        if operation == Operation::Verify {
+            users::expect_code(self.databases, self.name, &drawn)?;
         }
-        Ok(Talk::new(self.side(), wish, drawn))
+        Ok(ScriptedClient::new(self.side(), operation, drawn))
     }
 
     fn side(&self) -> &Side {
@@ -190,9 +207,9 @@ impl<'a> Population<'a> {
 }
 
 impl Compared {
-    fn new(wish: Wish) -> Self {
+    fn new(operation: Operation) -> Self {
         Self {
-            wish,
+            operation,
             few: Vec::new(),
             many: Vec::new(),
         }
@@ -202,11 +219,11 @@ impl Compared {
     pub(crate) fn to_measure(&self, users: u64) -> Measure {
         let medians = |samples: &[Sample]| samples.iter().map(|sample| sample.p50_ms).collect();
         Measure::new(
-            format!("{users} users: {}, p50", self.wish.what()),
+            format!("{users} users: {}, p50", self.operation.what()),
             Unit::Milliseconds,
             medians(&self.many),
             (&format!("{FEW} users"), medians(&self.few)),
-            Goal::RatioAtMost(MOST_CHANGE),
+            Goal::RatioAtMost(MAX_SLOWDOWN),
         )
     }
 }
@@ -221,7 +238,7 @@ pub(crate) fn to_detail(compared: &[Compared], users: u64) -> Detail {
             [&compared.few, &compared.many].map(|samples| median(samples, pick))
         };
         let (p50, p99) = (both(|sample| sample.p50_ms), both(|sample| sample.p99_ms));
-        let mut row = vec![compared.wish.what().to_owned()];
+        let mut row = vec![compared.operation.what().to_owned()];
         row.extend(
             [p50, p99]
                 .into_iter()

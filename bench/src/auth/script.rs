@@ -1,9 +1,9 @@
-//! What Plinth ran for one request, as a script for pgbench: the same statements with the same
-//! values, but for whom they are about.
+//! The statements that Plinth ran for one request, as a pgbench script: the same statements and values, but for
+//! other users.
 
 use anyhow::{Context as _, ensure};
 
-use super::{CONNECTIONS, SESSIONS_PER_CONNECTION, people, talk::Wish};
+use super::{CONNECTIONS, SESSIONS_PER_CONNECTION, scripted_client::Operation, users};
 use crate::{
     pgbench::{Script, with_names},
     statements::Statement,
@@ -14,25 +14,31 @@ use crate::{
 pub(crate) const FIRST_TOKEN: u64 = 500_000_000_000;
 const GENERATION: u64 = CONNECTIONS as u64 * SESSIONS_PER_CONNECTION;
 
-/// What was seen: the request of one person, and what it gave them.
-pub(crate) struct Seen {
-    pub(crate) person: u64,
+/// A recorded request of one user, and its result.
+pub(crate) struct Recorded {
+    pub(crate) user: u64,
     pub(crate) statements: Vec<Statement>,
     pub(crate) token: String,
     pub(crate) child: String,
 }
 
-/// Of two requests of different people: what differs between them differs between all.
-pub(crate) fn script(wish: Wish, first: u64, seen: &Seen, other: &Seen) -> anyhow::Result<Script> {
-    let texts =
-        |seen: &Seen| -> Vec<String> { seen.statements.iter().map(|it| it.sql.clone()).collect() };
+/// Compares two requests of different users: values that differ depend on the user.
+pub(crate) fn script(
+    operation: Operation,
+    first: u64,
+    seen: &Recorded,
+    other: &Recorded,
+) -> anyhow::Result<Script> {
+    let texts = |seen: &Recorded| -> Vec<String> {
+        seen.statements.iter().map(|it| it.sql.clone()).collect()
+    };
     ensure!(
         !seen.statements.is_empty() && texts(seen) == texts(other),
         "two requests ran different statements, or none: {:?}, {:?}",
         seen.statements,
         other.statements
     );
-    let mut transaction = whose(wish, first);
+    let mut transaction = pick_user(operation, first);
     let mut values = vec![("step".to_owned(), "-1".to_owned())];
     for (number, (one, two)) in seen.statements.iter().zip(&other.statements).enumerate() {
         let mut expressions = Vec::new();
@@ -50,7 +56,7 @@ pub(crate) fn script(wish: Wish, first: u64, seen: &Seen, other: &Seen) -> anyho
         let sql = with_names(&one.sql, |it| expression(it).unwrap_or_default());
         transaction.push_str(&format!("{sql};\n"));
     }
-    let check = format!("{transaction}{}\n\\gset\n", proof(wish, &transaction)?);
+    let check = format!("{transaction}{}\n\\gset\n", proof(operation, &transaction)?);
     Ok(Script {
         transaction,
         check,
@@ -58,11 +64,11 @@ pub(crate) fn script(wish: Wish, first: u64, seen: &Seen, other: &Seen) -> anyho
     })
 }
 
-/// Draws somebody: for refreshes each client's sessions in turn, as the load generator does.
-fn whose(wish: Wish, first: u64) -> String {
+/// Picks a user: for refreshes each client's sessions in turn, as the load generator does.
+fn pick_user(operation: Operation, first: u64) -> String {
     let (each, last) = (SESSIONS_PER_CONNECTION, first + GENERATION - 1);
-    let drawn = match wish {
-        Wish::Refresh => format!(
+    let drawn = match operation {
+        Operation::Refresh => format!(
             "\\set step :step + 1\n\
              \\set turn :client_id * {each} + :step % {each}\n\
              \\set token {FIRST_TOKEN} + :turn + (:step / {each}) * {GENERATION}\n\
@@ -71,13 +77,13 @@ fn whose(wish: Wish, first: u64) -> String {
         ),
         _ => format!("\\set person random({first}, {last})\n"),
     };
-    format!("{drawn}\\set session {} + :person\n", people::SESSION)
+    format!("{drawn}\\set session {} + :person\n", users::SESSION)
 }
 
 /// A statement that divides by zero unless the transaction did its work.
-fn proof(wish: Wish, transaction: &str) -> anyhow::Result<String> {
-    let condition = match wish {
-        Wish::Refresh => "exists (select from auth.refresh_tokens t
+fn proof(operation: Operation, transaction: &str) -> anyhow::Result<String> {
+    let condition = match operation {
+        Operation::Refresh => "exists (select from auth.refresh_tokens t
              join auth.refresh_tokens p on p.token = t.parent
              where t.token = :child and not t.revoked and p.revoked)"
             .to_owned(),
@@ -102,7 +108,7 @@ enum Value {
     Constant(String),
 }
 
-impl Seen {
+impl Recorded {
     /// A value of this request, beside that of another.
     fn stands_for(
         &self,
@@ -112,9 +118,9 @@ impl Seen {
             return Ok(Value::Expression("null".to_owned()));
         };
         let known = [
-            (people::user_id(self.person), "lpad(:person, 32, '0')::uuid"),
+            (users::user_id(self.user), "lpad(:person, 32, '0')::uuid"),
             (
-                people::session_id(self.person),
+                users::session_id(self.user),
                 "lpad(:session, 32, '0')::uuid",
             ),
             (self.token.clone(), ":token"),
@@ -143,7 +149,7 @@ fn is_uuid(value: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn seen(person: u64, token: &str, child: &str) -> Seen {
+    fn seen(user: u64, token: &str, child: &str) -> Recorded {
         let value = |text: &str| Some(text.to_owned());
         let run = |sql: &str, values: Vec<Option<String>>| Statement {
             sql: sql.to_owned(),
@@ -158,11 +164,11 @@ mod tests {
             ),
             run(
                 "update s set at = $2 where id = $1",
-                vec![Some(people::session_id(person)), value(token)],
+                vec![Some(users::session_id(user)), value(token)],
             ),
         ];
-        Seen {
-            person,
+        Recorded {
+            user,
             statements,
             token: token.to_owned(),
             child: child.to_owned(),
@@ -172,7 +178,7 @@ mod tests {
     #[test]
     fn what_belongs_to_somebody_varies_and_the_rest_stays() {
         let (one, two) = (seen(1, "aaa", "bbb"), seen(2, "ccc", "ddd"));
-        let script = script(Wish::Refresh, 2049, &one, &two).unwrap();
+        let script = script(Operation::Refresh, 2049, &one, &two).unwrap();
         let expected = "begin;\ninsert into t values (:child, :token, null, :v1_4);\n\
                         update s set at = :token where id = lpad(:session, 32, '0')::uuid;\n";
         assert!(
@@ -192,8 +198,8 @@ mod tests {
     fn requests_that_ran_different_statements_are_refused() {
         let (one, mut two) = (seen(1, "aaa", "bbb"), seen(2, "ccc", "ddd"));
         two.statements.pop();
-        assert!(script(Wish::Refresh, 1, &one, &two).is_err());
+        assert!(script(Operation::Refresh, 1, &one, &two).is_err());
         two.statements.clear();
-        assert!(script(Wish::Refresh, 1, &two, &two).is_err());
+        assert!(script(Operation::Refresh, 1, &two, &two).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! The programs that serve accounts, and how each is started.
+//! The servers, and how each is started.
 
 use std::{
     env,
@@ -18,14 +18,14 @@ pub(crate) const GOTRUE: &str = "GoTrue";
 /// No limit that one client alone could reach.
 pub(crate) const UNLIMITED: &str = "1000000000";
 
-/// How a program is reached.
+/// How a server is reached.
 pub(crate) struct Side {
     pub(crate) name: &'static str,
     pub(crate) port: u16,
     pub(crate) prefix: &'static str,
-    /// What applications show.
+    /// The API key.
     pub(crate) key: String,
-    /// What administrators show.
+    /// The administrators' key.
     pub(crate) admin_key: String,
     pub(crate) pid: u32,
 }
@@ -129,8 +129,7 @@ impl Keys {
         }
     }
 
-    /// GoTrue's names, which both understand. Mails to oneself are not what is measured here, so
-    /// nobody waits for one to be allowed.
+    /// GoTrue's variable names, which both understand. The minimum interval between mails is disabled.
     fn configure(&self, command: &mut Command, databases: &Databases, database: &str, port: u16) {
         for (name, _) in env::vars_os() {
             if name.to_string_lossy().starts_with("GOTRUE_") {

@@ -1,8 +1,7 @@
-//! The functions service over HTTP: what it adds to functions that are called often, beside Deno
-//! serving the same code by itself; how soon a function answers that nobody has called for long; and
-//! what many functions cost of which few are used.
+//! The functions service over HTTP: its overhead for warm functions, beside Deno serving the same code; cold
+//! starts; and the memory of many functions of which few are used.
 
-mod talk;
+mod scripted_client;
 mod warm;
 
 use std::{
@@ -15,7 +14,6 @@ use anyhow::{Context as _, ensure};
 use plinth_functions::Deno;
 
 use crate::{
-    calm::Calm,
     load,
     machine::Machine,
     managed,
@@ -23,24 +21,25 @@ use crate::{
     processes,
     report::{Goal, Measure, Report, Unit, sentence},
     start::program::{self, Installation},
+    steal_guard::StealGuard,
 };
 
 use self::{
-    talk::Talk,
-    warm::{CONNECTIONS, Place},
+    scripted_client::ScriptedClient,
+    warm::{CONNECTIONS, Target},
 };
 
-const LONGEST_COLD_START: f64 = 150.0;
-const MOST_MEMORY: f64 = 400.0;
+const MAX_COLD_START_MS: f64 = 150.0;
+const MAX_MEMORY_MIB: f64 = 400.0;
 const DEPLOYED: usize = 50;
 const ACTIVE: usize = 5;
-/// Long enough that nobody goes during a run, short enough to wait for.
+/// Long enough that no worker stops during a run, short enough to wait for.
 const WORKER_IDLE: Duration = Duration::from_secs(15);
 
-/// Starts that fetch packages, fill caches, and make the next process like themselves.
-const FORERUNNERS: u16 = 3;
-/// Until the next process waits, and the last one has gone.
-const BREATH: Duration = Duration::from_millis(300);
+/// First starts, which fetch packages, fill caches and prewarm the next process.
+const WARM_UP_STARTS: u16 = 3;
+/// Until the next process is prewarmed and the last one has stopped.
+const SETTLE_DELAY: Duration = Duration::from_millis(300);
 
 const HELLO: &str = "Deno.serve(() => Response.json({ hello: 'world' }));\n";
 const NOTES: &str = include_str!("notes.sql");
@@ -74,7 +73,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         "{} rounds of {} s per side, alternating; {CONNECTIONS} clients for throughput, one for times",
         options.rounds, options.seconds
     ));
-    let mut calm = Calm::new(30);
+    let mut steal_guard = StealGuard::new(30);
     let nginx = Nginx::version();
     report.setting.push(match &nginx {
         Ok(version) => version.clone(),
@@ -92,24 +91,24 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     }
     installation.write("supabase/migrations/20260101000000_notes.sql", NOTES)?;
     let (full, _) = installation.start()?;
-    let key = full.status()?.told("PUBLISHABLE_KEY")?;
-    let place = Place {
+    let key = full.status()?.notes("PUBLISHABLE_KEY")?;
+    let target = Target {
         deno,
         port: installation.port(),
         key: &key,
         has_nginx: nginx.is_ok(),
     };
     for warm in &warm::ALL {
-        let measures = warm.measure(options, &place, &mut calm)?;
+        let measures = warm.measure(options, &target, &mut steal_guard)?;
         report.measures.extend(measures);
     }
-    report.setting.push(calm.sentence());
+    report.setting.push(steal_guard.sentence());
 
     wait_until_idle(full.pid())?;
     let at_rest = processes::pss_of_tree(full.pid())?;
     for number in 0..ACTIVE {
-        let talk = Talk::get(&format!("/functions/v1/f{number}"), Some(&key));
-        load::run_alone(installation.port(), talk, 20)?;
+        let scripted_client = ScriptedClient::get(&format!("/functions/v1/f{number}"), Some(&key));
+        load::run_alone(installation.port(), scripted_client, 20)?;
     }
     let active = processes::pss_of_tree(full.pid())?;
     report.measures.push(Measure::new(
@@ -117,43 +116,43 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         Unit::Mebibytes,
         vec![active],
         ("none in use", vec![at_rest]),
-        Goal::AtMost(MOST_MEMORY),
+        Goal::AtMost(MAX_MEMORY_MIB),
     ));
     full.stop()?;
 
-    for (spares, what) in [(0, "cold start"), (1, "start in a process that waits,")] {
-        let (with_client, bare_hello) = cold_starts(&plinth, options.starts, spares)?;
+    for (prewarmed, what) in [(0, "cold start"), (1, "start in a process that waits,")] {
+        let (with_client, bare_hello) = cold_starts(&plinth, options.starts, prewarmed)?;
         report.measures.push(Measure::new(
             format!("{what} of a function with supabase-js"),
             Unit::Milliseconds,
             with_client,
             ("of one without imports", bare_hello),
-            Goal::AtMost(LONGEST_COLD_START),
+            Goal::AtMost(MAX_COLD_START_MS),
         ));
     }
     Ok(report)
 }
 
-/// Each request gets a process of its own, started for it or before.
-fn cold_starts(plinth: &Path, starts: u16, spares: u16) -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
-    let installation = Installation::new(plinth)?.with(settings("oneshot", spares));
+/// Each request gets a process of its own, booted for it or prewarmed.
+fn cold_starts(plinth: &Path, starts: u16, prewarmed: u16) -> anyhow::Result<(Vec<f64>, Vec<f64>)> {
+    let installation = Installation::new(plinth)?.with(settings("oneshot", prewarmed));
     installation.write("supabase/functions/client/index.ts", CLIENT)?;
     installation.write("supabase/functions/hello/index.ts", HELLO)?;
     let (full, _) = installation.start()?;
-    let key = full.status()?.told("PUBLISHABLE_KEY")?;
+    let key = full.status()?.notes("PUBLISHABLE_KEY")?;
     let mut measured = ["client", "hello"].map(|name| {
-        let talk = Talk::get(&format!("/functions/v1/{name}"), Some(&key));
-        (talk, Vec::new())
+        let scripted_client = ScriptedClient::get(&format!("/functions/v1/{name}"), Some(&key));
+        (scripted_client, Vec::new())
     });
-    // One after the other: a process waits for the kind of function that was called last.
-    for (talk, times) in &mut measured {
-        for round in 0..starts + FORERUNNERS {
+    // One after the other: a prewarmed process fits the kind of function that was called last.
+    for (scripted_client, times) in &mut measured {
+        for round in 0..starts + WARM_UP_STARTS {
             let begun = Instant::now();
-            load::run_alone(installation.port(), talk.clone(), 1)?;
-            if round >= FORERUNNERS {
+            load::run_alone(installation.port(), scripted_client.clone(), 1)?;
+            if round >= WARM_UP_STARTS {
                 times.push(begun.elapsed().as_secs_f64() * 1e3);
             }
-            thread::sleep(BREATH);
+            thread::sleep(SETTLE_DELAY);
         }
     }
     full.stop()?;
@@ -161,7 +160,7 @@ fn cold_starts(plinth: &Path, starts: u16, spares: u16) -> anyhow::Result<(Vec<f
     Ok((client, hello))
 }
 
-/// Functions that nobody calls cost no process.
+/// Idle functions have no process.
 fn wait_until_idle(plinth: u32) -> anyhow::Result<()> {
     let begun = Instant::now();
     while processes::tree(plinth).into_iter().any(is_worker) {
@@ -174,15 +173,16 @@ fn wait_until_idle(plinth: u32) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn is_worker(pid: u32) -> bool {
+/// Whether the process is a function's Deno.
+pub(crate) fn is_worker(pid: u32) -> bool {
     let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     String::from_utf8_lossy(&line).contains("--unstable-no-legacy-abort")
 }
 
-fn settings(policy: &str, spares: u16) -> Vec<String> {
+fn settings(policy: &str, prewarmed: u16) -> Vec<String> {
     let settings = [
         format!("edge_runtime.policy={policy}"),
-        format!("plinth.functions.spare_processes={spares}"),
+        format!("plinth.functions.prewarmed_processes={prewarmed}"),
         format!("plinth.functions.worker_idle={}s", WORKER_IDLE.as_secs()),
         // The peer is one process, too.
         "plinth.functions.max_workers=1".to_owned(),

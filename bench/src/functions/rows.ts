@@ -1,4 +1,4 @@
-// What functions are most often written for: they ask the database in the name of whoever calls.
+// The most common kind of function: it queries the database as the caller.
 import { createClient } from "npm:@supabase/supabase-js@2.119.0";
 
 const client = createClient(Deno.env.get("SUPABASE_URL")!, Deno.env.get("SUPABASE_ANON_KEY")!);

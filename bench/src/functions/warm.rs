@@ -1,36 +1,36 @@
-//! Functions that are called again and again: beside Deno serving the same code by itself, and beside
-//! nginx handing requests on to that Deno, which is what being in between costs at least.
+//! Warm functions: beside Deno serving the same code, and beside nginx proxying to that Deno, which is the
+//! minimum cost of a proxy.
 
 use std::{path::Path, process::Command, time::Duration};
 
 use tempfile::TempDir;
 
-use super::{Options, talk::Talk};
+use super::{Options, scripted_client::ScriptedClient};
 use crate::{
-    calm::Calm,
     load,
     nginx::{Job, Nginx},
     report::{Goal, Measure, Unit},
     served::Served,
     start::program::free_port,
+    steal_guard::StealGuard,
     work_folder,
 };
 
 /// Clients at once.
 pub(super) const CONNECTIONS: u16 = 32;
-/// Until code that runs often has been compiled well, on every side.
+/// Until the JIT has compiled hot code, on every side.
 const WARM_UP: Duration = Duration::from_secs(3);
 /// Part of what Deno serves by itself.
-const LEAST_OF_DENO: f64 = 0.6;
+const MIN_RATIO_TO_DENO: f64 = 0.6;
 /// Added to the median of one client, in milliseconds.
-const MOST_ADDED: f64 = 1.0;
+const MAX_ADDED_MS: f64 = 1.0;
 
-/// A function, and what it is asked.
+/// A function and the request for it.
 pub(super) struct Warm {
     pub(super) name: &'static str,
     what: &'static str,
     pub(super) code: &'static str,
-    talk: fn(&str, Option<&str>) -> Talk,
+    scripted_client: fn(&str, Option<&str>) -> ScriptedClient,
 }
 
 pub(super) const ALL: [Warm; 3] = [
@@ -38,32 +38,32 @@ pub(super) const ALL: [Warm; 3] = [
         name: "hello",
         what: "warm, does nothing",
         code: super::HELLO,
-        talk: Talk::get,
+        scripted_client: ScriptedClient::get,
     },
     Warm {
         name: "webhook",
         what: "warm, checks a signature and reads JSON",
         code: include_str!("webhook.ts"),
-        talk: Talk::webhook,
+        scripted_client: ScriptedClient::webhook,
     },
     Warm {
         name: "rows",
         what: "warm, asks the database with supabase-js",
         code: include_str!("rows.ts"),
-        talk: Talk::get,
+        scripted_client: ScriptedClient::get,
     },
 ];
 
 /// Where functions run.
-pub(super) struct Place<'a> {
+pub(super) struct Target<'a> {
     pub(super) deno: &'a Path,
     pub(super) port: u16,
     pub(super) key: &'a str,
-    /// Whether nginx is there.
+    /// Whether nginx is installed.
     pub(super) has_nginx: bool,
 }
 
-/// Deno by itself, on a port of its own.
+/// Deno alone, on a port of its own.
 struct Bare {
     port: u16,
     _served: Served,
@@ -75,32 +75,35 @@ impl Warm {
     pub(super) fn measure(
         &self,
         options: &Options,
-        place: &Place<'_>,
-        calm: &mut Calm,
+        target: &Target<'_>,
+        steal_guard: &mut StealGuard,
     ) -> anyhow::Result<Vec<Measure>> {
-        let bare = self.serve_bare(place)?;
-        let nginx = match place.has_nginx {
-            true => Some(Nginx::start(&Job::HandOn(bare.port))?),
-            false => None,
+        let bare = self.serve_bare(target)?;
+        let nginx = if target.has_nginx {
+            Some(Nginx::start(&Job::HandOn(bare.port))?)
+        } else {
+            None
         };
         let path = format!("/functions/v1/{}", self.name);
         let (ours, theirs) = (
-            (self.talk)(&path, Some(place.key)),
-            (self.talk)("/", Some(place.key)),
+            (self.scripted_client)(&path, Some(target.key)),
+            (self.scripted_client)("/", Some(target.key)),
         );
         throughput(bare.port, &theirs, WARM_UP)?;
-        throughput(place.port, &ours, WARM_UP)?;
+        throughput(target.port, &ours, WARM_UP)?;
         let duration = Duration::from_secs(options.seconds.into());
-        let mut rate = |port, talk: &Talk| calm.take(|| throughput(port, talk, duration));
+        let mut rate = |port, scripted_client: &ScriptedClient| {
+            steal_guard.take(|| throughput(port, scripted_client, duration))
+        };
         let (mut rates, mut bare_rates, mut nginx_rates) = (Vec::new(), Vec::new(), Vec::new());
         let (mut added, mut bare_medians) = (Vec::new(), Vec::new());
         for round in 1..=options.rounds {
-            let (bare_rate, our_rate) = (rate(bare.port, &theirs)?, rate(place.port, &ours)?);
+            let (bare_rate, our_rate) = (rate(bare.port, &theirs)?, rate(target.port, &ours)?);
             if let Some(nginx) = &nginx {
                 nginx_rates.push(rate(nginx.port, &theirs)?);
             }
             let (bare_median, our_median) =
-                (median(bare.port, &theirs)?, median(place.port, &ours)?);
+                (median(bare.port, &theirs)?, median(target.port, &ours)?);
             eprintln!(
                 "  {}, round {round}: Deno {bare_rate:.0}/s and {bare_median:.2} ms, nginx {:.0}/s, \
                  plinth {our_rate:.0}/s and {our_median:.2} ms",
@@ -118,7 +121,7 @@ impl Warm {
             Unit::RequestsPerSecond,
             rates.clone(),
             ("Deno by itself", bare_rates),
-            Goal::RatioAtLeast(LEAST_OF_DENO),
+            Goal::RatioAtLeast(MIN_RATIO_TO_DENO),
         )];
         if !nginx_rates.is_empty() {
             measures.push(Measure::new(
@@ -134,23 +137,23 @@ impl Warm {
             Unit::Milliseconds,
             added,
             ("Deno by itself, in all", bare_medians),
-            Goal::AtMost(MOST_ADDED),
+            Goal::AtMost(MAX_ADDED_MS),
         ));
         Ok(measures)
     }
 
     /// In a folder of its own, with the environment that functions have.
-    fn serve_bare(&self, place: &Place<'_>) -> anyhow::Result<Bare> {
+    fn serve_bare(&self, target: &Target<'_>) -> anyhow::Result<Bare> {
         let folder = work_folder::create()?;
         let file = folder.path().join("index.ts");
         std::fs::write(&file, self.code)?;
         let port = free_port()?.local_addr()?.port();
-        let mut command = Command::new(place.deno);
+        let mut command = Command::new(target.deno);
         command
             .env("DENO_SERVE_ADDRESS", format!("tcp:127.0.0.1:{port}"))
             .env("DENO_DIR", folder.path().join("deno"))
-            .env("SUPABASE_URL", format!("http://127.0.0.1:{}", place.port))
-            .env("SUPABASE_ANON_KEY", place.key)
+            .env("SUPABASE_URL", format!("http://127.0.0.1:{}", target.port))
+            .env("SUPABASE_ANON_KEY", target.key)
             .args([
                 "run",
                 "--quiet",
@@ -167,14 +170,18 @@ impl Warm {
     }
 }
 
-fn throughput(port: u16, talk: &Talk, duration: Duration) -> anyhow::Result<f64> {
-    let mut talks = vec![talk.clone(); CONNECTIONS.into()];
+fn throughput(
+    port: u16,
+    scripted_client: &ScriptedClient,
+    duration: Duration,
+) -> anyhow::Result<f64> {
+    let mut talks = vec![scripted_client.clone(); CONNECTIONS.into()];
     let sample = load::run(port, &mut talks, duration, &mut || {})?;
     Ok(sample.per_second)
 }
 
 /// The median of one client, in milliseconds.
-fn median(port: u16, talk: &Talk) -> anyhow::Result<f64> {
-    let (_, times) = load::run_alone(port, talk.clone(), 2_000)?;
+fn median(port: u16, scripted_client: &ScriptedClient) -> anyhow::Result<f64> {
+    let (_, times) = load::run_alone(port, scripted_client.clone(), 2_000)?;
     Ok(times.value_at_quantile(0.5) as f64 / 1e6)
 }

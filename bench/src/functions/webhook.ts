@@ -1,4 +1,4 @@
-// What functions are often written for: somebody tells of an event, and signs it.
+// A common kind of function: it receives a signed webhook event.
 const encoder = new TextEncoder();
 const secret = encoder.encode("the secret of the sender");
 const key = await crypto.subtle.importKey("raw", secret, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);

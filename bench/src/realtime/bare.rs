@@ -1,5 +1,5 @@
-//! A program that passes a frame on to everybody else and does nothing besides: no handshake, no
-//! topics, no limits. Nobody can be much faster.
+//! A program that forwards a frame to all other sockets and does nothing else: no handshake, no topics, no
+//! limits. An upper bound.
 
 use std::{
     net::{Ipv4Addr, TcpListener},

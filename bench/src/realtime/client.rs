@@ -1,5 +1,4 @@
-//! Just enough of a websocket's client: frames whose bytes are made beforehand, and a reader that
-//! counts what arrives.
+//! A minimal WebSocket client: precomputed frames, and a reader that counts received frames.
 
 use std::{net::Ipv4Addr, time::Duration};
 
@@ -13,7 +12,7 @@ use tokio_util::task::AbortOnDropHandle;
 const TEXT: u8 = 0x81;
 const BINARY: u8 = 0x82;
 
-/// Clients say every so often that they are there.
+/// Interval of heartbeats.
 pub(crate) const HEARTBEAT: Duration = Duration::from_secs(25);
 
 /// Opens a socket and joins the topic.
@@ -21,12 +20,12 @@ pub(crate) async fn join(port: u16, key: &str, topic: &str) -> anyhow::Result<Tc
     join_with(port, key, topic, r#"{"config":{}}"#).await
 }
 
-/// The same, with wishes.
+/// The same, with a join configuration.
 pub(crate) async fn join_with(
     port: u16,
     key: &str,
     topic: &str,
-    wishes: &str,
+    join_config: &str,
 ) -> anyhow::Result<TcpStream> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
     stream.set_nodelay(true)?;
@@ -45,7 +44,7 @@ pub(crate) async fn join_with(
         "no socket: {}",
         String::from_utf8_lossy(&head)
     );
-    let join = format!(r#"["1","1","{topic}","phx_join",{wishes}]"#);
+    let join = format!(r#"["1","1","{topic}","phx_join",{join_config}]"#);
     stream.write_all(&frame(TEXT, join.as_bytes())).await?;
     let reply = read_frame(&mut stream).await.context("the join")?;
     ensure!(
@@ -105,12 +104,12 @@ pub(crate) async fn read_frame(stream: &mut TcpStream) -> anyhow::Result<Vec<u8>
     Ok(payload)
 }
 
-/// Reads to the end of a socket; `hear` gets the frames that have come, as many as there are. Where
-/// the server expects it, it is told now and then that somebody is there.
+/// Reads a socket to its end; `on_frames` gets the received frames. Sends heartbeats where the server expects
+/// them.
 pub(crate) async fn read_all(
     stream: TcpStream,
     beats: bool,
-    mut hear: impl FnMut(&mut Frames<'_>),
+    mut on_frames: impl FnMut(&mut Frames<'_>),
 ) {
     let (mut stream, mut back) = stream.into_split();
     let _heart = beats.then(|| {
@@ -128,7 +127,7 @@ pub(crate) async fn read_all(
     while let Ok(read @ 1..) = stream.read(&mut buffer[filled..]).await {
         filled += read;
         let mut frames = Frames::of(&buffer[..filled]);
-        hear(&mut frames);
+        on_frames(&mut frames);
         while frames.next().is_some() {}
         let left = frames.0.len();
         buffer.copy_within(filled - left..filled, 0);

@@ -1,4 +1,4 @@
-//! One sender, many listeners.
+//! One sender, many subscribers.
 
 use std::{
     net::Ipv4Addr,
@@ -12,11 +12,11 @@ use tokio::{
     runtime::{Builder, Runtime},
 };
 
-use super::{TOPIC, client, heard::Heard};
+use super::{TOPIC, client, deliveries::Deliveries};
 
 /// A message of everyday size.
 pub(crate) const PAYLOAD_BYTES: usize = 200;
-/// So many messages may be on their way to everybody.
+/// Maximum number of messages in flight.
 const WINDOW: u64 = 16;
 
 /// Sockets that stay open from run to run.
@@ -24,7 +24,7 @@ pub(crate) struct FanOut {
     runtime: Runtime,
     sender: TcpStream,
     listeners: u64,
-    heard: Arc<Heard>,
+    deliveries: Arc<Deliveries>,
     sent: u64,
     /// What a message is wrapped in on its way to the server.
     wrap: fn(&[u8]) -> Vec<u8>,
@@ -34,11 +34,11 @@ impl FanOut {
     /// Without a key the server is the bare program, which takes frames as they are.
     pub(crate) fn open(port: u16, key: Option<&str>, listeners: u16) -> anyhow::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let heard = Heard::new()?;
+        let deliveries = Deliveries::new()?;
         let sender = runtime.block_on(async {
             for _ in 0..listeners {
                 let stream = connect(port, key).await?;
-                tokio::spawn(heard.clone().listen(stream, key.is_some(), sent_at));
+                tokio::spawn(deliveries.clone().listen(stream, key.is_some(), sent_at));
             }
             connect(port, key).await
         })?;
@@ -46,7 +46,7 @@ impl FanOut {
             runtime,
             sender,
             listeners: listeners.into(),
-            heard,
+            deliveries,
             sent: 0,
             wrap: match key {
                 Some(_) => |payload| client::broadcast(TOPIC, payload),
@@ -55,21 +55,21 @@ impl FanOut {
         })
     }
 
-    /// As many as arrive: deliveries per second.
+    /// Maximum throughput: deliveries per second.
     pub(crate) fn saturate(&mut self, seconds: u16) -> anyhow::Result<f64> {
         let duration = Duration::from_secs(seconds.into());
-        let (begun, before) = (Instant::now(), self.heard.count());
+        let (begun, before) = (Instant::now(), self.deliveries.count());
         while begun.elapsed() < duration {
             self.wait_until(self.sent.saturating_sub(WINDOW))?;
             self.send()?;
         }
         self.wait_until(self.sent)?;
-        Ok((self.heard.count() - before) as f64 / begun.elapsed().as_secs_f64())
+        Ok((self.deliveries.count() - before) as f64 / begun.elapsed().as_secs_f64())
     }
 
-    /// So many deliveries per second: the time that 95 of a hundred take at most, in milliseconds.
+    /// At a fixed rate of deliveries per second: the 95th percentile of the latency in milliseconds.
     pub(crate) fn at_rate(&mut self, deliveries: f64, seconds: u16) -> anyhow::Result<f64> {
-        self.heard.forget_times();
+        self.deliveries.reset_latencies();
         let pause = Duration::from_secs_f64(self.listeners as f64 / deliveries);
         let messages = (f64::from(seconds) / pause.as_secs_f64()) as u32;
         let begun = Instant::now();
@@ -80,11 +80,11 @@ impl FanOut {
             self.send()?;
         }
         self.wait_until(self.sent)?;
-        Ok(self.heard.p95())
+        Ok(self.deliveries.p95())
     }
 
     fn send(&mut self) -> anyhow::Result<()> {
-        let head = format!("{{\"t\":\"{:020}\",\"p\":\"", self.heard.now());
+        let head = format!("{{\"t\":\"{:020}\",\"p\":\"", self.deliveries.now());
         let filler = "x".repeat(PAYLOAD_BYTES - head.len() - 2);
         let message = (self.wrap)(format!("{head}{filler}\"}}").as_bytes());
         self.runtime.block_on(self.sender.write_all(&message))?;
@@ -92,9 +92,9 @@ impl FanOut {
         Ok(())
     }
 
-    /// Everybody has got so many.
+    /// Waits until all subscribers have received this many messages.
     fn wait_until(&self, messages: u64) -> anyhow::Result<()> {
-        let arriving = self.heard.wait_until(messages * self.listeners);
+        let arriving = self.deliveries.wait_until(messages * self.listeners);
         self.runtime.block_on(arriving)
     }
 }

@@ -1,4 +1,4 @@
-//! Sockets that say nothing but that they are there.
+//! Idle sockets that only send heartbeats.
 
 use std::time::{Duration, Instant};
 
@@ -8,8 +8,8 @@ use tokio::{io::AsyncWriteExt as _, net::TcpStream, runtime::Builder, task::Join
 use super::{TOPIC, client};
 use crate::{cpu::CpuTime, processes};
 
-/// How long the processor is watched.
-const WATCHED: Duration = Duration::from_secs(25);
+/// How long processor time is measured.
+const MEASURED_FOR: Duration = Duration::from_secs(25);
 /// Sockets that are opened at the same time.
 const AT_ONCE: usize = 50;
 
@@ -26,7 +26,7 @@ pub(crate) fn measure(pid: u32, port: u16, key: &str, count: u16) -> anyhow::Res
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let rss_before = processes::rss(pid)?;
-        let load_before = load(pid, tokio::time::sleep(WATCHED / 5)).await?;
+        let load_before = load(pid, tokio::time::sleep(MEASURED_FOR / 5)).await?;
         let mut sockets = Vec::with_capacity(count.into());
         let numbers: Vec<u16> = (0..count).collect();
         for some in numbers.chunks(AT_ONCE) {
@@ -41,7 +41,7 @@ pub(crate) fn measure(pid: u32, port: u16, key: &str, count: u16) -> anyhow::Res
         }
         // One round, so that everybody has said something.
         stay(&mut sockets, Duration::from_secs(2)).await?;
-        let load = load(pid, stay(&mut sockets, WATCHED)).await?;
+        let load = load(pid, stay(&mut sockets, MEASURED_FOR)).await?;
         Ok(Idle {
             rss: processes::rss(pid)?,
             rss_before,
@@ -58,7 +58,7 @@ async fn load<T>(pid: u32, work: impl Future<Output = T>) -> anyhow::Result<f64>
     Ok(100.0 * spent / begun.elapsed().as_secs_f64())
 }
 
-/// Everybody sends heartbeats, evenly spread; what is answered is thrown away.
+/// All sockets send heartbeats, evenly spread; replies are discarded.
 async fn stay(sockets: &mut [TcpStream], duration: Duration) -> anyhow::Result<()> {
     let frame = client::heartbeat();
     let begun = Instant::now();

@@ -1,14 +1,14 @@
-//! The realtime service over real sockets: what ten thousand idle ones cost, how fast one sender
-//! reaches a thousand, and how fast changes of rows reach those who may see them.
+//! The realtime service over WebSockets: the cost of ten thousand idle sockets, fan-out from one sender to a
+//! thousand subscribers, and delivery of row changes to permitted subscribers.
 //!
-//! The peer of the fan-out is a bare program on the same machine that writes the same bytes to as
-//! many sockets and does nothing else; that of row changes are the same inserts while nobody
-//! listens. The load generator shares the two processors with them.
+//! The peer of the fan-out is a bare program that writes the same bytes to as many sockets; that of row
+//! changes are the same inserts without subscribers. The load generator shares the two processors with
+//! them.
 
 mod bare;
-mod client;
+pub(crate) mod client;
+mod deliveries;
 mod fan_out;
-mod heard;
 mod idle;
 mod rows;
 pub(crate) mod soak;
@@ -22,22 +22,22 @@ use crate::{
 use self::{
     bare::Bare,
     fan_out::FanOut,
-    rows::{Listening, Place, Rows},
+    rows::{Listening, Rows, Target},
 };
 
 /// The topic of everything here.
 const TOPIC: &str = "realtime:bench";
-const MOST_IDLE_MEMORY: f64 = 250.0;
+const MAX_IDLE_MEMORY_MIB: f64 = 250.0;
 /// Seconds of processor time in a hundred.
-const MOST_IDLE_LOAD: f64 = 2.0;
-const LEAST_DELIVERED: f64 = 150_000.0;
-const LONGEST_P95: f64 = 30.0;
+const MAX_IDLE_LOAD: f64 = 2.0;
+const MIN_DELIVERED: f64 = 150_000.0;
+const MAX_P95_MS: f64 = 30.0;
 /// Changes per second at which their latency is measured.
 const CHANGES_RATE: f64 = 200.0;
-const LEAST_FILTERED: f64 = 1_000.0;
-const LONGEST_FILTERED_P95: f64 = 20.0;
-const LEAST_UNFILTERED: f64 = 200.0;
-const LONGEST_UNFILTERED_P95: f64 = 250.0;
+const MIN_FILTERED: f64 = 1_000.0;
+const MAX_FILTERED_P95_MS: f64 = 20.0;
+const MIN_UNFILTERED: f64 = 200.0;
+const MAX_UNFILTERED_P95_MS: f64 = 250.0;
 
 /// Command line of `plinth-bench realtime`.
 #[derive(Debug, Clone, clap::Args)]
@@ -64,8 +64,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     let plinth = program::find()?;
     let installation = Installation::new(&plinth)?.with(settings());
     let (full, _) = installation.start()?;
-    let place = place(&installation, &full.status()?)?;
-    let key = place.key.clone();
+    let target = target(&installation, &full.status()?)?;
+    let key = target.key.clone();
     let mut report = Report::new("realtime", "The realtime service over sockets", machine);
     report.setting.push(format!(
         "{} rounds of {} s per side, alternating; messages of {} bytes",
@@ -82,14 +82,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         Unit::Mebibytes,
         vec![idle.rss],
         ("before them", vec![idle.rss_before]),
-        Goal::AtMost(MOST_IDLE_MEMORY),
+        Goal::AtMost(MAX_IDLE_MEMORY_MIB),
     ));
     report.measures.push(Measure::new(
         what("processor time in 100 s"),
         Unit::Seconds,
         vec![idle.load],
         ("before them", vec![idle.load_before]),
-        Goal::AtMost(MOST_IDLE_LOAD),
+        Goal::AtMost(MAX_IDLE_LOAD),
     ));
 
     let mut ours = FanOut::open(installation.port(), Some(&key), options.listeners)?;
@@ -100,8 +100,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     for round in 1..=options.rounds {
         by_bare.push(theirs.saturate(options.seconds)?);
         delivered.push(ours.saturate(options.seconds)?);
-        p95_of_bare.push(theirs.at_rate(LEAST_DELIVERED / 2.0, options.seconds)?);
-        p95.push(ours.at_rate(LEAST_DELIVERED / 2.0, options.seconds)?);
+        p95_of_bare.push(theirs.at_rate(MIN_DELIVERED / 2.0, options.seconds)?);
+        p95.push(ours.at_rate(MIN_DELIVERED / 2.0, options.seconds)?);
         let last = |numbers: &[f64]| numbers.last().copied().unwrap_or_default();
         eprintln!(
             "  round {round}: bare {:.0}/s, plinth {:.0}/s; p95 {:.1} ms, plinth {:.1} ms",
@@ -117,27 +117,23 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         Unit::RequestsPerSecond,
         delivered,
         ("bare program", by_bare),
-        Goal::AtLeast(LEAST_DELIVERED),
+        Goal::AtLeast(MIN_DELIVERED),
     ));
     report.measures.push(Measure::new(
-        format!("{what}: p95 at {:.0} deliveries/s", LEAST_DELIVERED / 2.0),
+        format!("{what}: p95 at {:.0} deliveries/s", MIN_DELIVERED / 2.0),
         Unit::Milliseconds,
         p95,
         ("bare program", p95_of_bare),
-        Goal::AtMost(LONGEST_P95),
+        Goal::AtMost(MAX_P95_MS),
     ));
     drop((ours, theirs));
     for (listening, least, longest_p95) in [
-        (Listening::Filtered, LEAST_FILTERED, LONGEST_FILTERED_P95),
-        (
-            Listening::Unfiltered,
-            LEAST_UNFILTERED,
-            LONGEST_UNFILTERED_P95,
-        ),
+        (Listening::Filtered, MIN_FILTERED, MAX_FILTERED_P95_MS),
+        (Listening::Unfiltered, MIN_UNFILTERED, MAX_UNFILTERED_P95_MS),
     ] {
         report
             .measures
-            .extend(changes(options, &place, listening, (least, longest_p95))?);
+            .extend(changes(options, &target, listening, (least, longest_p95))?);
     }
     full.stop()?;
     Ok(report)
@@ -146,19 +142,19 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
 /// Row changes for users who each see their own.
 fn changes(
     options: &Options,
-    place: &Place,
+    target: &Target,
     listening: Listening,
     (least, longest_p95): (f64, f64),
 ) -> anyhow::Result<[Measure; 2]> {
-    let mut alone = Rows::open(place, options.users, Listening::Nobody)?;
-    let mut heard = Rows::open(place, options.users, listening)?;
+    let mut alone = Rows::open(target, options.users, Listening::Nobody)?;
+    let mut deliveries = Rows::open(target, options.users, listening)?;
     let (mut changes, mut inserts) = (Vec::new(), Vec::new());
     let (mut p95, mut p95_alone) = (Vec::new(), Vec::new());
     for round in 1..=options.rounds {
         inserts.push(alone.saturate(options.seconds)?);
-        changes.push(heard.saturate(options.seconds)?);
+        changes.push(deliveries.saturate(options.seconds)?);
         p95_alone.push(alone.at_rate(CHANGES_RATE, options.seconds)?);
-        p95.push(heard.at_rate(CHANGES_RATE, options.seconds)?);
+        p95.push(deliveries.at_rate(CHANGES_RATE, options.seconds)?);
         let last = |numbers: &[f64]| numbers.last().copied().unwrap_or_default();
         eprintln!(
             "  {listening:?}, round {round}: {:.0} inserts/s, {:.0} changes/s; p95 {:.1} ms, {:.1} ms",
@@ -175,7 +171,7 @@ fn changes(
     let what = |what: &str| format!("row changes, {} users {with}: {what}", options.users);
     Ok([
         Measure::new(
-            what("told"),
+            what("delivered"),
             Unit::RequestsPerSecond,
             changes,
             ("inserts alone", inserts),
@@ -191,16 +187,16 @@ fn changes(
     ])
 }
 
-fn place(installation: &Installation, status: &Status) -> anyhow::Result<Place> {
-    Ok(Place {
+fn target(installation: &Installation, status: &Status) -> anyhow::Result<Target> {
+    Ok(Target {
         port: installation.port(),
-        key: status.told("PUBLISHABLE_KEY")?,
-        jwt_secret: status.told("JWT_SECRET")?,
-        db_url: status.told("DB_URL")?,
+        key: status.notes("PUBLISHABLE_KEY")?,
+        jwt_secret: status.notes("JWT_SECRET")?,
+        db_url: status.notes("DB_URL")?,
     })
 }
 
-/// The limits of projects are not what is measured.
+/// Project limits are not what is measured.
 fn settings() -> Vec<String> {
     let settings = [
         "plinth.realtime.max_concurrent_users=100000",

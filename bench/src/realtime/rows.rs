@@ -1,6 +1,6 @@
-//! Changes of rows for many who may each see only their own.
+//! Row changes for many users who may each see only their own.
 //!
-//! Beside it: the same inserts while nobody listens, which is what the database allows.
+//! Beside it: the same inserts without subscribers, which is what the database allows.
 
 use std::{
     sync::{
@@ -20,7 +20,7 @@ use tokio::{
 };
 use tokio_postgres::{Client, NoTls, Statement};
 
-use super::{client, heard::Heard};
+use super::{client, deliveries::Deliveries};
 
 pub(crate) const SETUP: &str = "
     create table if not exists public.bench_rows
@@ -32,8 +32,8 @@ pub(crate) const SETUP: &str = "
     do $$ begin
         alter publication supabase_realtime add table public.bench_rows;
     exception when duplicate_object then null; end $$";
-/// The same, and nobody hears of it.
-const SETUP_UNHEARD: &str = "
+/// The same, unpublished.
+const SETUP_UNPUBLISHED: &str = "
     create table if not exists public.bench_unheard
         (id bigint generated always as identity primary key, owner uuid not null, sent bigint);
     create index if not exists bench_unheard_owner on public.bench_unheard (owner)";
@@ -43,51 +43,51 @@ pub(crate) const VALUES: &str = "(owner, sent) \
 
 /// Sessions that write at the same time.
 const WRITERS: usize = 4;
-/// So many changes may be on their way.
+/// Maximum number of changes in flight.
 const WINDOW: u64 = 400;
 /// Longer than anything here lasts.
 const TOKEN_SECONDS: i64 = 48 * 3600;
 /// Sockets that are opened at the same time.
 const AT_ONCE: usize = 25;
 
-/// Where everything is.
+/// How the server is reached.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct Target {
     pub(crate) port: u16,
     pub(crate) key: String,
     pub(crate) jwt_secret: String,
     pub(crate) db_url: String,
 }
 
-/// What the listeners ask for.
+/// What the subscribers ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listening {
-    /// Nobody listens.
+    /// No subscribers.
     Nobody,
-    /// For their own rows by a filter.
+    /// Their own rows, by a filter.
     Filtered,
-    /// For all rows, of which policies leave them their own.
+    /// All rows; policies leave them their own.
     Unfiltered,
 }
 
-/// Those who write and those who listen.
+/// Writers and subscribers.
 pub(crate) struct Rows {
     runtime: Runtime,
     writers: Vec<(Client, Statement)>,
     users: u64,
-    heard: Arc<Heard>,
+    deliveries: Arc<Deliveries>,
     sent: u64,
     is_heard: bool,
 }
 
 impl Rows {
-    pub(crate) fn open(place: &Place, users: u16, listening: Listening) -> anyhow::Result<Self> {
+    pub(crate) fn open(target: &Target, users: u16, listening: Listening) -> anyhow::Result<Self> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        let heard = Heard::new()?;
+        let deliveries = Deliveries::new()?;
         let writers = runtime.block_on(async {
-            let writers = connect(place, listening).await?;
+            let writers = connect(target, listening).await?;
             if listening != Listening::Nobody {
-                listen_all(place, users, listening, &heard).await?;
+                listen_all(target, users, listening, &deliveries).await?;
             }
             anyhow::Ok(writers)
         })?;
@@ -95,20 +95,20 @@ impl Rows {
             runtime,
             writers,
             users: users.into(),
-            heard,
+            deliveries,
             sent: 0,
             is_heard: listening != Listening::Nobody,
         })
     }
 
-    /// As many as arrive: changes per second.
+    /// Maximum throughput: changes per second.
     pub(crate) fn saturate(&mut self, seconds: u16) -> anyhow::Result<f64> {
         let duration = Duration::from_secs(seconds.into());
         let Self {
             runtime,
             writers,
             users,
-            heard,
+            deliveries,
             sent,
             is_heard,
         } = self;
@@ -118,9 +118,9 @@ impl Rows {
             let writing = writers.iter().map(|(client, insert)| async {
                 while begun.elapsed() < duration {
                     let number = next.fetch_add(1, Relaxed);
-                    write(client, insert, heard, number % *users).await?;
+                    write(client, insert, deliveries, number % *users).await?;
                     if *is_heard {
-                        heard.wait_until(number.saturating_sub(WINDOW)).await?;
+                        deliveries.wait_until(number.saturating_sub(WINDOW)).await?;
                     }
                 }
                 anyhow::Ok(())
@@ -130,15 +130,15 @@ impl Rows {
         let written = next.load(Relaxed) - *sent;
         *sent += written;
         if *is_heard {
-            runtime.block_on(heard.wait_until(*sent))?;
+            runtime.block_on(deliveries.wait_until(*sent))?;
         }
         Ok(written as f64 / begun.elapsed().as_secs_f64())
     }
 
-    /// So many changes per second: how long 95 of a hundred take at most, from before they are
-    /// written until they are told or, if nobody listens, committed; in milliseconds.
+    /// At a fixed rate of changes per second: the 95th percentile of the time in milliseconds from before the
+    /// write until delivery or, without subscribers, commit.
     pub(crate) fn at_rate(&mut self, changes: f64, seconds: u16) -> anyhow::Result<f64> {
-        self.heard.forget_times();
+        self.deliveries.reset_latencies();
         let pause = Duration::from_secs_f64(1.0 / changes);
         let count = (f64::from(seconds) * changes) as u32;
         let begun = Instant::now();
@@ -146,7 +146,7 @@ impl Rows {
             runtime,
             writers,
             users,
-            heard,
+            deliveries,
             sent,
             is_heard,
         } = self;
@@ -156,41 +156,45 @@ impl Rows {
                 tokio::time::sleep_until(due.into()).await;
                 let (client, insert) = &writers[0];
                 let before = Instant::now();
-                write(client, insert, heard, *sent % *users).await?;
+                write(client, insert, deliveries, *sent % *users).await?;
                 *sent += 1;
                 if !*is_heard {
-                    heard.note(before.elapsed());
+                    deliveries.record_latency(before.elapsed());
                 }
             }
-            match *is_heard {
-                true => heard.wait_until(*sent).await,
-                false => Ok(()),
+            if *is_heard {
+                deliveries.wait_until(*sent).await
+            } else {
+                Ok(())
             }
         })?;
-        Ok(self.heard.p95())
+        Ok(self.deliveries.p95())
     }
 }
 
 async fn write(
     client: &Client,
     insert: &Statement,
-    heard: &Heard,
+    deliveries: &Deliveries,
     user: u64,
 ) -> anyhow::Result<()> {
-    let now = i64::try_from(heard.now())?;
+    let now = i64::try_from(deliveries.now())?;
     let user = i64::try_from(user)?;
     client.execute(insert, &[&user, &now]).await?;
     Ok(())
 }
 
-async fn connect(place: &Place, listening: Listening) -> anyhow::Result<Vec<(Client, Statement)>> {
+async fn connect(
+    target: &Target,
+    listening: Listening,
+) -> anyhow::Result<Vec<(Client, Statement)>> {
     let (setup, table) = match listening {
-        Listening::Nobody => (SETUP_UNHEARD, "public.bench_unheard"),
+        Listening::Nobody => (SETUP_UNPUBLISHED, "public.bench_unheard"),
         Listening::Filtered | Listening::Unfiltered => (SETUP, "public.bench_rows"),
     };
     let mut writers = Vec::with_capacity(WRITERS);
     for number in 0..WRITERS {
-        let (client, connection) = tokio_postgres::connect(&place.db_url, NoTls).await?;
+        let (client, connection) = tokio_postgres::connect(&target.db_url, NoTls).await?;
         tokio::spawn(connection);
         if number == 0 {
             client.batch_execute(setup).await?;
@@ -204,45 +208,47 @@ async fn connect(place: &Place, listening: Listening) -> anyhow::Result<Vec<(Cli
 }
 
 async fn listen_all(
-    place: &Place,
+    target: &Target,
     users: u16,
     listening: Listening,
-    heard: &Arc<Heard>,
+    deliveries: &Arc<Deliveries>,
 ) -> anyhow::Result<()> {
-    let people = Users::new(place)?;
+    let accounts = Users::new(target)?;
     let numbers: Vec<u16> = (0..users).collect();
     for some in numbers.chunks(AT_ONCE) {
         let mut opening = JoinSet::new();
         for number in some {
-            let wishes = people.wishes(*number, listening == Listening::Filtered)?;
-            let (place, topic) = (place.clone(), format!("realtime:rows-{number}"));
+            let join_config = accounts.join_config(*number, listening == Listening::Filtered)?;
+            let (target, topic) = (target.clone(), format!("realtime:rows-{number}"));
             opening.spawn(async move {
-                subscribe(place.port, &place.key, &topic, &wishes.to_string()).await
+                subscribe(target.port, &target.key, &topic, &join_config.to_string()).await
             });
         }
         while let Some(stream) = opening.join_next().await {
-            tokio::spawn(heard.clone().listen(stream??, true, sent_at));
+            tokio::spawn(deliveries.clone().listen(stream??, true, sent_at));
         }
     }
     Ok(())
 }
 
-/// Those who listen, each with a token of their own.
+/// Subscribers, each with a token of their own.
 pub(crate) struct Users {
     keys: KeySet,
     expires_at: i64,
 }
 
 impl Users {
-    pub(crate) fn new(place: &Place) -> anyhow::Result<Self> {
+    pub(crate) fn new(target: &Target) -> anyhow::Result<Self> {
         Ok(Self {
-            keys: KeySet::builder().legacy_secret(&place.jwt_secret).build()?,
+            keys: KeySet::builder()
+                .legacy_secret(&target.jwt_secret)
+                .build()?,
             expires_at: time::OffsetDateTime::now_utc().unix_timestamp() + TOKEN_SECONDS,
         })
     }
 
-    /// What somebody says to hear of rows: by a filter of theirs alone, or of all that they may see.
-    pub(crate) fn wishes(&self, number: u16, is_filtered: bool) -> anyhow::Result<Value> {
+    /// The join configuration: the user's own rows by a filter, or all that they may see.
+    pub(crate) fn join_config(&self, number: u16, is_filtered: bool) -> anyhow::Result<Value> {
         let sub = format!("00000000-0000-4000-8000-{number:012}");
         let claims = json!({"role": "authenticated", "sub": sub, "exp": self.expires_at});
         let mut entry = json!({"event": "*", "schema": "public", "table": "bench_rows"});
@@ -256,8 +262,13 @@ impl Users {
     }
 }
 
-async fn subscribe(port: u16, key: &str, topic: &str, wishes: &str) -> anyhow::Result<TcpStream> {
-    let mut stream = client::join_with(port, key, topic, wishes).await?;
+async fn subscribe(
+    port: u16,
+    key: &str,
+    topic: &str,
+    join_config: &str,
+) -> anyhow::Result<TcpStream> {
+    let mut stream = client::join_with(port, key, topic, join_config).await?;
     let said = client::read_frame(&mut stream).await?;
     let said = String::from_utf8_lossy(&said);
     ensure!(
@@ -267,7 +278,7 @@ async fn subscribe(port: u16, key: &str, topic: &str, wishes: &str) -> anyhow::R
     Ok(stream)
 }
 
-/// The time that a row carries.
+/// The send time that a row carries.
 fn sent_at(payload: &[u8]) -> Option<u64> {
     const MEMBER: &[u8] = br#""sent":"#;
     let start = payload

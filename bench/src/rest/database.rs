@@ -16,7 +16,7 @@ use crate::{
 
 /// Enough that the index has several levels, few enough that all of it stays in memory.
 pub(crate) const ITEMS: i32 = 100_000;
-/// All ids have six digits, so that all answers are equally long.
+/// All ids have six digits, so that all responses are equally long.
 pub(crate) const FIRST_ID: i32 = 100_001;
 pub(crate) const AUTHORS: usize = 1000;
 pub(crate) const BOOKS_PER_AUTHOR: usize = 5;

@@ -1,6 +1,6 @@
 //! The runs as tables.
 
-use super::{sides::Who, stage::Stage, workload::Workload};
+use super::{sides::ServerKind, stage::Stage, workload::Workload};
 use crate::{
     report::{Detail, Goal, Measure, Unit},
     run::{self, most, rates},
@@ -12,22 +12,25 @@ const GOAL_CONNECTIONS: u16 = 16;
 const OF_PGBENCH: f64 = 0.85;
 const OF_SUPABASE_LITE: f64 = 8.0;
 const OF_POSTGREST: f64 = 4.0;
-const MOST_MEMORY: f64 = 80.0;
+const MAX_MEMORY_MIB: f64 = 80.0;
 
 /// Ours beside the others.
 pub(crate) fn measures(stages: &[Stage]) -> Vec<Measure> {
     let mut measures: Vec<Measure> = stages.iter().flat_map(of_stage).collect();
-    measures.extend([Who::Alone, Who::Full].map(|who| memory(stages, who)));
+    measures.extend([ServerKind::Alone, ServerKind::Full].map(|who| memory(stages, who)));
     measures
 }
 
 fn of_stage(stage: &Stage) -> Vec<Measure> {
     let has_goal = stage.workload == Workload::OneRow && stage.connections == GOAL_CONNECTIONS;
-    let goal = |least| match has_goal {
-        true => Goal::RatioAtLeast(least),
-        false => Goal::None,
+    let goal = |least| {
+        if has_goal {
+            Goal::RatioAtLeast(least)
+        } else {
+            Goal::None
+        }
     };
-    let compare = |who: Who, (peer, theirs): (&str, Vec<f64>), least| {
+    let compare = |who: ServerKind, (peer, theirs): (&str, Vec<f64>), least| {
         Measure::new(
             format!("{}: {}", who.name(), stage.title()),
             Unit::RequestsPerSecond,
@@ -43,23 +46,27 @@ fn of_stage(stage: &Stage) -> Vec<Measure> {
             .iter()
             .map(|run| run.sample.per_second)
             .collect();
-        for who in [Who::Alone, Who::Full] {
+        for who in [ServerKind::Alone, ServerKind::Full] {
             measures.push(compare(who, ("pgbench", pgbench.clone()), OF_PGBENCH));
         }
     }
     let peers = [
-        (Who::SupabaseLite, OF_SUPABASE_LITE),
-        (Who::Postgrest, OF_POSTGREST),
+        (ServerKind::SupabaseLite, OF_SUPABASE_LITE),
+        (ServerKind::Postgrest, OF_POSTGREST),
     ];
     for (peer, least) in peers {
         if let Some(runs) = stage.of(peer) {
-            measures.push(compare(Who::Alone, (peer.name(), rates(runs)), least));
+            measures.push(compare(
+                ServerKind::Alone,
+                (peer.name(), rates(runs)),
+                least,
+            ));
         }
     }
     measures
 }
 
-fn memory(stages: &[Stage], who: Who) -> Measure {
+fn memory(stages: &[Stage], who: ServerKind) -> Measure {
     let all = || stages.iter().filter_map(|stage| stage.of(who)).flatten();
     let most = all().map(|run| run.rss_most).fold(f64::NAN, f64::max);
     let before = all().next().map_or(f64::NAN, |run| run.rss_before);
@@ -68,7 +75,7 @@ fn memory(stages: &[Stage], who: Who) -> Measure {
         Unit::Mebibytes,
         vec![most],
         ("before the load", vec![before]),
-        Goal::AtMost(MOST_MEMORY),
+        Goal::AtMost(MAX_MEMORY_MIB),
     )
 }
 

@@ -1,4 +1,4 @@
-//! The load generator: keep-alive connections that send prepared bytes and check every answer's
+//! The load generator: keep-alive connections that send prepared bytes and check every response's
 //! status and length. One thread, so that it takes little from the two sides it stands between.
 
 use std::{
@@ -12,7 +12,7 @@ use tokio::{io::AsyncWriteExt as _, net::TcpStream, runtime::Runtime};
 
 use super::database::{FIRST_ID, ITEMS};
 use crate::{
-    answer::{Answer, Answers},
+    http_response::{HttpResponse, ResponseReader},
     random::Random,
     run::Sample,
 };
@@ -21,7 +21,7 @@ use crate::{
 const WARM_UP: Duration = Duration::from_millis(500);
 
 /// A server that hangs must not hang the benchmark.
-const STUCK: Duration = Duration::from_secs(60);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A request as bytes.
 #[derive(Clone)]
@@ -35,13 +35,13 @@ pub(crate) struct Request {
 pub(crate) struct Load<'a> {
     pub(crate) port: u16,
     pub(crate) request: &'a Request,
-    /// Every answer must be like this one.
-    pub(crate) expected: Answer,
+    /// every response must be like this one.
+    pub(crate) expected: HttpResponse,
     pub(crate) connections: u16,
 }
 
 impl Load<'_> {
-    /// Runs until the time is over and the last answers have come; `measured` is called in
+    /// Runs until the time is over and the last responses have come; `measured` is called in
     /// between, when the clock starts.
     pub(crate) fn run(
         &self,
@@ -49,16 +49,16 @@ impl Load<'_> {
         measured: impl FnOnce(),
     ) -> anyhow::Result<Sample> {
         runtime()?.block_on(async {
-            self.together(WARM_UP).await?;
+            self.run_all(WARM_UP).await?;
             measured();
             let begun = Instant::now();
-            let times = self.together(duration).await?;
+            let times = self.run_all(duration).await?;
             Ok(Sample::new(&times, begun.elapsed()))
         })
     }
 
     /// All connections at once; their times in nanoseconds.
-    async fn together(&self, duration: Duration) -> anyhow::Result<Histogram<u64>> {
+    async fn run_all(&self, duration: Duration) -> anyhow::Result<Histogram<u64>> {
         let until = Instant::now() + duration;
         let running: Vec<_> = (0..self.connections)
             .map(|number| {
@@ -69,44 +69,44 @@ impl Load<'_> {
             .collect();
         let mut all = Histogram::new(3)?;
         for connection in running {
-            let times = tokio::time::timeout(duration + STUCK, connection).await;
+            let times = tokio::time::timeout(duration + RESPONSE_TIMEOUT, connection).await;
             all.add(times.context("a server does not answer any more")???)?;
         }
         Ok(all)
     }
 }
 
-/// One answer and its body.
-pub(crate) fn fetch(port: u16, request: &Request) -> anyhow::Result<(Answer, Vec<u8>)> {
+/// One response and its body.
+pub(crate) fn fetch(port: u16, request: &Request) -> anyhow::Result<(HttpResponse, Vec<u8>)> {
     runtime()?.block_on(async {
         let mut stream = connect(port).await?;
         stream.write_all(&request.bytes).await?;
         let mut body = Vec::new();
-        let mut answers = Answers::new();
-        let reading = answers.read(&mut stream, |piece| body.extend_from_slice(piece));
-        let answer = tokio::time::timeout(STUCK, reading).await??;
-        Ok((answer, body))
+        let mut responses = ResponseReader::new();
+        let reading = responses.read(&mut stream, |piece| body.extend_from_slice(piece));
+        let http_response = tokio::time::timeout(RESPONSE_TIMEOUT, reading).await??;
+        Ok((http_response, body))
     })
 }
 
 async fn one_connection(
     port: u16,
     mut request: Request,
-    expected: Answer,
+    expected: HttpResponse,
     mut random: Random,
     until: Instant,
 ) -> anyhow::Result<Histogram<u64>> {
     let mut stream = connect(port).await?;
-    let mut answers = Answers::new();
+    let mut responses = ResponseReader::new();
     let mut times = Histogram::new(3)?;
     let mut begun = Instant::now();
     while begun < until {
         request.choose(FIRST_ID + random.between_one_and(ITEMS) - 1);
         stream.write_all(&request.bytes).await?;
-        let answer = answers.read(&mut stream, |_| ()).await?;
+        let http_response = responses.read(&mut stream, |_| ()).await?;
         ensure!(
-            answer == expected,
-            "{answer:?} came where {expected:?} should have"
+            http_response == expected,
+            "{http_response:?} came where {expected:?} should have"
         );
         let ended = Instant::now();
         times.record(u64::try_from((ended - begun).as_nanos())?)?;

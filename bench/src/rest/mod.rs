@@ -18,22 +18,22 @@ mod workload;
 
 use self::{
     database::Database,
-    sides::{Side, Who},
+    sides::{ServerKind, Side},
     stage::Stage,
     starting::Starting,
     workload::Workload,
 };
 use crate::{
-    calm::Calm,
     machine::Machine,
     report::Report,
     start::program::{self, Installation},
+    steal_guard::StealGuard,
 };
 
 /// Database connections that each program may open: as many as there are clients at most.
 const POOL: u16 = 64;
 /// How many runs may be repeated per round.
-const PATIENCE: u32 = 10;
+const MAX_REPEATS_PER_ROUND: u32 = 10;
 /// Clients of the heavier requests.
 const FEW: u16 = 4;
 
@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     ]);
     let (full, _) = installation.start()?;
     let status = full.status()?;
-    let (key, jwt_secret) = (status.told("ANON_KEY")?, status.told("JWT_SECRET")?);
+    let (key, jwt_secret) = (status.notes("ANON_KEY")?, status.notes("JWT_SECRET")?);
     database.fill()?;
 
     let starting = Starting {
@@ -89,7 +89,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         starting.peers(&mut programs, &mut setting);
     }
     let mut sides: Vec<&Side> = programs.iter().map(|(side, _)| side).collect();
-    let full_side = starting.side(Who::Full, installation.port(), full.pid());
+    let full_side = starting.side(ServerKind::Full, installation.port(), full.pid());
     sides.insert(1, &full_side);
 
     let mut stages: Vec<Stage> = options
@@ -102,11 +102,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         stages.extend(heavy.map(|workload| Stage::new(workload, FEW)));
         stages.push(Stage::new(Workload::Insert, 1));
     }
-    let mut calm = Calm::new(u32::from(options.rounds) * PATIENCE);
+    let mut steal_guard = StealGuard::new(u32::from(options.rounds) * MAX_REPEATS_PER_ROUND);
     for stage in &mut stages {
-        setting.extend(stage.measure(options, &database, &sides, &pgbench, &mut calm)?);
+        setting.extend(stage.measure(options, &database, &sides, &pgbench, &mut steal_guard)?);
     }
-    setting.push(calm.sentence());
+    setting.push(steal_guard.sentence());
 
     setting.push(format!(
         "{} rounds of {} s per side, alternating, after half a second of warming up; single rows \

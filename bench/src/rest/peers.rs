@@ -12,7 +12,7 @@ use crate::managed::{self, Login};
 
 use super::POOL;
 
-/// What such a program is told.
+/// Configuration of such a program.
 pub(crate) struct Configuration<'a> {
     pub(crate) login: &'a Login,
     pub(crate) jwt_secret: &'a str,

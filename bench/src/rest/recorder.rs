@@ -1,5 +1,5 @@
-//! What a program really sends to PostgreSQL: a socket in between that passes everything on and
-//! writes down the statements.
+//! Records what a program sends to PostgreSQL: a proxy socket that forwards everything and parses the
+//! statements.
 
 use std::{
     collections::HashMap,
@@ -89,13 +89,13 @@ async fn pass_on(
 ) -> anyhow::Result<()> {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
-    let answers = tokio::spawn(async move { copy(&mut from_server, &mut to_client).await });
+    let responses = tokio::spawn(async move { copy(&mut from_server, &mut to_client).await });
     let mut session = Session::default();
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let count = from_client.read(&mut buffer).await?;
         if count == 0 {
-            answers.abort();
+            responses.abort();
             return Ok(());
         }
         let new = session.receive(&buffer[..count])?;

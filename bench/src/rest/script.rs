@@ -28,9 +28,10 @@ pub(crate) fn script(sent: &[Sent], id: i32) -> anyhow::Result<Script> {
             }
         });
         transaction.push_str(&format!("{sql};\n"));
-        check.push_str(&match is_about_row(sent) {
-            true => format!("{}\n\\gset\n", or_fail(&sql)),
-            false => format!("{sql};\n"),
+        check.push_str(&if is_about_row(sent) {
+            format!("{}\n\\gset\n", or_fail(&sql))
+        } else {
+            format!("{sql};\n")
         });
         let named = (1..).zip(&sent.values).filter(|(_, value)| **value != id);
         values.extend(named.map(|(i, value)| (format!("v{number}_{i}"), value.clone())));
@@ -42,7 +43,7 @@ pub(crate) fn script(sent: &[Sent], id: i32) -> anyhow::Result<Script> {
     })
 }
 
-/// Divides by zero unless the answer holds the row.
+/// Divides by zero unless the response holds the row.
 fn or_fail(sql: &str) -> String {
     format!(
         "select 1 / (pg_catalog.strpos(answer::text, 'item ' || :wanted) > 0)::int as is_right \

@@ -1,4 +1,4 @@
-//! Who serves, and one run of one of them.
+//! The servers, and one run of one of them.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use super::{
     workload::Workload,
 };
 use crate::{
-    answer::Answer,
+    http_response::HttpResponse,
     run::{self, Run},
 };
 
 /// A program that serves the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum ServerKind {
     /// `plinth serve rest`.
     Alone,
     /// The whole program, at `/rest/v1`.
@@ -25,7 +25,7 @@ pub(crate) enum Who {
     Postgrest,
 }
 
-impl Who {
+impl ServerKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Alone => "plinth serve rest",
@@ -42,7 +42,7 @@ impl Who {
 
 /// How a program is reached.
 pub(crate) struct Side {
-    pub(crate) who: Who,
+    pub(crate) who: ServerKind,
     pub(crate) port: u16,
     pub(crate) prefix: &'static str,
     /// A token of the anonymous role.
@@ -50,27 +50,27 @@ pub(crate) struct Side {
     pub(crate) pid: u32,
 }
 
-/// A side that has shown that it can do the work.
+/// A side that has passed its check.
 pub(crate) struct Ready<'a> {
     pub(crate) side: &'a Side,
     workload: Workload,
     request: Request,
-    expected: Answer,
+    expected: HttpResponse,
 }
 
 impl Side {
-    /// Asks once and checks the answer.
+    /// Sends one request and checks the response.
     pub(crate) fn prepare(
         &self,
         workload: Workload,
         database: &Database,
     ) -> anyhow::Result<Ready<'_>> {
         let request = workload.request(self);
-        let asked = || -> anyhow::Result<Answer> {
-            let (answer, body) = load::fetch(self.port, &request)?;
-            workload.check(answer, &body)?;
-            workload.tidy(database, 1)?;
-            Ok(answer)
+        let asked = || -> anyhow::Result<HttpResponse> {
+            let (http_response, body) = load::fetch(self.port, &request)?;
+            workload.check(http_response, &body)?;
+            workload.clean_up(database, 1)?;
+            Ok(http_response)
         };
         let expected =
             asked().with_context(|| format!("{}, {}", self.who.name(), workload.what()))?;
@@ -101,7 +101,7 @@ impl Ready<'_> {
         });
         let run =
             run.with_context(|| format!("{}, {}", self.side.who.name(), self.workload.what()))?;
-        self.workload.tidy(database, run.load.requests)?;
+        self.workload.clean_up(database, run.load.requests)?;
         Ok(run)
     }
 }

@@ -1,18 +1,18 @@
-//! One kind of request with one number of connections: all sides by turns.
+//! One kind of request with one number of connections: all sides in turn.
 
 use std::time::Duration;
 
 use super::{
     Options,
     database::Database,
-    sides::{Side, Who},
+    sides::{ServerKind, Side},
     workload::Workload,
 };
 use crate::{
-    calm::Calm,
     pgbench::Pgbench,
     report::sentence,
     run::{self, PgbenchRun, Run},
+    steal_guard::StealGuard,
 };
 
 /// Threads of pgbench, as many as the machine of the goals has cores.
@@ -26,7 +26,7 @@ pub(crate) struct Stage {
     pub(crate) connections: u16,
     /// Only for single rows.
     pub(crate) pgbench: Vec<PgbenchRun>,
-    pub(crate) runs: Vec<(Who, Vec<Run>)>,
+    pub(crate) runs: Vec<(ServerKind, Vec<Run>)>,
 }
 
 impl Stage {
@@ -48,7 +48,7 @@ impl Stage {
         )
     }
 
-    pub(crate) fn of(&self, who: Who) -> Option<&[Run]> {
+    pub(crate) fn of(&self, who: ServerKind) -> Option<&[Run]> {
         let (_, runs) = self.runs.iter().find(|(side, _)| *side == who)?;
         Some(runs)
     }
@@ -60,7 +60,7 @@ impl Stage {
         database: &Database,
         sides: &[&Side],
         pgbench: &Pgbench,
-        calm: &mut Calm,
+        steal_guard: &mut StealGuard,
     ) -> anyhow::Result<Vec<String>> {
         eprintln!("{}:", self.title());
         let mut sentences = Vec::new();
@@ -78,25 +78,25 @@ impl Stage {
             .collect();
         let duration = Duration::from_secs(options.seconds.into());
         for round in 1..=options.rounds {
-            let mut told = format!("  round {round}:");
+            let mut notes = format!("  round {round}:");
             if self.workload == Workload::OneRow {
                 // Its clock starts before it connects.
                 let seconds = options.seconds + self.connections / CONNECTED_PER_SECOND;
                 let pid = database.pid()?;
-                let run = calm.take(|| {
+                let run = steal_guard.take(|| {
                     run::observe_pgbench(pid, || {
                         pgbench.run(PGBENCH_THREADS, self.connections, seconds)
                     })
                 })?;
-                told.push_str(&format!(" pgbench {:.0}/s", run.sample.per_second));
+                notes.push_str(&format!(" pgbench {:.0}/s", run.sample.per_second));
                 self.pgbench.push(run);
             }
             for (ready, (who, runs)) in ready.iter().zip(&mut self.runs) {
-                let run = calm.take(|| ready.run(database, self.connections, duration))?;
-                told.push_str(&format!(", {} {:.1}/s", who.name(), run.load.per_second));
+                let run = steal_guard.take(|| ready.run(database, self.connections, duration))?;
+                notes.push_str(&format!(", {} {:.1}/s", who.name(), run.load.per_second));
                 runs.push(run);
             }
-            eprintln!("{told}");
+            eprintln!("{notes}");
         }
         Ok(sentences)
     }

@@ -9,7 +9,7 @@ use super::{
     peers::{self, Configuration},
     recorder::Recorder,
     script,
-    sides::{Side, Who},
+    sides::{ServerKind, Side},
     workload::Workload,
 };
 use crate::{
@@ -33,7 +33,8 @@ impl Starting<'_> {
         let _inside = self.database.runtime().enter();
         let recorder = Recorder::start(&login.socket)?;
         login.socket_dir = recorder.socket_dir().to_owned();
-        let (side, recorded) = self.postgrest(Who::Alone, &login, plinth, &["serve", "rest"])?;
+        let (side, recorded) =
+            self.postgrest(ServerKind::Alone, &login, plinth, &["serve", "rest"])?;
         for _ in 0..RECORDED_REQUESTS {
             side.prepare(Workload::OneRow, self.database)?;
         }
@@ -47,7 +48,7 @@ impl Starting<'_> {
 
     pub(crate) fn alone(&self, plinth: &Path) -> anyhow::Result<(Side, Served)> {
         self.postgrest(
-            Who::Alone,
+            ServerKind::Alone,
             &self.database.login(),
             plinth,
             &["serve", "rest"],
@@ -84,7 +85,12 @@ impl Starting<'_> {
             setting.push("Without PostgREST: POSTGREST_BIN is not set".to_owned());
             return;
         };
-        let started = self.postgrest(Who::Postgrest, &self.database.login(), &postgrest, &[]);
+        let started = self.postgrest(
+            ServerKind::Postgrest,
+            &self.database.login(),
+            &postgrest,
+            &[],
+        );
         match started.and_then(|program| Ok((program, peers::version(&postgrest)?))) {
             Ok((program, version)) => {
                 programs.push(program);
@@ -101,13 +107,13 @@ impl Starting<'_> {
         let login = self.database.superuser();
         let command = self.configuration(&login, port).supabase_lite(&folder);
         let served = Served::start(command, port, "/rest/v1/items?limit=1")?;
-        let side = self.side(Who::SupabaseLite, port, served.pid());
+        let side = self.side(ServerKind::SupabaseLite, port, served.pid());
         Ok(((side, served), peers::supabase_lite_version(&folder)?))
     }
 
     fn postgrest(
         &self,
-        who: Who,
+        who: ServerKind,
         login: &Login,
         program: &Path,
         arguments: &[&str],
@@ -129,10 +135,10 @@ impl Starting<'_> {
         }
     }
 
-    pub(crate) fn side(&self, who: Who, port: u16, pid: u32) -> Side {
+    pub(crate) fn side(&self, who: ServerKind, port: u16, pid: u32) -> Side {
         let prefix = match who {
-            Who::Alone | Who::Postgrest => "",
-            Who::Full | Who::SupabaseLite => "/rest/v1",
+            ServerKind::Alone | ServerKind::Postgrest => "",
+            ServerKind::Full | ServerKind::SupabaseLite => "/rest/v1",
         };
         let key = self.key.to_owned();
         Side {

@@ -1,4 +1,4 @@
-//! What is asked for, as bytes, and how to tell that it was answered.
+//! Requests as bytes, and checks of their responses.
 
 use anyhow::{Context as _, ensure};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::{
     load::Request,
     sides::Side,
 };
-use crate::answer::Answer;
+use crate::http_response::HttpResponse;
 
 const INSERTED_ROWS: usize = 10_000;
 /// Every row that is inserted differs, as rows do.
@@ -53,17 +53,17 @@ impl Workload {
         }
     }
 
-    /// Refuses anything but the right answer.
-    pub(crate) fn check(self, answer: Answer, body: &[u8]) -> anyhow::Result<()> {
+    /// Fails unless it is the right response.
+    pub(crate) fn check(self, http_response: HttpResponse, body: &[u8]) -> anyhow::Result<()> {
         let status = match self {
             Self::Insert => 201,
             Self::OneRow | Self::Page | Self::TenMegabytes => 200,
         };
         let shown = || String::from_utf8_lossy(&body[..body.len().min(300)]).into_owned();
         ensure!(
-            answer.status == status,
+            http_response.status == status,
             "it answers {}: {}",
-            answer.status,
+            http_response.status,
             shown()
         );
         let is_right = match self {
@@ -83,8 +83,8 @@ impl Workload {
         Ok(())
     }
 
-    /// After each run: nothing got lost, and the next one starts as this one did.
-    pub(crate) fn tidy(self, database: &Database, requests: u64) -> anyhow::Result<()> {
+    /// After each run: checks that nothing was lost, and resets the table.
+    pub(crate) fn clean_up(self, database: &Database, requests: u64) -> anyhow::Result<()> {
         if self == Self::Insert {
             let (rows, at_once) = (database.count("public.readings")?, INSERTED_ROWS as u64);
             ensure!(
@@ -135,11 +135,11 @@ fn rows_to_insert() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rest::sides::Who;
+    use crate::rest::sides::ServerKind;
 
     fn side() -> Side {
         Side {
-            who: Who::Full,
+            who: ServerKind::Full,
             port: 1,
             prefix: "/rest/v1",
             key: "secret".to_owned(),
@@ -169,11 +169,13 @@ mod tests {
     #[test]
     fn a_wrong_row_or_status_is_refused() {
         let check = |status: u16, body: &str| {
-            let answer = Answer {
+            let http_response = HttpResponse {
                 status,
                 body_length: body.len(),
             };
-            Workload::OneRow.check(answer, body.as_bytes()).is_ok()
+            Workload::OneRow
+                .check(http_response, body.as_bytes())
+                .is_ok()
         };
         let row = |id: i32| format!(r#"[{{"id":{id},"body":"{}"}}]"#, "x".repeat(110));
         assert!(check(200, &row(FIRST_ID)));

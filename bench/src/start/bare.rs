@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 
 use crate::{child::die_with_us, managed, work_folder};
 
-const START_LIMIT: Duration = Duration::from_secs(60);
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 const PASSWORD: &str = "bench";
 const PORT: u16 = 5432;
 
@@ -42,11 +42,11 @@ impl Bare {
         };
         for path in [bare.data(), bare.socket_dir()] {
             fs::create_dir(&path)?;
-            bare.give_away(&path)?;
+            bare.chown(&path)?;
         }
         let password = bare.password_file();
         fs::write(&password, PASSWORD)?;
-        bare.give_away(&password)?;
+        bare.chown(&password)?;
         Ok(bare)
     }
 
@@ -82,6 +82,21 @@ impl Bare {
     /// `postgres` until it accepts a connection; it is stopped again, unmeasured.
     pub(crate) fn start(&self, runtime: &Runtime) -> anyhow::Result<Duration> {
         let begun = Instant::now();
+        let _server = self.serve(runtime, begun)?;
+        Ok(begun.elapsed())
+    }
+
+    /// Kills a server of its own; the time from then until the next one accepts a connection.
+    pub(crate) fn start_after_kill(&self, runtime: &Runtime) -> anyhow::Result<Duration> {
+        let mut server = self.serve(runtime, Instant::now())?;
+        let killed_at = Instant::now();
+        server.0.kill()?;
+        server.0.wait()?;
+        let _next = self.serve(runtime, killed_at)?;
+        Ok(killed_at.elapsed())
+    }
+
+    fn serve(&self, runtime: &Runtime, begun: Instant) -> anyhow::Result<BareServer> {
         let child = self
             .command("postgres")
             .arg("-D")
@@ -106,12 +121,12 @@ impl Bare {
                 bail!("postgres ended with {status} before it accepted a connection");
             }
             ensure!(
-                begun.elapsed() < START_LIMIT,
+                begun.elapsed() < START_TIMEOUT,
                 "postgres accepts no connection"
             );
             thread::sleep(Duration::from_millis(5));
         }
-        Ok(begun.elapsed())
+        Ok(server)
     }
 
     fn command(&self, program: &str) -> Command {
@@ -128,7 +143,7 @@ impl Bare {
         command
     }
 
-    fn give_away(&self, path: &Path) -> anyhow::Result<()> {
+    fn chown(&self, path: &Path) -> anyhow::Result<()> {
         if let Some(account) = &self.account {
             chown(path, Some(account.uid), Some(account.gid))?;
         }
@@ -153,7 +168,9 @@ struct BareServer(Child);
 
 impl Drop for BareServer {
     fn drop(&mut self) {
-        if let Some(pid) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
+        if let Ok(None) = self.0.try_wait()
+            && let Some(pid) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw)
+        {
             // Fast shutdown: connections are ended, a checkpoint is made.
             _ = kill_process(pid, Signal::INT);
         }

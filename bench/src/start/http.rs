@@ -6,10 +6,10 @@ use std::{
     time::Duration,
 };
 
-/// Longer than any healthy answer takes; a lost one must not stop the benchmark.
+/// Longer than any healthy response takes; a lost one must not stop the benchmark.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The status of `GET path` on a loopback port, or nothing while nobody answers.
+/// The status of `GET path` on a loopback port, or `None` without a response.
 pub(crate) fn status(port: u16, path: &str) -> Option<u16> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
     let mut stream = TcpStream::connect_timeout(&address, TIMEOUT).ok()?;

@@ -1,10 +1,10 @@
 //! Starting, creating projects and branches, and memory at rest: the program as people run it,
 //! beside the part of each that PostgreSQL and the disk take anyway.
 
-mod bare;
+pub(crate) mod bare;
+mod baseline;
 pub(crate) mod http;
 pub(crate) mod program;
-mod yardstick;
 
 use std::{path::Path, thread, time::Duration};
 
@@ -14,8 +14,8 @@ use tokio::runtime::Runtime;
 
 use self::{
     bare::Bare,
+    baseline::Baseline,
     program::{Installation, Running},
-    yardstick::Yardstick,
 };
 use crate::{
     machine::Machine,
@@ -61,11 +61,13 @@ impl Pair {
 
 /// Everything that is measured.
 #[derive(Default)]
-struct Numbers {
+struct Measurements {
     first_start: Pair,
     later_start: Pair,
     project: Pair,
     branch: Pair,
+    isolated: Pair,
+    isolated_server: Pair,
     process: Pair,
     stack: Pair,
 }
@@ -77,7 +79,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         .worker_threads(1)
         .enable_all()
         .build()?;
-    let mut numbers = Numbers::default();
+    let mut numbers = Measurements::default();
     let mut version = String::new();
     for round in 1..=options.rounds {
         eprintln!("round {round} of {}", options.rounds);
@@ -96,7 +98,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-impl Numbers {
+impl Measurements {
     fn into_measures(self) -> Vec<Measure> {
         let (seconds, megabytes) = (Unit::Seconds, Unit::Mebibytes);
         let database = "CREATE DATABASE … TEMPLATE";
@@ -109,6 +111,18 @@ impl Numbers {
                 .measure("projects create", seconds, database, 1.0),
             self.branch
                 .measure("branches create, empty project", seconds, database, 1.0),
+            self.isolated.measure(
+                "projects create --isolated",
+                seconds,
+                "initdb + postgres",
+                2.5,
+            ),
+            self.isolated_server.measure(
+                "PostgreSQL of an isolated project, PSS",
+                megabytes,
+                "PostgreSQL alone, PSS",
+                45.0,
+            ),
             self.process
                 .measure("plinth, RSS", megabytes, "PostgreSQL alone, PSS", 40.0),
             self.stack.measure(
@@ -127,27 +141,36 @@ fn one_round(
     options: &Options,
     program: &Path,
     runtime: &Runtime,
-    numbers: &mut Numbers,
+    numbers: &mut Measurements,
 ) -> anyhow::Result<String> {
     let installation = Installation::new(program)?;
     let bare = Bare::new()?;
-    let mut yardstick = Yardstick::new(runtime)?;
+    let mut baseline = Baseline::new(runtime)?;
 
     let (plinth, first) = installation.start()?;
     let bare_first = bare.initialise()? + bare.start(runtime)?;
     numbers.first_start.push(first, bare_first);
     show("first start", first, bare_first);
 
-    create(options, &plinth, &mut yardstick, numbers)?;
+    create(options, &plinth, &mut baseline, numbers)?;
     use_default_project(&plinth, runtime)?;
-    let (process, stack) = memory_at_rest(&plinth, Duration::from_secs(options.settle.into()))?;
+    let settle = Duration::from_secs(options.settle.into());
+    let (process, stack) = memory_at_rest(&plinth, settle)?;
+    let isolated = create_isolated(&plinth, bare_first, numbers)?;
+    thread::sleep(settle);
+    let isolated = processes::pss_of_tree(isolated)?;
     plinth.stop()?;
 
-    let peer = memory_of_yardstick(options, &mut yardstick)?;
+    let peer = memory_of_baseline(options, &mut baseline)?;
     eprintln!(
-        "  plinth {process:.1} MB, with PostgreSQL {stack:.1} MB, PostgreSQL alone {peer:.1} MB"
+        "  plinth {process:.1} MB, with PostgreSQL {stack:.1} MB, an isolated project's PostgreSQL \
+         {isolated:.1} MB, PostgreSQL alone {peer:.1} MB"
     );
-    for (pair, ours) in [(&mut numbers.process, process), (&mut numbers.stack, stack)] {
+    for (pair, ours) in [
+        (&mut numbers.process, process),
+        (&mut numbers.stack, stack),
+        (&mut numbers.isolated_server, isolated),
+    ] {
         pair.ours.push(ours);
         pair.peer.push(peer);
     }
@@ -163,10 +186,10 @@ fn one_round(
 fn create(
     options: &Options,
     plinth: &Running<'_>,
-    yardstick: &mut Yardstick<'_>,
-    numbers: &mut Numbers,
+    baseline: &mut Baseline<'_>,
+    numbers: &mut Measurements,
 ) -> anyhow::Result<()> {
-    let mut peer = yardstick.start()?;
+    let mut peer = baseline.start()?;
     for number in 1..=options.projects {
         let (ours, _) = plinth.command(&["projects", "create", &format!("bench-{number}")])?;
         let bare = peer.create_database()?;
@@ -183,12 +206,33 @@ fn create(
     Ok(())
 }
 
+/// Creates an isolated project, and uses it once; the process of its PostgreSQL.
+fn create_isolated(
+    plinth: &Running<'_>,
+    peer: Duration,
+    numbers: &mut Measurements,
+) -> anyhow::Result<u32> {
+    let before = processes::children(plinth.pid());
+    let (ours, project) = plinth.command(&["projects", "create", "bench-own", "--isolated"])?;
+    numbers.isolated.push(ours, peer);
+    show("isolated project", ours, peer);
+    let reference = project["PLINTH_REF"].as_str().context("no PLINTH_REF")?;
+    let http_response = plinth.get(&format!("/p/{reference}/auth/v1/health"));
+    ensure!(
+        http_response.is_some_and(|status| status < 500),
+        "the isolated project answers {http_response:?}"
+    );
+    let new = processes::children(plinth.pid()).into_iter();
+    let mut new = new.filter(|pid| !before.contains(pid));
+    new.next().context("no process was started for it")
+}
+
 /// Over HTTP and over the database port, as an application and its migrations would.
 fn use_default_project(plinth: &Running<'_>, runtime: &Runtime) -> anyhow::Result<()> {
-    let answer = plinth.get("/auth/v1/health");
+    let http_response = plinth.get("/auth/v1/health");
     ensure!(
-        answer.is_some_and(|status| status < 500),
-        "the default project answers {answer:?}"
+        http_response.is_some_and(|status| status < 500),
+        "the default project answers {http_response:?}"
     );
     let (_, status) = plinth.command(&["status"])?;
     let url = status["DB_URL"]
@@ -217,8 +261,8 @@ fn memory_at_rest(plinth: &Running<'_>, settle: Duration) -> anyhow::Result<(f64
 /// Only after Plinth has stopped: two servers at once share pages and make each other look
 /// smaller. It first does the work that Plinth's server had done, since memory that a server has
 /// touched stays its own.
-fn memory_of_yardstick(options: &Options, yardstick: &mut Yardstick<'_>) -> anyhow::Result<f64> {
-    let mut alone = yardstick.start()?;
+fn memory_of_baseline(options: &Options, baseline: &mut Baseline<'_>) -> anyhow::Result<f64> {
+    let mut alone = baseline.start()?;
     for _ in 0..options.projects + options.branches {
         alone.create_database()?;
     }

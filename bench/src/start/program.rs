@@ -19,9 +19,9 @@ use tempfile::TempDir;
 use super::http;
 use crate::{child::die_with_us, managed, processes, work_folder};
 
-/// Far beyond every goal: whoever needs longer is not slow but stuck.
-const START_LIMIT: Duration = Duration::from_secs(60);
-const STOP_LIMIT: Duration = Duration::from_secs(40);
+/// Timeout, far beyond every goal.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
+const STOP_TIMEOUT: Duration = Duration::from_secs(40);
 const STATUS_LIMIT: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(5);
 
@@ -143,7 +143,7 @@ impl Installation {
             .arg(&folder)
             .current_dir(folder);
         command.env("PLINTH_RUNTIME_DIR", managed::runtime_dir());
-        // Whoever has a Plinth of their own does not mean this one.
+        // Environment variables of another Plinth must not leak into this one.
         for name in ["PLINTH_API_URL", "PLINTH_DATA_DIR", "PLINTH_DATABASE_URL"] {
             command.env_remove(name);
         }
@@ -174,7 +174,7 @@ pub(crate) fn free_port() -> anyhow::Result<TcpListener> {
 pub(crate) struct Status(Value);
 
 impl Status {
-    pub(crate) fn told(&self, name: &str) -> anyhow::Result<String> {
+    pub(crate) fn notes(&self, name: &str) -> anyhow::Result<String> {
         let value = self.0[name].as_str().map(str::to_owned);
         value.with_context(|| format!("`plinth status` names no {name}"))
     }
@@ -224,21 +224,28 @@ impl Running<'_> {
         }
     }
 
-    /// Asks over HTTP; the answer's status.
+    /// Asks over HTTP; the response's status.
     pub(crate) fn get(&self, path: &str) -> Option<u16> {
         http::status(self.installation.port, path)
+    }
+
+    /// Kills the server without warning, and waits until it is gone.
+    pub(crate) fn kill(mut self) -> anyhow::Result<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
     }
 
     /// Stops the server and everything it started.
     pub(crate) fn stop(mut self) -> anyhow::Result<()> {
         let tree = processes::tree(self.child.id());
         self.ask_to_stop();
-        let end = Instant::now() + STOP_LIMIT;
-        while self.child.try_wait()?.is_none() || tree.iter().any(|pid| is_alive(*pid)) {
+        let end = Instant::now() + STOP_TIMEOUT;
+        while self.child.try_wait()?.is_none() || tree.iter().any(|pid| processes::is_alive(*pid)) {
             if Instant::now() > end {
                 bail!(
                     "plinth or its PostgreSQL does not stop; {}",
-                    self.last_words()
+                    self.log_tail()
                 );
             }
             thread::sleep(POLL);
@@ -251,11 +258,11 @@ impl Running<'_> {
             if let Some(status) = self.child.try_wait()? {
                 bail!(
                     "plinth ended with {status} before {path} answered; {}",
-                    self.last_words()
+                    self.log_tail()
                 );
             }
-            if begun.elapsed() > START_LIMIT {
-                bail!("{path} does not answer 200; {}", self.last_words());
+            if begun.elapsed() > START_TIMEOUT {
+                bail!("{path} does not answer 200; {}", self.log_tail());
             }
             thread::sleep(POLL);
         }
@@ -270,7 +277,7 @@ impl Running<'_> {
         }
     }
 
-    fn last_words(&self) -> String {
+    fn log_tail(&self) -> String {
         let log = fs::read_to_string(self.installation.log()).unwrap_or_default();
         let lines: Vec<&str> = log.lines().rev().take(8).collect();
         let lines: Vec<&str> = lines.into_iter().rev().collect();
@@ -281,21 +288,14 @@ impl Running<'_> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.ask_to_stop();
-        let end = Instant::now() + STOP_LIMIT;
+        let end = Instant::now() + STOP_TIMEOUT;
         while let Ok(None) = self.child.try_wait() {
             if Instant::now() > end {
-                // Its PostgreSQL is told by the kernel.
+                // The kernel signals its PostgreSQL.
                 _ = self.child.kill();
                 _ = self.child.wait();
             }
             thread::sleep(POLL);
         }
     }
-}
-
-/// One that has ended but that nobody waits for still has a number, yet runs no more.
-fn is_alive(pid: u32) -> bool {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let state = status.lines().find_map(|line| line.strip_prefix("State:"));
-    state.is_some_and(|state| !state.trim_start().starts_with('Z'))
 }

@@ -1,5 +1,5 @@
-//! The work that nobody could avoid: the same SQL and the same file work, without HTTP, tokens,
-//! JSON or digests. One blocking thread for each connection to PostgreSQL.
+//! The unavoidable work: the same SQL and file operations, without HTTP, tokens, JSON or digests. One blocking
+//! thread for each connection to PostgreSQL.
 
 use std::{
     fs::{self, File},
@@ -110,7 +110,7 @@ impl Bare {
             files: self.files.clone(),
             folder: self.folder.path().to_owned(),
             random: Random::new(number.into()),
-            // Nobody else uploads files of these numbers.
+            // No other worker uploads files of these numbers.
             number: (self.runs * 100 + u32::from(number)) * 10_000,
         })
     }

@@ -14,7 +14,7 @@ use crate::{
 
 const OF_BARE: f64 = 0.5;
 const OF_LIMIT: f64 = 0.7;
-const MOST_MEMORY: f64 = 80.0;
+const MAX_MEMORY_MIB: f64 = 80.0;
 
 /// Small files beside the bare program and the reference server.
 pub(crate) fn of_stage(stage: &Stage) -> Vec<Measure> {
@@ -70,7 +70,7 @@ pub(crate) fn memory(before: f64, most: f64) -> Measure {
         Unit::Mebibytes,
         vec![most],
         ("before the load", vec![before]),
-        Goal::AtMost(MOST_MEMORY),
+        Goal::AtMost(MAX_MEMORY_MIB),
     )
 }
 

@@ -15,13 +15,13 @@ use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 
 use super::{DATABASE, Options, bare, sides::Side};
 use crate::{
-    answer::Answers,
-    calm::Calm,
     cpu::CpuTime,
     databases::Databases,
+    http_response::ResponseReader,
     nginx::{Job, Nginx},
     report::sentence,
     statistics::Summary,
+    steal_guard::StealGuard,
     table::Table,
 };
 
@@ -30,7 +30,7 @@ const NAME: &str = "gibibyte";
 const PIECE: usize = 1 << 20;
 
 /// A transfer that takes longer is stuck.
-const STUCK: Duration = Duration::from_secs(180);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(180);
 
 /// Mebibytes per second, round by round.
 #[derive(Default)]
@@ -57,7 +57,10 @@ pub(crate) struct Transfers<'a> {
 
 impl Transfers<'_> {
     /// All rounds, and sentences about them.
-    pub(crate) fn measure(&self, calm: &mut Calm) -> anyhow::Result<(Large, Vec<String>)> {
+    pub(crate) fn measure(
+        &self,
+        steal_guard: &mut StealGuard,
+    ) -> anyhow::Result<(Large, Vec<String>)> {
         let mebibytes = u64::from(self.options.mebibytes);
         eprintln!("one file of {mebibytes} MB:");
         let mut large = Large::default();
@@ -65,9 +68,10 @@ impl Transfers<'_> {
         let piece = piece();
         let mut nginx = None;
         for round in 1..=self.options.large_rounds {
-            large.dd.push(calm.take(|| self.dd(mebibytes))?);
-            large.md5.push(calm.take(|| md5(&piece, mebibytes))?);
-            let (rate, cpu) = calm.take(|| self.spending(|| self.upload(&piece, mebibytes)))?;
+            large.dd.push(steal_guard.take(|| self.dd(mebibytes))?);
+            large.md5.push(steal_guard.take(|| md5(&piece, mebibytes))?);
+            let (rate, cpu) =
+                steal_guard.take(|| self.spending(|| self.upload(&piece, mebibytes)))?;
             large.uploads.push(rate);
             large.upload_cpu.push(cpu);
 
@@ -85,16 +89,16 @@ impl Transfers<'_> {
             if let Some(nginx) = &nginx {
                 let path = stored.strip_prefix(&project)?.display().to_string();
                 let request = format!("GET /{path} HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n");
-                let rate = calm.take(|| download(nginx.port, &request, mebibytes));
+                let rate = steal_guard.take(|| download(nginx.port, &request, mebibytes));
                 large.nginx.push(rate.context("nginx")?);
             }
             let path = format!("/object/public/{BUCKET}/{NAME}");
             let request = self.side.request("GET", &path, "", None);
-            let (rate, cpu) =
-                calm.take(|| self.spending(|| download(self.side.port, &request, mebibytes)))?;
+            let (rate, cpu) = steal_guard
+                .take(|| self.spending(|| download(self.side.port, &request, mebibytes)))?;
             large.downloads.push(rate);
             large.download_cpu.push(cpu);
-            eprintln!("  round {round}: {}", large.told());
+            eprintln!("  round {round}: {}", large.notes());
         }
         Ok((large, sentences))
     }
@@ -117,7 +121,7 @@ impl Transfers<'_> {
     }
 
     fn upload(&self, piece: &[u8], mebibytes: u64) -> anyhow::Result<f64> {
-        self.make_room();
+        self.free_disk_space();
         let path = format!("/object/{BUCKET}/{NAME}");
         let headers = "content-type: application/octet-stream\r\n\
                        cache-control: max-age=3600\r\nx-upsert: true\r\n";
@@ -130,14 +134,14 @@ impl Transfers<'_> {
                 stream.write_all(piece).await?;
             }
             let mut body = Vec::new();
-            let mut answers = Answers::new();
-            let reading = answers.read(stream, |piece| body.extend_from_slice(piece));
-            let answer = reading.await?;
+            let mut responses = ResponseReader::new();
+            let reading = responses.read(stream, |piece| body.extend_from_slice(piece));
+            let http_response = reading.await?;
             let elapsed = begun.elapsed();
             ensure!(
-                answer.status == 200,
+                http_response.status == 200,
                 "an upload of {mebibytes} MB is answered {}: {}",
-                answer.status,
+                http_response.status,
                 String::from_utf8_lossy(&body)
             );
             Ok(mebibytes as f64 / elapsed.as_secs_f64())
@@ -145,7 +149,7 @@ impl Transfers<'_> {
     }
 
     /// What is about to be replaced would stay for a while, and the disk need not hold both.
-    fn make_room(&self) {
+    fn free_disk_space(&self) {
         if let (Ok(project), Ok(version)) = (self.project_folder(), self.version()) {
             _ = fs::remove_file(bare::blob(&project, &version));
         }
@@ -187,11 +191,12 @@ fn download(port: u16, request: &str, mebibytes: u64) -> anyhow::Result<f64> {
     transfer(port, async |stream| {
         let begun = Instant::now();
         stream.write_all(request.as_bytes()).await?;
-        let answer = Answers::new().read(stream, |_| ()).await?;
+        let http_response = ResponseReader::new().read(stream, |_| ()).await?;
         let elapsed = begun.elapsed();
         ensure!(
-            answer.status == 200 && answer.body_length as u64 == mebibytes * PIECE as u64,
-            "a download is answered {answer:?}"
+            http_response.status == 200
+                && http_response.body_length as u64 == mebibytes * PIECE as u64,
+            "a download is answered {http_response:?}"
         );
         Ok(mebibytes as f64 / elapsed.as_secs_f64())
     })
@@ -207,7 +212,7 @@ fn transfer(
         .build()?;
     runtime.block_on(async {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
-        let done = tokio::time::timeout(STUCK, work(&mut stream)).await;
+        let done = tokio::time::timeout(RESPONSE_TIMEOUT, work(&mut stream)).await;
         done.context("a transfer is stuck")?
     })
 }
@@ -225,19 +230,19 @@ impl Large {
         both.map(|(dd, md5)| dd.min(*md5)).collect()
     }
 
-    fn told(&self) -> String {
+    fn notes(&self) -> String {
         let last = |name: &str, rates: &[f64]| {
             let rate = rates.last()?;
             Some(format!("{name} {rate:.0} MB/s"))
         };
-        let told = [
+        let notes = [
             last("dd", &self.dd),
             last("MD5", &self.md5),
             last("upload", &self.uploads),
             last("nginx", &self.nginx),
             last("download", &self.downloads),
         ];
-        told.into_iter().flatten().collect::<Vec<_>>().join(", ")
+        notes.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
 
     /// Everything that was measured.

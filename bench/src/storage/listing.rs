@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{DATABASE, Options, sides::Side, stage::Watched};
 use crate::{
     databases::Databases,
-    load::{self, Conversation},
+    load::{self, LoadClient},
     random::Random,
     report::{Goal, Measure, Unit},
     run::Sample,
@@ -23,7 +23,7 @@ const PER_FOLDER: u32 = 1000;
 const PAGE: usize = 100;
 /// What the others are measured beside.
 const FEW_FOLDERS: u32 = 100;
-const LONGEST_MS: f64 = 20.0;
+const MAX_PAGE_MS: f64 = 20.0;
 /// How often each page is asked for in a round.
 const REQUESTS: u64 = 25;
 
@@ -95,13 +95,15 @@ impl Page {
         }
     }
 
-    /// How many entries an answer has.
-    fn entries(self, answer: &Value) -> Option<usize> {
+    /// How many entries a response has.
+    fn entries(self, http_response: &Value) -> Option<usize> {
         let count = |list: &Value| list.as_array().map(Vec::len);
         match self {
-            Self::Folders | Self::Files | Self::LastFiles | Self::NewestFiles => count(answer),
-            Self::FoldersByCursor => count(&answer["folders"]),
-            Self::FilesByCursor | Self::FlatByCursor => count(&answer["objects"]),
+            Self::Folders | Self::Files | Self::LastFiles | Self::NewestFiles => {
+                count(http_response)
+            }
+            Self::FoldersByCursor => count(&http_response["folders"]),
+            Self::FilesByCursor | Self::FlatByCursor => count(&http_response["objects"]),
         }
     }
 }
@@ -111,7 +113,7 @@ pub(crate) fn fill(databases: &Databases, options: &Options) -> anyhow::Result<(
     for (bucket, folders) in [(FEW, FEW_FOLDERS), (MANY, options.objects / PER_FOLDER)] {
         let objects = folders * PER_FOLDER;
         eprintln!("filling a bucket with {objects} objects ...");
-        // Bytes are nobody's concern here, so nothing follows the rows.
+        // No blobs are needed for listing.
         let sql = format!(
             "set session_replication_role = replica;
              set synchronous_commit = off;
@@ -133,13 +135,13 @@ pub(crate) fn fill(databases: &Databases, options: &Options) -> anyhow::Result<(
 }
 
 /// One client, who looks into another folder each time.
-struct Talk {
+struct ScriptedClient {
     page: Page,
     requests: Vec<Vec<u8>>,
     turn: usize,
 }
 
-impl Talk {
+impl ScriptedClient {
     fn new(side: &Side, bucket: &str, folders: u32, page: Page, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let most = i32::try_from(folders).unwrap_or(i32::MAX);
@@ -159,15 +161,15 @@ impl Talk {
     }
 }
 
-impl Conversation for Talk {
-    fn say(&mut self) -> &[u8] {
+impl LoadClient for ScriptedClient {
+    fn next_request(&mut self) -> &[u8] {
         self.turn = (self.turn + 1) % self.requests.len();
         &self.requests[self.turn]
     }
 
-    fn hear(&mut self, body: &[u8]) -> anyhow::Result<()> {
-        let answer: Value = serde_json::from_slice(body).context("it answers no JSON")?;
-        let entries = self.page.entries(&answer);
+    fn handle_response(&mut self, body: &[u8]) -> anyhow::Result<()> {
+        let http_response: Value = serde_json::from_slice(body).context("it answers no JSON")?;
+        let entries = self.page.entries(&http_response);
         ensure!(entries == Some(PAGE), "a page of {entries:?} entries");
         Ok(())
     }
@@ -201,12 +203,13 @@ pub(crate) fn measure(
         .collect();
     // The first round warms up and is not counted.
     for round in 0..=options.rounds {
-        let mut told = format!("  round {round}:");
+        let mut notes = format!("  round {round}:");
         for compared in &mut compared {
             let page = compared.page;
             let ask = |bucket, folders| -> anyhow::Result<Sample> {
-                let talk = Talk::new(side, bucket, folders, page, round.into());
-                let asked = load::run_alone(side.port, talk, REQUESTS);
+                let scripted_client =
+                    ScriptedClient::new(side, bucket, folders, page, round.into());
+                let asked = load::run_alone(side.port, scripted_client, REQUESTS);
                 let (_, times) = asked.with_context(|| format!("{}, {bucket}", page.what()))?;
                 Ok(sample(&times))
             };
@@ -215,14 +218,14 @@ pub(crate) fn measure(
             let of_many = ask(MANY, many)?;
             let spent = watched.spent()? - before;
             let (one, other) = (of_few.p50_ms, of_many.p50_ms);
-            told.push_str(&format!(" {} {one:.2} and {other:.2} ms,", page.what()));
+            notes.push_str(&format!(" {} {one:.2} and {other:.2} ms,", page.what()));
             if round > 0 {
                 compared.few.push(of_few);
                 compared.many.push(of_many);
                 compared.many_cpu.push(spent * 1e3 / REQUESTS as f64);
             }
         }
-        eprintln!("{}", told.trim_end_matches(','));
+        eprintln!("{}", notes.trim_end_matches(','));
     }
     Ok(compared)
 }
@@ -245,7 +248,7 @@ impl Compared {
                 &format!("{} objects", FEW_FOLDERS * PER_FOLDER),
                 medians(&self.few),
             ),
-            Goal::AtMost(LONGEST_MS),
+            Goal::AtMost(MAX_PAGE_MS),
         )
     }
 }
@@ -293,10 +296,18 @@ mod tests {
     #[test]
     fn a_page_that_is_not_full_is_refused() {
         let side = Side::full(1, "key".to_owned());
-        let mut talk = Talk::new(&side, FEW, 5, Page::FoldersByCursor, 0);
+        let mut scripted_client = ScriptedClient::new(&side, FEW, 5, Page::FoldersByCursor, 0);
         let folders = vec![Value::Null; PAGE];
-        let answer = serde_json::json!({ "folders": folders, "objects": [] });
-        assert!(talk.hear(answer.to_string().as_bytes()).is_ok());
-        assert!(talk.hear(br#"{"folders":[],"objects":[]}"#).is_err());
+        let http_response = serde_json::json!({ "folders": folders, "objects": [] });
+        assert!(
+            scripted_client
+                .handle_response(http_response.to_string().as_bytes())
+                .is_ok()
+        );
+        assert!(
+            scripted_client
+                .handle_response(br#"{"folders":[],"objects":[]}"#)
+                .is_err()
+        );
     }
 }

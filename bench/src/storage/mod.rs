@@ -23,11 +23,10 @@ use self::{
     large::Transfers,
     replay::Replay,
     sides::Side,
-    small::{FILES, Talk, Work},
+    small::{FILES, ScriptedClient, Work},
     stage::{Clients, Stage, Watched},
 };
 use crate::{
-    calm::Calm,
     databases::Databases,
     load,
     machine::Machine,
@@ -35,18 +34,19 @@ use crate::{
     processes,
     report::{Detail, Report, sentence},
     start::program::{self, Installation},
+    steal_guard::StealGuard,
     work_folder,
 };
 
 /// Clients at once, and database connections of each program.
 const CONNECTIONS: u16 = 16;
 /// How many runs may be repeated per round.
-const PATIENCE: u32 = 6;
+const MAX_REPEATS_PER_ROUND: u32 = 6;
 const DATABASE: &str = "bench";
 /// Often enough that Plinth has prepared its statements.
-const UNSEEN_REQUESTS: u64 = 5;
+const WARM_UP_REQUESTS: u64 = 5;
 /// Where files go that are uploaded while somebody looks.
-const SEEN_FOLDER: &str = "seen";
+const RECORDED_FOLDER: &str = "seen";
 
 /// Command line of `plinth-bench storage`.
 #[derive(Debug, Clone, clap::Args)]
@@ -96,12 +96,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         .with(["--database-url".to_owned(), databases.url(DATABASE)])
         .with(settings(files.path().display()));
     let (full, _) = installation.start()?;
-    let side = Side::full(installation.port(), full.status()?.told("ANON_KEY")?);
+    let side = Side::full(installation.port(), full.status()?.notes("ANON_KEY")?);
     make_buckets(&databases)?;
 
     let mut report = Report::new("storage", "The storage service over HTTP", machine);
     report.setting = vec![format!("PostgreSQL {}", databases.version())];
-    let mut calm = Calm::new(u32::from(options.rounds) * PATIENCE);
+    let mut steal_guard = StealGuard::new(u32::from(options.rounds) * MAX_REPEATS_PER_ROUND);
     let rss_before = processes::rss(full.pid())?;
     let watch = Watch::start(full.pid());
     let watched = Watched {
@@ -115,7 +115,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         watched,
     };
     if options.has(Part::Small) {
-        bench.small(&mut report, &mut calm)?;
+        bench.small(&mut report, &mut steal_guard)?;
     }
     if options.has(Part::Large) {
         let transfers = Transfers {
@@ -125,7 +125,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
             folder: files.path(),
             options,
         };
-        let (large, sentences) = transfers.measure(&mut calm)?;
+        let (large, sentences) = transfers.measure(&mut steal_guard)?;
         report.setting.extend(sentences);
         let measures = figures::of_large(&large, options.mebibytes);
         report.measures.extend(measures);
@@ -147,7 +147,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     report
         .measures
         .push(figures::memory(rss_before, watch.stop()));
-    report.setting.push(calm.sentence());
+    report.setting.push(steal_guard.sentence());
     report.setting.push(format!(
         "{} rounds of {} s per side, alternating; row-level security on, files synced; pools of \
          {CONNECTIONS}",
@@ -193,7 +193,7 @@ struct Bench<'a> {
 
 impl Bench<'_> {
     /// Downloads and uploads of small files.
-    fn small(&self, report: &mut Report, calm: &mut Calm) -> anyhow::Result<()> {
+    fn small(&self, report: &mut Report, steal_guard: &mut StealGuard) -> anyhow::Result<()> {
         // A server of somebody else's keeps the files of earlier runs.
         let began = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
         let files = format!("files-{began}");
@@ -215,8 +215,10 @@ impl Bench<'_> {
         for work in [Work::Download, Work::Upload] {
             let clients = |side| {
                 Clients::new(side, |client| match work {
-                    Work::Download => Talk::download(side, &files, client),
-                    Work::Upload => Talk::upload(side, &format!("up-{began}-{client:02}"), client),
+                    Work::Download => ScriptedClient::download(side, &files, client),
+                    Work::Upload => {
+                        ScriptedClient::upload(side, &format!("up-{began}-{client:02}"), client)
+                    }
                 })
             };
             let mut bare = self.bare(work, &files)?;
@@ -229,7 +231,7 @@ impl Bench<'_> {
                 &mut bare,
                 full,
                 reference,
-                calm,
+                steal_guard,
             )?;
             report.measures.extend(figures::of_stage(&stage));
             report.details.push(figures::detail(&stage));
@@ -244,16 +246,20 @@ impl Bench<'_> {
             self.databases.execute(DATABASE, &sql)?;
             self.databases.execute(DATABASE, "select pg_reload_conf()")
         };
-        let (folder, talk) = match work {
-            Work::Download => (files, Talk::download(self.side, files, 0)),
-            Work::Upload => (SEEN_FOLDER, Talk::upload(self.side, SEEN_FOLDER, 0)),
+        let (folder, scripted_client) = match work {
+            Work::Download => (files, ScriptedClient::download(self.side, files, 0)),
+            Work::Upload => (
+                RECORDED_FOLDER,
+                ScriptedClient::upload(self.side, RECORDED_FOLDER, 0),
+            ),
         };
-        let (talk, _) = load::run_alone(self.side.port, talk, UNSEEN_REQUESTS)?;
+        let (scripted_client, _) =
+            load::run_alone(self.side.port, scripted_client, WARM_UP_REQUESTS)?;
         log("'all'")?;
         let mut name = String::new();
         let seen = self.databases.statements().during(|| {
-            let (talk, _) = load::run_alone(self.side.port, talk, 1)?;
-            name = talk.name();
+            let (scripted_client, _) = load::run_alone(self.side.port, scripted_client, 1)?;
+            name = scripted_client.name();
             Ok(())
         })?;
         log("default")?;
@@ -278,8 +284,8 @@ impl Bench<'_> {
 
 /// Everything that will be downloaded.
 fn upload_all(side: &Side, folder: &str) -> anyhow::Result<()> {
-    let talk = Talk::upload(side, folder, 0);
-    let uploaded = load::run_alone(side.port, talk, FILES.unsigned_abs().into());
+    let scripted_client = ScriptedClient::upload(side, folder, 0);
+    let uploaded = load::run_alone(side.port, scripted_client, FILES.unsigned_abs().into());
     uploaded.with_context(|| format!("{} takes no files", side.name))?;
     Ok(())
 }

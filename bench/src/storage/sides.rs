@@ -1,11 +1,11 @@
-//! Who serves files, and how they are asked.
+//! The storage servers and their requests.
 
 use std::{env, net::Ipv4Addr};
 
 use anyhow::{Context as _, ensure};
 use tokio::{io::AsyncWriteExt as _, net::TcpStream};
 
-use crate::answer::Answers;
+use crate::http_response::ResponseReader;
 
 pub(crate) const FULL: &str = "plinth start";
 pub(crate) const REFERENCE: &str = "the reference server";
@@ -57,14 +57,14 @@ impl Side {
         runtime.block_on(async {
             let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).await?;
             stream.write_all((head + &body).as_bytes()).await?;
-            let mut told = Vec::new();
-            let mut answers = Answers::new();
-            let reading = answers.read(&mut stream, |piece| told.extend_from_slice(piece));
-            let answer = reading.await?;
-            let told = String::from_utf8_lossy(&told);
+            let mut notes = Vec::new();
+            let mut responses = ResponseReader::new();
+            let reading = responses.read(&mut stream, |piece| notes.extend_from_slice(piece));
+            let http_response = reading.await?;
+            let notes = String::from_utf8_lossy(&notes);
             ensure!(
-                answer.status == 200 || told.contains("already exists"),
-                "{} makes no bucket: {told}",
+                http_response.status == 200 || notes.contains("already exists"),
+                "{} makes no bucket: {notes}",
                 self.name
             );
             Ok(())

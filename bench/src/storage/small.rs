@@ -1,9 +1,9 @@
-//! Files of 4 KiB: what clients ask for, as bytes, and how to tell that it was answered.
+//! Files of 4 KiB: requests as bytes, and checks of their responses.
 
 use anyhow::ensure;
 
 use super::sides::Side;
-use crate::{load::Conversation, random::Random};
+use crate::{load::LoadClient, random::Random};
 
 /// The bucket, which anybody may read.
 pub(crate) const BUCKET: &str = "small";
@@ -43,7 +43,7 @@ pub(crate) fn content(number: u32) -> Vec<u8> {
 }
 
 /// One client.
-pub(crate) struct Talk {
+pub(crate) struct ScriptedClient {
     work: Work,
     folder: String,
     request: Vec<u8>,
@@ -53,7 +53,7 @@ pub(crate) struct Talk {
     random: Random,
 }
 
-impl Talk {
+impl ScriptedClient {
     /// Downloads any of the files in a folder.
     pub(crate) fn download(side: &Side, folder: &str, client: u16) -> Self {
         let name = name(folder, 0);
@@ -92,8 +92,8 @@ impl Talk {
     }
 }
 
-impl Conversation for Talk {
-    fn say(&mut self) -> &[u8] {
+impl LoadClient for ScriptedClient {
+    fn next_request(&mut self) -> &[u8] {
         self.number = match self.work {
             Work::Download => self.random.between_one_and(FILES).unsigned_abs(),
             Work::Upload => self.number + 1,
@@ -103,7 +103,7 @@ impl Conversation for Talk {
         &self.request
     }
 
-    fn hear(&mut self, body: &[u8]) -> anyhow::Result<()> {
+    fn handle_response(&mut self, body: &[u8]) -> anyhow::Result<()> {
         let is_right = match self.work {
             Work::Download => {
                 body.len() == SIZE
@@ -141,22 +141,42 @@ mod tests {
 
     #[test]
     fn each_upload_names_another_file_and_brings_its_bytes() {
-        let mut talk = Talk::upload(&side(), "up/07", 7);
-        talk.say();
-        let request = talk.say();
+        let mut scripted_client = ScriptedClient::upload(&side(), "up/07", 7);
+        scripted_client.next_request();
+        let request = scripted_client.next_request();
         let head = "POST /storage/v1/object/small/up/07/00000002 HTTP/1.1\r\n";
         assert!(request.starts_with(head.as_bytes()));
         assert!(request.ends_with(&content(2)));
-        assert!(talk.hear(br#"{"Key":"small/up/07/00000002"}"#).is_ok());
-        assert!(talk.hear(br#"{"Key":"small/up/07/00000001"}"#).is_err());
+        assert!(
+            scripted_client
+                .handle_response(br#"{"Key":"small/up/07/00000002"}"#)
+                .is_ok()
+        );
+        assert!(
+            scripted_client
+                .handle_response(br#"{"Key":"small/up/07/00000001"}"#)
+                .is_err()
+        );
     }
 
     #[test]
     fn a_download_must_bring_the_right_file() {
-        let mut talk = Talk::download(&side(), "files", 0);
-        talk.say();
-        assert!(talk.hear(&content(talk.number)).is_ok());
-        assert!(talk.hear(&content(talk.number + 1)).is_err());
-        assert!(talk.hear(&content(talk.number)[..100]).is_err());
+        let mut scripted_client = ScriptedClient::download(&side(), "files", 0);
+        scripted_client.next_request();
+        assert!(
+            scripted_client
+                .handle_response(&content(scripted_client.number))
+                .is_ok()
+        );
+        assert!(
+            scripted_client
+                .handle_response(&content(scripted_client.number + 1))
+                .is_err()
+        );
+        assert!(
+            scripted_client
+                .handle_response(&content(scripted_client.number)[..100])
+                .is_err()
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! One kind of work with small files: all sides by turns.
+//! One kind of work with small files: all sides in turn.
 
 use std::time::Duration;
 
@@ -8,26 +8,26 @@ use super::{
     CONNECTIONS, Options,
     bare::{BARE, Bare},
     sides::{FULL, Side},
-    small::{Talk, Work},
+    small::{ScriptedClient, Work},
 };
 use crate::{
-    calm::Calm,
     cpu::CpuTime,
     load,
     run::{self, Run},
+    steal_guard::StealGuard,
 };
 
-/// A side and its clients, who go on from run to run.
+/// A side and its clients, which continue from run to run.
 pub(crate) struct Clients<'a> {
     side: &'a Side,
-    talks: Vec<Talk>,
+    talks: Vec<ScriptedClient>,
 }
 
 impl<'a> Clients<'a> {
-    pub(crate) fn new(side: &'a Side, talk: impl Fn(u16) -> Talk) -> Self {
+    pub(crate) fn new(side: &'a Side, scripted_client: impl Fn(u16) -> ScriptedClient) -> Self {
         Self {
             side,
-            talks: (0..CONNECTIONS).map(talk).collect(),
+            talks: (0..CONNECTIONS).map(scripted_client).collect(),
         }
     }
 }
@@ -67,7 +67,7 @@ impl Stage {
         bare: &mut Bare,
         mut full: Clients<'_>,
         mut reference: Option<Clients<'_>>,
-        calm: &mut Calm,
+        steal_guard: &mut StealGuard,
     ) -> anyhow::Result<Self> {
         let mut stage = Self {
             work,
@@ -78,29 +78,29 @@ impl Stage {
         eprintln!("{}:", stage.title());
         let duration = Duration::from_secs(options.seconds.into());
         for round in 1..=options.rounds {
-            let run = calm.take(|| bare.run(CONNECTIONS, duration))?;
-            let mut told = format!("  round {round}: {BARE} {:.0}/s", run.load.per_second);
+            let run = steal_guard.take(|| bare.run(CONNECTIONS, duration))?;
+            let mut notes = format!("  round {round}: {BARE} {:.0}/s", run.load.per_second);
             stage.bare.push(run);
 
-            let run = calm.take(|| {
+            let run = steal_guard.take(|| {
                 run::observe(watched.plinth, watched.postgres, |clock| {
                     load::run(full.side.port, &mut full.talks, duration, clock)
                 })
             });
             let run = run.with_context(|| format!("{FULL}, {}", work.what()))?;
-            told.push_str(&format!(", {FULL} {:.0}/s", run.load.per_second));
+            notes.push_str(&format!(", {FULL} {:.0}/s", run.load.per_second));
             stage.full.push(run);
 
             if let Some(Clients { side, talks }) = &mut reference {
-                let rate = calm.take(|| {
+                let rate = steal_guard.take(|| {
                     let sample = load::run(side.port, talks, duration, &mut || ())?;
                     Ok(sample.per_second)
                 });
                 let rate = rate.with_context(|| format!("{}, {}", side.name, work.what()))?;
-                told.push_str(&format!(", {} {rate:.0}/s", side.name));
+                notes.push_str(&format!(", {} {rate:.0}/s", side.name));
                 stage.reference.push(rate);
             }
-            eprintln!("{told}");
+            eprintln!("{notes}");
         }
         Ok(stage)
     }

@@ -1,16 +1,16 @@
--- The schema and who may do what in it.
+-- The schema and its privileges.
 --
--- Everything in `auth` belongs to `supabase_auth_admin`, so each file of this folder works as that
--- role. The rights of the others are default privileges, declared before the first table exists:
--- no table can be created without them, now or later.
+-- Everything in `auth` belongs to `supabase_auth_admin`, so each migration works as that role. The
+-- privileges of the others are default privileges, declared before the first table exists: no table
+-- can be created without them, now or later.
 --
--- The API roles may enter the schema, because policies call its helper functions, but hold no right
--- on any table. `postgres` runs people's own migrations: they hang triggers on `auth.users`,
--- reference it, seed it, and pass single rights on, hence the grant option.
+-- The API roles may use the schema, because policies call its helper functions, but have no
+-- privilege on any table. `postgres` runs users' own migrations: they create triggers on
+-- `auth.users`, reference it, seed it, and grant single privileges, hence the grant option.
 
 create schema if not exists auth authorization supabase_auth_admin;
 
--- An empty schema of another owner may be there already, as a restored dump leaves it.
+-- An empty schema of another owner may exist already, e.g. from a restored dump.
 alter schema auth owner to supabase_auth_admin;
 
 set local role supabase_auth_admin;

@@ -1,11 +1,11 @@
--- What policies ask about the caller of the request they run in.
+-- Helper functions of policies about the caller of the request.
 --
 -- The claims arrive as settings of the transaction: one JSON document in `request.jwt.claims`, or,
--- from older callers, one setting per claim, which then wins. Outside a request a setting is unset,
--- or empty once an earlier transaction of the same session had set it; both mean NULL.
+-- from older callers, one setting per claim, which takes precedence. Outside a request a setting is
+-- unset, or empty if an earlier transaction of the same session had set it; both mean NULL.
 --
 -- The bodies are parsed when they are created, so a caller's search_path cannot redirect them, and
--- they carry no SET clause, so the planner still inlines them. `parallel safe` matters: without it
+-- they have no SET clause, so the planner still inlines them. `parallel safe` matters: without it
 -- no query under such a policy could ever use a parallel plan.
 
 set local role supabase_auth_admin;

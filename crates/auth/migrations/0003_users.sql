@@ -1,8 +1,8 @@
--- People and the identities they sign in with.
+-- Users and their identities.
 --
--- Column order and names are what triggers, seeds and restored dumps expect; columns of features
--- that came later stand at the end. Row level security without a policy closes each table even to
--- a role that somebody grants a right to by mistake.
+-- Column order and names are what triggers, seeds and restored dumps expect; columns of later
+-- features stand at the end. Row level security without a policy closes each table even to a role
+-- that gets a grant by mistake.
 
 set local role supabase_auth_admin;
 
@@ -50,12 +50,12 @@ create table auth.users (
 );
 comment on table auth.users is 'One row per account.';
 
--- Two companies may both vouch for the same address, so only accounts without SSO are unique by it.
+-- Two SSO providers may both verify the same address, so only users without SSO are unique by it.
 create unique index users_email_partial_key on auth.users (email) where is_sso_user = false;
 comment on column auth.users.is_sso_user is
   'The account comes from single sign-on; its address need not be unique.';
 
--- Digits alone are short one-time codes, which may coincide; longer tokens may not.
+-- Tokens of digits only are short codes, which may coincide; longer tokens may not.
 create unique index confirmation_token_idx on auth.users (confirmation_token)
   where confirmation_token !~ '^[0-9 ]*$';
 create unique index recovery_token_idx on auth.users (recovery_token)

@@ -1,7 +1,7 @@
--- What must be remembered while somebody is away at a provider or in a mail program.
+-- State of sign-in flows until the callback from a provider or the link of a mail.
 --
--- Rows live for minutes and are swept away by age, hence the indexes on created_at. `flow_state`
--- names its user and its provider state without foreign keys: a flow begins before either exists.
+-- Rows live for minutes and are deleted by age, hence the indexes on created_at. `flow_state` names
+-- its user and its provider state without foreign keys: a flow begins before either exists.
 
 set local role supabase_auth_admin;
 

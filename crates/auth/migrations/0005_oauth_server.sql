@@ -1,5 +1,5 @@
--- The project as an OAuth 2.1 server for other applications: who may ask, what was asked, what the
--- user agreed to. It stands before the sessions, because a session may belong to such a client.
+-- The project as an OAuth 2.1 server for other applications: clients, authorization requests and
+-- consents. Created before the sessions, because a session may belong to a client.
 
 set local role supabase_auth_admin;
 

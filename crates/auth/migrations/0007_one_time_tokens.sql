@@ -1,5 +1,5 @@
--- Tokens that a person receives by mail or SMS and shows once. Only hashes are kept, and a user has
--- at most one token of each kind: asking again replaces the earlier one.
+-- One-time tokens by mail or SMS. Only hashes are stored, and a user has at most one token of each
+-- kind: a new request replaces the earlier one.
 
 set local role supabase_auth_admin;
 

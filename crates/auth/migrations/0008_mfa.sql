@@ -1,5 +1,4 @@
--- Second factors: what a user enrolled, the challenges put to them, and by which methods each
--- session was proven.
+-- Second factors, their challenges, and the authentication methods of each session.
 
 set local role supabase_auth_admin;
 
@@ -27,7 +26,7 @@ create table auth.mfa_factors (
 );
 comment on table auth.mfa_factors is 'Authenticator apps, security keys and phones of users.';
 
--- Names are optional, and any number of factors may go without one.
+-- Names are optional; several factors may have none.
 create unique index mfa_factors_user_friendly_name_unique
   on auth.mfa_factors (friendly_name, user_id)
   where trim(friendly_name) <> '';
@@ -55,7 +54,7 @@ create index mfa_challenge_created_at_idx on auth.mfa_challenges (created_at des
 
 alter table auth.mfa_challenges enable row level security;
 
--- Proving a method again updates its row, which is why the pair is unique.
+-- Verifying a method again updates its row, so the pair is unique.
 create table auth.mfa_amr_claims (
   session_id uuid not null,
   created_at timestamptz not null,

@@ -1,6 +1,6 @@
--- Single sign-on of organisations: their identity providers, the mail domains that lead to them,
--- and SAML sign-ins under way. The spaces in the names of the checks are no slip: constraints carry
--- the names that existing databases use.
+-- Single sign-on of organisations: identity providers, their mail domains, and pending SAML
+-- sign-ins. The spaces in the names of the checks are intended: constraints have the names that
+-- existing databases use.
 
 set local role supabase_auth_admin;
 

@@ -1,6 +1,6 @@
--- OAuth and OpenID Connect providers that operators define themselves. One table holds both kinds:
--- an oidc provider is found by its issuer, an oauth2 provider names its three endpoints. Secrets
--- and codes travel to these addresses, so the table takes https only.
+-- OAuth and OpenID Connect providers that operators define. One table holds both kinds: an oidc
+-- provider is found by its issuer, an oauth2 provider has three endpoints. Secrets and codes are
+-- sent to these addresses, so the table requires https.
 
 set local role supabase_auth_admin;
 

@@ -1,5 +1,4 @@
--- Passkeys: the public keys that sign a user in without a password, and the challenges they answer.
--- A challenge for signing in belongs to nobody yet, so its user may be null.
+-- Passkeys: public keys for sign-in without a password, and their challenges.
 
 set local role supabase_auth_admin;
 

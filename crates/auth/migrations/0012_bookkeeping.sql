@@ -1,6 +1,6 @@
--- The audit trail, and two tables that only others look at: `instances` is unused, but restored
--- dumps mention it, and tools read the newest version from `schema_migrations` to learn which shape
--- of the schema they meet. Plinth's own ledger of migrations is elsewhere.
+-- The audit log, and two tables for other programs: `instances` is unused, but restored dumps
+-- mention it, and tools read the newest version from `schema_migrations` to detect the shape of the
+-- schema. Plinth's own ledger of migrations is elsewhere.
 
 set local role supabase_auth_admin;
 

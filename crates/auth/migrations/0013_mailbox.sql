@@ -1,8 +1,8 @@
 -- The development mailbox: where mails go while no mail server is configured.
 --
 -- It belongs to Plinth, not to the schema `auth`: nothing of schema `plinth` is exposed, listed or
--- dumped. The auth service may put mails in through one function and do nothing else; reading them
--- is reading everybody's sign-in links, and only the server itself may.
+-- dumped. The auth service may only insert mails, through one function; mails contain sign-in links
+-- of all users, so only the server itself may read them.
 
 create table plinth.mailbox (
   id bigint generated always as identity primary key,
@@ -21,8 +21,8 @@ comment on table plinth.mailbox is 'Mails that no mail server took, newest 500.'
 
 create index mailbox_recipient_idx on plinth.mailbox (recipient, id desc);
 
--- The newest 500 mails stay, and of those as many as 32 MB hold. Rows that another transaction is
--- removing already are left to it: sign-ups must not wait for one another here.
+-- The newest 500 mails are kept, up to 32 MB. Rows locked by another transaction that deletes them
+-- are skipped, so that sign-ups do not wait for one another.
 create function plinth.keep_mail(
   at timestamptz,
   sender text,

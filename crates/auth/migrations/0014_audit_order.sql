@@ -1,5 +1,5 @@
--- The audit trail is read newest first, and it grows with every sign-in: without an order to follow,
--- its first page would mean reading all of it. Rows arrive in this order, so keeping it costs little.
+-- The audit log is read newest first and grows with every sign-in: without an index, its first page
+-- would scan all of it. Rows arrive in this order, so maintaining the index costs little.
 
 set local role supabase_auth_admin;
 

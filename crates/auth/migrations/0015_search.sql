@@ -1,10 +1,10 @@
--- Operators look for users by a part of an address or of a name. Without an index that means reading
--- every user. What pg_trgm does would help, but an extension that is there already makes users'
--- `create extension` fail; so the few lines that are needed of it are here.
+-- Admins search users by a part of an address or of a name, which would scan every user without an
+-- index. pg_trgm would help, but if it were installed, users' own `create extension` would fail; so
+-- the few functions needed are here.
 --
--- Only the letters of ASCII are made small, whatever the database's locale, because an index must not
--- depend on one; whoever asks leaves out trigrams with other letters. Texts are indexed up to their
--- thousandth letter.
+-- Only ASCII letters are lower-cased, whatever the database's locale, because an index must not
+-- depend on it; searches omit trigrams with other letters. Texts are indexed up to their thousandth
+-- letter.
 
 set local role supabase_auth_admin;
 

@@ -1,10 +1,10 @@
--- Three letters in a row are in one of a hundred addresses, so among a million users every search read
--- long lists to find a short one. Four in a row are a good deal rarer. Both lengths are indexed, because
--- people also look for three letters.
+-- A trigram is in one of a hundred addresses, so with a million users every search read long
+-- posting lists. Pieces of four letters are much rarer. Both lengths are indexed, because searches
+-- may have three letters only.
 --
--- A new user's pieces would wait in a list that every search has to read from its beginning to its end,
--- some ten thousand users long. They go into the index at once instead, which costs a sign-up less than
--- a hundredth of what its password does.
+-- With `fastupdate`, pieces of new users would wait in a pending list of some ten thousand users
+-- that every search scans. Inserting them into the index directly costs a sign-up less than a
+-- hundredth of its password hash.
 
 set local role supabase_auth_admin;
 
@@ -28,9 +28,9 @@ create index users_email_search_idx on auth.users
 create index users_full_name_search_idx on auth.users
     using gin (auth.search_pieces(raw_user_meta_data ->> 'full_name')) with (fastupdate = off);
 
--- Who is found by pieces. Planned once and for all: the plan is the same for every search, and to make it
--- takes longer than to find somebody. The two parts stand apart, because a row that fits one or the other
--- would have its pieces taken apart once more.
+-- Users found by pieces. With a generic plan, since the plan is the same for every search and
+-- planning takes longer than execution. The two conditions are separate queries, because an OR
+-- would compute the pieces of each row again.
 create function auth.search_users(audience text, pattern text, email_pieces text[], name_pieces text[])
 returns table (id uuid, created_at timestamptz)
 language plpgsql

@@ -1,6 +1,6 @@
--- Four letters in a row are in hundreds of a million addresses, and two such lists take longer to read than
--- everything else that a search does. Six in a row are in next to none. Shorter ones stay: people also look
--- for three letters, and for four.
+-- With a million users, a piece of four letters is in hundreds of addresses, and reading two such
+-- posting lists dominates a search. Pieces of six are in almost none. Shorter ones remain for
+-- searches of three or four letters.
 
 set local role supabase_auth_admin;
 

@@ -1,19 +1,19 @@
-//! Accounts coming into being and being confirmed, whichever endpoint it happens through.
+//! Creating and confirming accounts, shared by the endpoints that do so.
 
 use plinth_db::{DbError, Queries};
-use serde_json::{Value, json};
+use serde_json::json;
 use time::OffsetDateTime;
 
 use crate::{
     AuthError,
     audit::{self, Action},
-    config::LinkingDomains,
+    contact::Contact,
     hooks,
-    model::{NewUser, Object, User, UserBody, identities, users},
-    request::{Context, contact::Contact},
+    model::{Conflict, NewUser, Object, User, UserBody, identities, users},
+    request::RequestContext,
 };
 
-/// Whether a new account's `user_metadata` becomes what its identity says (§2.2): where people
+/// Whether the data of the first identity is copied to `user_metadata` (§2.2), as it is where users
 /// sign up themselves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Metadata {
@@ -21,25 +21,26 @@ pub(crate) enum Metadata {
     AsGiven,
 }
 
-/// The most that people may note about themselves, as JSON. Every access token carries all of it,
-/// and has to fit into a header.
+/// The maximum size of `user_metadata` as JSON. Every access token carries all of it and has to fit
+/// into a header.
 const MAX_METADATA_BYTES: usize = 32 * 1024;
 
-/// Refuses metadata that is too large; who has more already may still take some away.
+/// Rejects metadata that is too large, unless it shrinks.
 pub(crate) fn check_metadata(before: &Object, after: &Object) -> Result<(), AuthError> {
     let bytes = |data: &Object| serde_json::to_string(data).map_or(usize::MAX, |text| text.len());
     let size = bytes(after);
-    match size > MAX_METADATA_BYTES && size > bytes(before) {
-        true => Err(AuthError::invalid(
+    if size > MAX_METADATA_BYTES && size > bytes(before) {
+        Err(AuthError::validation_failed(
             "user_metadata cannot be larger than 32 KiB",
-        )),
-        false => Ok(()),
+        ))
+    } else {
+        Ok(())
     }
 }
 
-/// An account to be, reachable at one address or number.
+/// A new account with one address or number.
 pub(crate) fn new_user(
-    context: &Context,
+    context: &RequestContext,
     contact: &Contact,
     password_hash: String,
     data: Object,
@@ -67,17 +68,23 @@ pub(crate) fn provider_metadata(provider: &str) -> Object {
     metadata
 }
 
-/// Asks the user's own code whether the account may be. Not inside a transaction.
-pub(crate) async fn ask_before(context: &Context, new: &NewUser) -> Result<(), AuthError> {
+/// Calls the before-user-created hook, which may reject the account. Not inside a transaction.
+pub(crate) async fn run_before_created_hook(
+    context: &RequestContext,
+    new: &NewUser,
+) -> Result<(), AuthError> {
     hooks::before_user_created(context, &preview(new, context.now)).await
 }
 
-/// Tells the user's own code of an account that is stored.
-pub(crate) async fn tell_after(context: &Context, user: &UserBody) -> Result<(), AuthError> {
+/// Calls the after-user-created hook. Not inside a transaction.
+pub(crate) async fn run_after_created_hook(
+    context: &RequestContext,
+    user: &UserBody,
+) -> Result<(), AuthError> {
     hooks::after_user_created(context, user).await
 }
 
-/// The account as it will be, for those who are asked before.
+/// The body of an account that is not stored yet.
 pub(crate) fn preview(new: &NewUser, now: OffsetDateTime) -> UserBody {
     UserBody {
         id: new.id,
@@ -109,9 +116,9 @@ pub(crate) fn preview(new: &NewUser, now: OffsetDateTime) -> UserBody {
     }
 }
 
-/// Stores the account and its first way in.
+/// Inserts the account and its first identity.
 pub(crate) async fn create(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     new: NewUser,
     contact: &Contact,
@@ -127,20 +134,17 @@ pub(crate) async fn create(
     let said = identity_data(&user, contact, said);
     let mut own = said.clone();
     if matches!(contact, Contact::Phone(_)) {
-        // It would stand for the address, which anybody can write here.
+        // The column `email` is derived from it, and anybody can write an address here.
         own.remove("email");
     }
     add_identity(db, &user, contact, own, now).await?;
     match metadata {
-        Metadata::OfIdentity => {
-            let said = Value::Object(said);
-            users::update(db, user.id, now, "raw_user_meta_data = $1", &[&said]).await
-        }
+        Metadata::OfIdentity => users::set_user_metadata(db, user.id, said, now).await,
         Metadata::AsGiven => Ok(user),
     }
 }
 
-/// What an `email` or `phone` identity says; `data` fills what it leaves open.
+/// The data of an `email` or `phone` identity, on top of `data`.
 fn identity_data(user: &User, contact: &Contact, data: Object) -> Object {
     let mut said = data;
     said.insert("sub".to_owned(), user.id.to_string().into());
@@ -162,8 +166,8 @@ async fn add_identity(
     Ok(())
 }
 
-/// Makes the identity of an address or number say what is true now; adds it where it is missing.
-pub(crate) async fn put_identity(
+/// Updates the identity of an address or number, or adds it.
+pub(crate) async fn upsert_identity(
     db: &mut impl Queries,
     user: &User,
     contact: &Contact,
@@ -185,58 +189,40 @@ pub(crate) async fn put_identity(
     }
 }
 
-/// The address is the user's: in the row, in what their identities say and in their metadata.
+/// Confirms the address: in the row, in its identities and in the metadata.
 pub(crate) async fn confirm_email(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: &User,
 ) -> Result<User, DbError> {
     let now = context.now;
-    let sql = "update auth.identities
-               set identity_data = identity_data || '{\"email_verified\": true}', updated_at = $3
-               where user_id = $1 and email = $2";
-    db.execute(sql, &[&user.id, &user.email, &now]).await?;
-    confirm(db, user, now, "email_confirmed_at = $1", "email_verified").await
+    identities::verify_email(db, user.id, &user.email, now).await?;
+    let mut metadata = users::confirm_email(db, user.id, now).await?.user_metadata;
+    metadata.insert("email_verified".to_owned(), true.into());
+    users::set_user_metadata(db, user.id, metadata, now).await
 }
 
-/// The number is the user's.
+/// Confirms the number: in the row, in its identity and, where it is mentioned, in the metadata.
 pub(crate) async fn confirm_phone(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: &User,
 ) -> Result<User, DbError> {
     let now = context.now;
-    let sql = "update auth.identities
-               set identity_data = identity_data || '{\"phone_verified\": true}', updated_at = $2
-               where user_id = $1 and provider = 'phone'";
-    db.execute(sql, &[&user.id, &now]).await?;
-    confirm(db, user, now, "phone_confirmed_at = $1", "phone_verified").await
-}
-
-async fn confirm(
-    db: &mut impl Queries,
-    user: &User,
-    now: OffsetDateTime,
-    column: &'static str,
-    claim: &str,
-) -> Result<User, DbError> {
-    let mut confirmed = users::update(db, user.id, now, column, &[&now]).await?;
-    // Only the address is told to accounts whose metadata did not speak of it before.
-    if claim == "email_verified" || confirmed.user_metadata.contains_key(claim) {
-        confirmed
-            .user_metadata
-            .insert(claim.to_owned(), true.into());
-        let metadata = Value::Object(confirmed.user_metadata);
-        let column = "raw_user_meta_data = $1";
-        confirmed = users::update(db, user.id, now, column, &[&metadata]).await?;
+    identities::verify_phone(db, user.id, now).await?;
+    let mut confirmed = users::confirm_phone(db, user.id, now).await?;
+    if let Some(claim) = confirmed.user_metadata.get_mut("phone_verified") {
+        *claim = true.into();
+        let metadata = confirmed.user_metadata;
+        confirmed = users::set_user_metadata(db, user.id, metadata, now).await?;
     }
     Ok(confirmed)
 }
 
-/// Whose this address or number is already, for somebody who signs up with it: through an identity
-/// that counts for everybody, or as their own.
+/// The user who has this address or number: through an identity of the default linking domain, or
+/// in their own row.
 pub(crate) async fn find_by_contact(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     contact: &Contact,
 ) -> Result<Option<User>, DbError> {
@@ -244,8 +230,8 @@ pub(crate) async fn find_by_contact(
     match contact {
         Contact::Phone(phone) => users::find_by_phone(db, phone, audience).await,
         Contact::Email(email) => {
-            let linking = &context.config.external.linking;
-            match find_by_identity(db, email, audience, linking).await? {
+            let apart = context.config.external.linking.separate_domains();
+            match users::find_by_identity(db, email, audience, &apart).await? {
                 Some(user) => Ok(Some(user)),
                 None => users::find_by_email(db, email, audience).await,
             }
@@ -253,29 +239,9 @@ pub(crate) async fn find_by_contact(
     }
 }
 
-async fn find_by_identity(
-    db: &mut impl Queries,
-    email: &str,
-    audience: &str,
-    linking: &LinkingDomains,
-) -> Result<Option<User>, DbError> {
-    let apart = linking.apart();
-    let sql = format!(
-        "select {} from auth.identities i
-         join auth.users u on u.id = i.user_id
-         where i.email = $1 and u.aud = $2 and not u.is_sso_user and {}
-           and i.provider not like 'sso:%' and i.provider <> all ($3)
-         order by i.created_at limit 1",
-        users::COLUMNS,
-        identities::SPEAKS_FOR_ADDRESS
-    );
-    let row = db.query_opt(&sql, &[&email, &audience, &apart]).await?;
-    row.as_ref().map(User::from_row).transpose()
-}
-
-/// Writes that somebody signed up by `provider`.
+/// Writes to the audit log that the user signed up with `provider`.
 pub(crate) async fn audit_sign_up(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: &User,
     provider: &str,
@@ -284,14 +250,10 @@ pub(crate) async fn audit_sign_up(
     audit::write(context, db, user, Action::UserSignedUp, traits).await
 }
 
-/// Whether a statement failed because somebody else took the address or number meanwhile.
+/// Whether a statement failed because another user has the address or number by now.
 pub(crate) fn is_taken(error: &DbError) -> bool {
-    error.refusal().is_some_and(|refusal| {
-        let constraint = refusal.constraint.as_deref();
-        refusal.sqlstate() == "23505"
-            && matches!(
-                constraint,
-                Some("users_email_partial_key" | "users_phone_key")
-            )
-    })
+    matches!(
+        Conflict::find(error),
+        Some(Conflict::UserEmail | Conflict::UserPhone)
+    )
 }

@@ -1,13 +1,12 @@
-//! The audit trail (auth contract §11): written in the transaction of the action itself.
+//! The audit log (auth contract §11), written in the transaction of the action itself.
 
 use plinth_db::Queries;
 use serde_json::Value;
-use uuid::Uuid;
 
 use crate::{
     AuthError,
-    model::{Object, User},
-    request::{Admin, Context},
+    model::{Object, User, audit_log},
+    request::RequestContext,
 };
 
 /// What was done.
@@ -41,7 +40,7 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// Its name and the kind of log it belongs to.
+    /// Its name and `log_type`.
     fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Login => ("login", "account"),
@@ -81,9 +80,10 @@ pub(crate) trait Actor {
 
 impl Actor for User {
     fn describe(&self) -> Object {
-        let username = match self.phone.is_empty() {
-            true => &self.email,
-            false => &self.phone,
+        let username = if self.phone.is_empty() {
+            &self.email
+        } else {
+            &self.phone
         };
         let mut actor = Object::new();
         actor.insert("actor_id".to_owned(), self.id.to_string().into());
@@ -96,46 +96,32 @@ impl Actor for User {
     }
 }
 
-impl Actor for Admin {
-    fn describe(&self) -> Object {
-        if let Some(user) = &self.user {
-            return user.describe();
-        }
-        let mut actor = Object::new();
-        actor.insert("actor_id".to_owned(), Uuid::nil().to_string().into());
-        actor.insert("actor_via_sso".to_owned(), false.into());
-        actor.insert("actor_username".to_owned(), self.role.as_str().into());
-        actor
-    }
-}
-
-/// Writes down what was done; `traits` (an object, or null for none) say more about it.
+/// Writes an entry; `traits` (an object, or null for none) are its details.
 pub(crate) async fn write(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     actor: &impl Actor,
     action: Action,
     traits: Value,
 ) -> Result<(), AuthError> {
-    if !context.config.is_audit_kept {
+    if !context.config.is_audit_enabled {
         return Ok(());
     }
-    let sql = "insert into auth.audit_log_entries
-                 (instance_id, id, payload, created_at, ip_address)
-               values ($1, $2, $3, $4, $5)";
-    let (instance, id) = (Uuid::nil(), crate::random::uuid());
     let ip = context.client.ip.to_string();
     let payload = payload(actor, action, traits);
-    db.execute(sql, &[&instance, &id, &payload, &context.now, &ip])
-        .await?;
-    Ok(())
+    Ok(audit_log::insert(db, &payload, &ip, context.now).await?)
 }
 
-/// The same for statements that write down several things beside what they do; nothing where no
-/// log is kept.
-pub(crate) fn payloads(context: &Context, actor: &impl Actor, actions: &[Action]) -> Vec<Value> {
-    let kept = actions.iter().filter(|_| context.config.is_audit_kept);
-    kept.map(|action| payload(actor, *action, Value::Null))
+/// Payloads of several entries, for statements that write them together with something else; none
+/// where the audit log is disabled.
+pub(crate) fn payloads(
+    context: &RequestContext,
+    actor: &impl Actor,
+    actions: &[Action],
+) -> Vec<Value> {
+    let enabled = actions.iter().filter(|_| context.config.is_audit_enabled);
+    enabled
+        .map(|action| payload(actor, *action, Value::Null))
         .collect()
 }
 

@@ -5,15 +5,14 @@ use serde::Deserialize;
 use crate::{
     AuthError,
     config::CaptchaConfig,
-    error::Code,
-    request::{Context, MetaSecurity},
+    request::{MetaSecurity, RequestContext},
 };
 
-/// More than any checker says.
-const MAX_ANSWER_BYTES: usize = 64 * 1024;
+/// Far above the size of any response.
+const MAX_RESPONSE_BYTES: usize = 64 * 1024;
 
-/// Refuses a request that a program may have made. Those who administrate are let through.
-pub(crate) async fn check(context: &Context, given: &MetaSecurity) -> Result<(), AuthError> {
+/// Rejects requests without a valid captcha token. Requests with an admin token are exempt.
+pub(crate) async fn check(context: &RequestContext, given: &MetaSecurity) -> Result<(), AuthError> {
     let Some(config) = &context.config.captcha else {
         return Ok(());
     };
@@ -22,26 +21,19 @@ pub(crate) async fn check(context: &Context, given: &MetaSecurity) -> Result<(),
     }
     let token = given.captcha_token.as_deref().unwrap_or_default().trim();
     if token.is_empty() {
-        return Err(disallowed("no captcha_token found"));
+        return Err(AuthError::captcha_failed("no captcha_token found"));
     }
-    let verdict = ask(context, config, token)
+    let verdict = verify_token(context, config, token)
         .await
-        .map_err(|cause| AuthError::internal("captcha verification process failed", cause))?;
-    match verdict.success {
-        true => Ok(()),
-        false => Err(disallowed(&verdict.error_codes.join(", "))),
+        .map_err(AuthError::captcha_unavailable)?;
+    if verdict.success {
+        Ok(())
+    } else {
+        Err(AuthError::captcha_failed(&verdict.error_codes.join(", ")))
     }
 }
 
-fn disallowed(reason: &str) -> AuthError {
-    AuthError::new(
-        400,
-        Code::CaptchaFailed,
-        format!("captcha protection: request disallowed ({reason})"),
-    )
-}
-
-/// What both providers answer.
+/// The response of both providers.
 #[derive(Debug, Deserialize)]
 struct Verdict {
     #[serde(default)]
@@ -50,7 +42,11 @@ struct Verdict {
     error_codes: Vec<String>,
 }
 
-async fn ask(context: &Context, config: &CaptchaConfig, token: &str) -> Result<Verdict, String> {
+async fn verify_token(
+    context: &RequestContext,
+    config: &CaptchaConfig,
+    token: &str,
+) -> Result<Verdict, String> {
     let form = [
         ("secret", config.secret.expose().trim()),
         ("response", token),
@@ -59,8 +55,8 @@ async fn ask(context: &Context, config: &CaptchaConfig, token: &str) -> Result<V
     let request = context.service.http().post(&config.url).form(&form);
     let response = request.timeout(config.timeout).send().await;
     let response = response.map_err(|error| crate::outgoing::describe(&error))?;
-    let bytes = crate::outgoing::read(response, MAX_ANSWER_BYTES)
+    let bytes = crate::outgoing::read_body(response, MAX_RESPONSE_BYTES)
         .await
         .map_err(|error| error.to_string())?;
-    serde_json::from_slice(&bytes).map_err(|error| format!("the answer is no verdict: {error}"))
+    serde_json::from_slice(&bytes).map_err(|error| format!("unexpected response: {error}"))
 }

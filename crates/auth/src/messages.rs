@@ -1,34 +1,34 @@
-//! One-time tokens on their way to people: made, stored, sent, and not too often (auth contract
-//! §7.1, §7.3).
+//! Issuing one-time tokens and sending them by mail and text message (auth contract §7.1, §7.3).
 
 use std::time::Duration;
 
-use plinth_db::{DbError, Params, Queries};
+use plinth_db::{DbError, Queries};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::{
     AuthError,
-    error::Code,
-    mail::{self, EmailChange, Letter, LetterKind, Token},
+    contact::Contact,
+    mail::{self, EmailChange, Token, TokenMail, TokenMailKind},
     model::{FlowMethod, TokenKind, User, flows, one_time, users},
+    pkce::Challenge,
     random,
-    request::{Challenge, Context, contact::Contact},
+    request::RequestContext,
     sms::{self, Channel, Message},
 };
 
-/// A token that was made and stored.
-#[derive(Debug, Clone)]
+/// A token that was issued and stored.
+#[derive(Clone)]
 pub(crate) struct Issued {
     pub(crate) otp: String,
-    /// What a link carries, with its prefix in flows that end in a code exchange.
+    /// The token in a link, with a prefix in PKCE flows.
     pub(crate) hash: String,
 }
 
-/// Makes a token for whoever reads at `to`, and stores it in both places; an earlier one of the
-/// kind is void from here on.
+/// Issues a token for the contact `to` and stores it in both places; an earlier one of the kind is
+/// replaced.
 pub(crate) async fn issue(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: Uuid,
     kind: TokenKind,
@@ -39,23 +39,12 @@ pub(crate) async fn issue(
     let prefix = if is_pkce { one_time::PKCE_PREFIX } else { "" };
     let digits = format!("{prefix}{}", one_time::hash(to.as_str(), &otp));
     let hash = format!("{prefix}{}", one_time::link_token());
-    one_time::put(db, user, kind, to.as_str(), &hash, context.now).await?;
-    let columns = match kind {
-        TokenKind::Confirmation => "confirmation_token = $1, confirmation_sent_at = $2",
-        TokenKind::Recovery => "recovery_token = $1, recovery_sent_at = $2",
-        TokenKind::Reauthentication => "reauthentication_token = $1, reauthentication_sent_at = $2",
-        TokenKind::EmailChangeNew => "email_change_token_new = $1, email_change_sent_at = $2",
-        TokenKind::EmailChangeCurrent => {
-            "email_change_token_current = $1, email_change_sent_at = $2"
-        }
-        TokenKind::PhoneChange => "phone_change_token = $1, phone_change_sent_at = $2",
-    };
-    let values: Params<'_> = &[&digits, &context.now];
-    let user = users::update(db, user, context.now, columns, values).await?;
+    one_time::upsert(db, user, kind, to.as_str(), &hash, context.now).await?;
+    let user = one_time::set_sent(db, user, kind, &digits, context.now).await?;
     Ok((user, Issued { otp, hash }))
 }
 
-fn make_otp(context: &Context, to: &Contact) -> String {
+fn make_otp(context: &RequestContext, to: &Contact) -> String {
     let config = &context.config;
     match to {
         Contact::Email(_) => random::digits(config.mail.otp_length),
@@ -66,33 +55,33 @@ fn make_otp(context: &Context, to: &Contact) -> String {
     }
 }
 
-/// Sends a letter with a new token to the user's own address.
-pub(crate) async fn send_letter(
-    context: &Context,
+/// Sends a mail with a new token to the user's address.
+pub(crate) async fn send_token_mail(
+    context: &RequestContext,
     db: &mut impl Queries,
     user: &User,
-    kind: LetterKind,
+    kind: TokenMailKind,
     challenge: Option<&Challenge>,
 ) -> Result<User, AuthError> {
     let user = &lock(db, user).await?;
     let (token, flow, last_sent) = match kind {
-        LetterKind::Confirmation => (
+        TokenMailKind::Confirmation => (
             TokenKind::Confirmation,
             FlowMethod::EmailSignup,
             user.confirmation_sent_at,
         ),
-        LetterKind::Invite => (TokenKind::Confirmation, FlowMethod::Invite, None),
-        LetterKind::Recovery => (
+        TokenMailKind::Invite => (TokenKind::Confirmation, FlowMethod::Invite, None),
+        TokenMailKind::Recovery => (
             TokenKind::Recovery,
             FlowMethod::Recovery,
             user.recovery_sent_at,
         ),
-        LetterKind::MagicLink => (
+        TokenMailKind::MagicLink => (
             TokenKind::Recovery,
             FlowMethod::MagicLink,
             user.recovery_sent_at,
         ),
-        LetterKind::Reauthentication => (
+        TokenMailKind::Reauthentication => (
             TokenKind::Reauthentication,
             FlowMethod::MagicLink,
             user.reauthentication_sent_at,
@@ -104,7 +93,7 @@ pub(crate) async fn send_letter(
     }
     let to = Contact::Email(user.email.clone());
     let (user, issued) = issue(context, db, user.id, token, &to, challenge.is_some()).await?;
-    let letter = Letter {
+    let letter = TokenMail {
         kind,
         user: &user,
         to: to.as_str(),
@@ -116,10 +105,10 @@ pub(crate) async fn send_letter(
     Ok(user)
 }
 
-/// Notes the address that the user wants, and sends what confirms it: to that address and, where
-/// both must agree, to the present one (§7.4).
+/// Stores the new address as pending, and sends mails to confirm it: to the new one and, where both
+/// must confirm, to the current one (§7.4).
 pub(crate) async fn send_email_change(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: &User,
     new_email: &str,
@@ -131,9 +120,7 @@ pub(crate) async fn send_email_change(
         let method = FlowMethod::EmailChange;
         flows::insert_for_mail(db, user.id, method, challenge, context.now).await?;
     }
-    let columns = "email_change = $1, email_change_confirm_status = 0,
-                   email_change_token_current = ''";
-    users::update(db, user.id, context.now, columns, &[&new_email]).await?;
+    users::restart_email_change(db, user.id, new_email, context.now).await?;
     one_time::delete(db, user.id, TokenKind::EmailChangeCurrent).await?;
 
     let is_pkce = challenge.is_some();
@@ -175,9 +162,9 @@ impl Issued {
     }
 }
 
-/// Sends a code to a number; also gives the provider's name for the message.
+/// Sends a code to a number; also returns the provider's message id.
 pub(crate) async fn send_code(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: &User,
     kind: TokenKind,
@@ -190,14 +177,11 @@ pub(crate) async fn send_code(
         TokenKind::Reauthentication => user.reauthentication_sent_at,
         _ => user.confirmation_sent_at,
     };
-    check_interval(
-        context,
-        last_sent,
-        context.config.sms.min_interval,
-        Code::OverSmsSendRateLimit,
-    )?;
+    if let Some(left) = seconds_left(context, last_sent, context.config.sms.min_interval) {
+        return Err(AuthError::sms_sent_recently(left));
+    }
     if kind == TokenKind::PhoneChange {
-        users::update(db, user.id, context.now, "phone_change = $1", &[&phone]).await?;
+        users::set_phone_change(db, user.id, phone, context.now).await?;
     }
     let to = Contact::Phone(phone.to_owned());
     let (user, issued) = issue(context, db, user.id, kind, &to, false).await?;
@@ -212,37 +196,31 @@ pub(crate) async fn send_code(
     Ok((user, id))
 }
 
-/// The user as they are now. Many who ask at once are told one after another when something was
-/// last sent.
+/// Locks the user's row, so that concurrent requests see when something was last sent.
 async fn lock(db: &mut impl Queries, user: &User) -> Result<User, AuthError> {
     let locked = users::lock(db, user.id).await?;
-    locked.ok_or_else(|| AuthError::internal("Unexpected failure", "the user no longer exists"))
+    locked.ok_or_else(|| AuthError::unexpected("the user no longer exists"))
 }
 
 fn check_mail_interval(
-    context: &Context,
+    context: &RequestContext,
     last_sent: Option<OffsetDateTime>,
 ) -> Result<(), AuthError> {
     let interval = context.config.mail.min_interval;
-    check_interval(context, last_sent, interval, Code::OverEmailSendRateLimit)
+    match seconds_left(context, last_sent, interval) {
+        Some(left) => Err(AuthError::email_sent_recently(left)),
+        None => Ok(()),
+    }
 }
 
-/// Not again so soon.
-fn check_interval(
-    context: &Context,
+/// How long the user has to wait until something may be sent again.
+fn seconds_left(
+    context: &RequestContext,
     last_sent: Option<OffsetDateTime>,
     interval: Duration,
-    code: Code,
-) -> Result<(), AuthError> {
-    let Some(sent) = last_sent else {
-        return Ok(());
-    };
-    // A request that began later may have sent earlier.
-    let passed = (context.now - sent).as_seconds_f64().max(0.0);
+) -> Option<f64> {
+    // Not negative: a request that began later may have sent earlier.
+    let passed = (context.now - last_sent?).as_seconds_f64().max(0.0);
     let left = (interval.as_secs_f64() - passed).ceil();
-    if left <= 0.0 {
-        return Ok(());
-    }
-    let message = format!("For security purposes, you can only request this after {left} seconds.");
-    Err(AuthError::new(429, code, message))
+    (left > 0.0).then_some(left)
 }

@@ -1,4 +1,4 @@
-//! `POST /otp` and its older form `POST /magiclink`: sign-in with what is sent (auth contract
+//! `POST /otp` and its older form `POST /magiclink`: sign-in by a code or link (auth contract
 //! §2.4).
 
 use axum::Json;
@@ -10,21 +10,20 @@ use crate::{
     AuthError, accounts,
     audit::{self, Action},
     captcha,
-    error::Code,
-    mail::LetterKind,
+    contact::{self, Contact},
+    mail::TokenMailKind,
     messages,
     model::{Object, TokenKind, User, users},
-    random,
+    password,
+    pkce::Challenge,
     rate_limit::{self, Bucket},
-    request::{
-        Challenge, Context, Input, MetaSecurity,
-        contact::{self, Contact},
-    },
-    signup::{self, Applicant, Created},
+    request::{Input, MetaSecurity, RequestContext},
+    signup::{self, Created, SignUpRequest},
     sms::Channel,
+    timing::{self, Outcome},
 };
 
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 #[serde(default)]
 pub(crate) struct OtpParams {
     email: String,
@@ -54,18 +53,18 @@ impl Default for OtpParams {
 
 /// `POST /otp`
 pub(crate) async fn otp(
-    context: Context,
+    context: RequestContext,
     Input(params): Input<OtpParams>,
 ) -> Result<Json<Value>, AuthError> {
     rate_limit::check(&context, Bucket::Otp)?;
     captcha::check(&context, &params.gotrue_meta_security).await?;
-    let wish = read(&context, params)?;
-    send(&context, wish).await
+    let request = validate(&context, params)?;
+    respond(&context, request).await
 }
 
-/// `POST /magiclink`: the same for addresses alone.
+/// `POST /magiclink`: the same for email addresses only.
 pub(crate) async fn magic_link(
-    context: Context,
+    context: RequestContext,
     Input(params): Input<OtpParams>,
 ) -> Result<Json<Value>, AuthError> {
     rate_limit::check(&context, Bucket::MagicLink)?;
@@ -76,12 +75,19 @@ pub(crate) async fn magic_link(
         create_user: true,
         ..params
     };
-    let wish = read(&context, params)?;
-    send(&context, wish).await
+    let request = validate(&context, params)?;
+    respond(&context, request).await
 }
 
-/// Somebody who wants to be let in by what is sent to them.
-struct Wish {
+/// New, known and unconfirmed users get the same response, and its duration tells as little.
+async fn respond(context: &RequestContext, request: OtpRequest) -> Result<Json<Value>, AuthError> {
+    let contact = request.contact.clone();
+    let work = send(context, request);
+    timing::even_out(context, &contact, work).await.map(Json)
+}
+
+/// A validated request.
+struct OtpRequest {
     contact: Contact,
     may_create: bool,
     data: Object,
@@ -89,27 +95,29 @@ struct Wish {
     challenge: Option<Challenge>,
 }
 
-fn read(context: &Context, params: OtpParams) -> Result<Wish, AuthError> {
+fn validate(context: &RequestContext, params: OtpParams) -> Result<OtpRequest, AuthError> {
     accounts::check_metadata(&Object::new(), &params.data)?;
     let challenge = Challenge::parse(&params.code_challenge, &params.code_challenge_method)?;
     let contact = match (params.email.as_str(), params.phone.as_str()) {
         ("", "") => {
-            return Err(AuthError::invalid("One of email or phone must be set"));
+            return Err(AuthError::validation_failed(
+                "One of email or phone must be set",
+            ));
         }
-        (email, "") if params.channel.is_empty() => Contact::Email(email_of(context, email)?),
+        (email, "") if params.channel.is_empty() => Contact::Email(parse_email(context, email)?),
         (_, "") => {
-            return Err(AuthError::invalid(
+            return Err(AuthError::validation_failed(
                 "Channel should only be specified with Phone OTP",
             ));
         }
-        ("", phone) => Contact::Phone(phone_of(context, phone)?),
+        ("", phone) => Contact::Phone(parse_phone(context, phone)?),
         _ => {
-            return Err(AuthError::invalid(
+            return Err(AuthError::validation_failed(
                 "Only an email address or phone number should be provided",
             ));
         }
     };
-    Ok(Wish {
+    Ok(OtpRequest {
         channel: Channel::parse(context, &params.channel)?,
         may_create: params.create_user,
         data: params.data,
@@ -118,46 +126,41 @@ fn read(context: &Context, params: OtpParams) -> Result<Wish, AuthError> {
     })
 }
 
-fn email_of(context: &Context, text: &str) -> Result<String, AuthError> {
+fn parse_email(context: &RequestContext, text: &str) -> Result<String, AuthError> {
     let external = &context.config.external;
     if !external.is_email_enabled || !external.is_magic_link_enabled {
-        return Err(AuthError::new(
-            422,
-            Code::EmailProviderDisabled,
-            "Email logins are disabled",
-        ));
+        return Err(AuthError::email_logins_disabled());
     }
     contact::email(text)
 }
 
-fn phone_of(context: &Context, text: &str) -> Result<String, AuthError> {
+fn parse_phone(context: &RequestContext, text: &str) -> Result<String, AuthError> {
     if !context.config.external.is_phone_enabled {
-        return Err(AuthError::new(
-            400,
-            Code::PhoneProviderDisabled,
-            "Unsupported phone provider",
-        ));
+        return Err(AuthError::phone_otp_disabled());
     }
     contact::phone(text)
 }
 
-async fn send(context: &Context, wish: Wish) -> Result<Json<Value>, AuthError> {
+async fn send(context: &RequestContext, request: OtpRequest) -> Result<Outcome<Value>, AuthError> {
     let mut db = context.db().await?;
     let audience = context.audience();
-    let found = match &wish.contact {
+    let found = match &request.contact {
         Contact::Email(email) => users::find_by_email(&mut db, email, audience).await?,
         Contact::Phone(phone) => users::find_by_phone(&mut db, phone, audience).await?,
     };
     drop(db);
     match found {
-        Some(user) if is_confirmed(&user, &wish.contact) => send_to(context, &user, &wish).await,
-        Some(user) => send_to_unconfirmed(context, &user, wish).await,
-        None if wish.may_create => create(context, wish).await,
-        None => Err(AuthError::new(
-            422,
-            Code::OtpDisabled,
-            "Signups not allowed for otp",
-        )),
+        Some(user) if is_confirmed(&user, &request.contact) => {
+            let body = send_to_confirmed(context, &user, &request).await?;
+            Ok(Outcome::after_message(context, &request.contact, body))
+        }
+        Some(user) => {
+            let contact = request.contact.clone();
+            let body = send_to_unconfirmed(context, &user, request).await?;
+            Ok(Outcome::after_message(context, &contact, body))
+        }
+        None if request.may_create => create(context, request).await,
+        None => Err(AuthError::otp_signups_disabled()),
     }
 }
 
@@ -168,18 +171,22 @@ fn is_confirmed(user: &User, contact: &Contact) -> bool {
     }
 }
 
-/// Lets a known person in.
-async fn send_to(context: &Context, user: &User, wish: &Wish) -> Result<Json<Value>, AuthError> {
+/// Sends to a confirmed user.
+async fn send_to_confirmed(
+    context: &RequestContext,
+    user: &User,
+    request: &OtpRequest,
+) -> Result<Value, AuthError> {
     let mut tx = context.begin().await?;
-    let (contact, challenge) = (&wish.contact, wish.challenge.as_ref());
-    let answer = deliver(context, &mut tx, user, contact, challenge, wish.channel).await?;
+    let (contact, challenge) = (&request.contact, request.challenge.as_ref());
+    let body = send_message(context, &mut tx, user, contact, challenge, request.channel).await?;
     tx.commit().await?;
-    Ok(Json(answer))
+    Ok(body)
 }
 
-/// Sends what lets somebody in; what is to be answered.
-async fn deliver(
-    context: &Context,
+/// Sends the code or link; returns the response body.
+async fn send_message(
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: &User,
     contact: &Contact,
@@ -190,7 +197,8 @@ async fn deliver(
     audit::write(context, tx, user, action, Value::Null).await?;
     match contact {
         Contact::Email(_) => {
-            messages::send_letter(context, tx, user, LetterKind::MagicLink, challenge).await?;
+            messages::send_token_mail(context, tx, user, TokenMailKind::MagicLink, challenge)
+                .await?;
             Ok(json!({}))
         }
         Contact::Phone(phone) => {
@@ -201,7 +209,7 @@ async fn deliver(
     }
 }
 
-/// `{}`, or what the provider calls the message.
+/// `{}`, or the provider's message id.
 pub(crate) fn message_id(id: Option<String>) -> Value {
     match id {
         Some(id) => json!({ "message_id": id }),
@@ -209,72 +217,73 @@ pub(crate) fn message_id(id: Option<String>) -> Value {
     }
 }
 
-/// An account that waits for its confirmation gets another, and is let in by it.
+/// Sends an unconfirmed user another confirmation, which signs them in.
 async fn send_to_unconfirmed(
-    context: &Context,
+    context: &RequestContext,
     user: &User,
-    wish: Wish,
-) -> Result<Json<Value>, AuthError> {
-    if signup::is_autoconfirmed(context, &wish.contact) {
-        return send_to(context, user, &wish).await;
+    request: OtpRequest,
+) -> Result<Value, AuthError> {
+    if signup::is_autoconfirmed(context, &request.contact) {
+        return send_to_confirmed(context, user, &request).await;
     }
-    if wish.may_create {
+    if request.may_create {
         signup::check_enabled(context)?;
     }
-    let applicant = applicant(wish, String::new());
+    let sign_up_request = sign_up_request(request, String::new());
     let mut tx = context.begin().await?;
-    signup::ask_to_confirm(context, &mut tx, user, &applicant).await?;
+    signup::send_confirmation(context, &mut tx, user, &sign_up_request).await?;
     tx.commit().await?;
-    Ok(Json(json!({})))
+    Ok(json!({}))
 }
 
-/// A new account, with a password that nobody knows.
-async fn create(context: &Context, wish: Wish) -> Result<Json<Value>, AuthError> {
+/// Creates a user with a random password.
+async fn create(
+    context: &RequestContext,
+    request: OtpRequest,
+) -> Result<Outcome<Value>, AuthError> {
     signup::check_enabled(context)?;
-    let known = accounts::find_by_contact(context, &mut context.db().await?, &wish.contact).await?;
+    let known =
+        accounts::find_by_contact(context, &mut context.db().await?, &request.contact).await?;
     if known.is_some() {
-        // It is the address that somebody has at a provider, and they come in through that.
-        return Ok(Json(json!({})));
+        // The address belongs to a user who signs in through a provider.
+        return Ok(Outcome::Silent(json!({})));
     }
-    let cost = context.config.password.cost;
-    let password = random::url_text::<32>();
-    let hash = context.service.hasher().hash(&password, cost).await?;
-    let applicant = applicant(wish, hash);
-    let Some(Created { mut tx, user }) = signup::create(context, &applicant).await? else {
-        // Somebody was faster with the same address, and has mail.
-        return Ok(Json(json!({})));
+    let sign_up_request = sign_up_request(request, password::hash_of_random()?);
+    let Some(Created { mut tx, user }) = signup::create(context, &sign_up_request).await? else {
+        // A concurrent request created the user and sent the message.
+        return Ok(Outcome::Silent(json!({})));
     };
-    let contact = &applicant.contact;
-    let (user, answer) = match signup::is_autoconfirmed(context, contact) {
-        false => {
-            let user = signup::ask_to_confirm(context, &mut tx, &user, &applicant).await?;
-            (user, json!({}))
-        }
-        true => {
-            let user = signup::confirm(context, &mut tx, user, contact).await?;
-            let (challenge, channel) = (applicant.challenge.as_ref(), applicant.channel);
-            let answer = deliver(context, &mut tx, &user, contact, challenge, channel).await?;
-            (user, answer)
-        }
+    let contact = &sign_up_request.contact;
+    let (user, response) = if signup::is_autoconfirmed(context, contact) {
+        let user = signup::confirm(context, &mut tx, user, contact).await?;
+        let (challenge, channel) = (sign_up_request.challenge.as_ref(), sign_up_request.channel);
+        let response = send_message(context, &mut tx, &user, contact, challenge, channel).await?;
+        (user, response)
+    } else {
+        let user = signup::send_confirmation(context, &mut tx, &user, &sign_up_request).await?;
+        (user, json!({}))
     };
     tx.commit().await?;
     let body = stored_body(context, &user).await?;
-    accounts::tell_after(context, &body).await?;
-    Ok(Json(answer))
+    accounts::run_after_created_hook(context, &body).await?;
+    Ok(Outcome::after_message(context, contact, response))
 }
 
-async fn stored_body(context: &Context, user: &User) -> Result<crate::model::UserBody, AuthError> {
+async fn stored_body(
+    context: &RequestContext,
+    user: &User,
+) -> Result<crate::model::UserBody, AuthError> {
     let mut db = context.db().await?;
     Ok(users::load_body(&mut db, user.clone()).await?)
 }
 
-fn applicant(wish: Wish, password_hash: String) -> Applicant {
-    Applicant {
-        contact: wish.contact,
+fn sign_up_request(request: OtpRequest, password_hash: String) -> SignUpRequest {
+    SignUpRequest {
+        contact: request.contact,
         password_hash,
         password: None,
-        data: wish.data,
-        channel: wish.channel,
-        challenge: wish.challenge,
+        data: request.data,
+        channel: request.channel,
+        challenge: request.challenge,
     }
 }

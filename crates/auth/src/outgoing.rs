@@ -1,29 +1,38 @@
-//! Calls to other services: providers, hooks, SMS, captchas.
+//! HTTP calls to other services: providers, hooks, SMS, captchas.
 
 use std::time::Duration;
 
-/// Longest time for any call, whatever its own limit says.
-const AT_MOST: Duration = Duration::from_secs(30);
+/// The maximum timeout of any call.
+const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// One client for all calls. It follows no redirects, because none of the services has a reason to
-/// send us elsewhere and an attacker may have one.
+/// The shared client. It does not follow redirects: no service needs them, and an attacker could
+/// use them.
 pub(crate) fn client() -> reqwest::Client {
-    builder()
-        .build()
-        .expect("the options are fixed, and the system's certificates are read when first needed")
+    builder().build().expect("the options are fixed")
 }
 
-/// What every client of ours has in common.
+/// The common settings of all clients.
+///
+/// A system without CA certificates cannot verify anybody, which must fail HTTPS calls but not the
+/// start.
 pub(crate) fn builder() -> reqwest::ClientBuilder {
-    reqwest::Client::builder()
+    let builder = reqwest::Client::builder();
+    let builder = if rustls_native_certs::load_native_certs().certs.is_empty() {
+        tracing::warn!(
+            "no CA certificates found: HTTPS calls to other services will fail; install ca-certificates"
+        );
+        builder.tls_certs_only([])
+    } else {
+        builder
+    };
+    builder
         .redirect(reqwest::redirect::Policy::none())
-        .timeout(AT_MOST)
+        .timeout(MAX_TIMEOUT)
         .connect_timeout(Duration::from_secs(5))
         .user_agent(concat!("plinth/", env!("CARGO_PKG_VERSION")))
 }
 
-/// What went wrong with a call, with every cause behind it; the address is left out, as it may
-/// hold a secret.
+/// The error with all its causes, without the URL, which may contain a secret.
 pub(crate) fn describe(error: &reqwest::Error) -> String {
     let mut text = match error {
         error if error.is_timeout() => "the call took too long".to_owned(),
@@ -38,26 +47,26 @@ pub(crate) fn describe(error: &reqwest::Error) -> String {
     text
 }
 
-/// Why an answer could not be read.
+/// Why a response could not be read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Unreadable {
-    #[error("the answer is longer than {0} bytes")]
+pub(crate) enum ReadError {
+    #[error("the response is longer than {0} bytes")]
     TooLong(usize),
     #[error("{0}")]
     Broken(String),
 }
 
-/// The body of an answer that may have at most `max` bytes.
-pub(crate) async fn read(
+/// Reads a response body of at most `max` bytes.
+pub(crate) async fn read_body(
     mut response: reqwest::Response,
     max: usize,
-) -> Result<Vec<u8>, Unreadable> {
-    let broken = |error: reqwest::Error| Unreadable::Broken(describe(&error));
+) -> Result<Vec<u8>, ReadError> {
+    let broken = |error: reqwest::Error| ReadError::Broken(describe(&error));
     let mut bytes = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
         bytes.extend_from_slice(&chunk);
         if bytes.len() > max {
-            return Err(Unreadable::TooLong(max));
+            return Err(ReadError::TooLong(max));
         }
     }
     Ok(bytes)

@@ -1,10 +1,10 @@
-//! Everything random that the service hands out.
+//! Random ids, tokens and codes.
 
 use data_encoding::{BASE64URL_NOPAD, Specification};
 use std::sync::LazyLock;
 use uuid::Uuid;
 
-/// Fresh random bytes.
+/// Random bytes.
 pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     aws_lc_rs::rand::fill(&mut bytes)
@@ -12,21 +12,21 @@ pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// A fresh identifier.
+/// A random UUID.
 pub(crate) fn uuid() -> Uuid {
     uuid::Builder::from_random_bytes(bytes()).into_uuid()
 }
 
-/// A text for URLs that holds `N` random bytes.
+/// `N` random bytes, base64url-encoded.
 pub(crate) fn url_text<const N: usize>() -> String {
     BASE64URL_NOPAD.encode(&bytes::<N>())
 }
 
-/// Decimal digits, each as likely as the next.
+/// Uniformly distributed decimal digits.
 pub(crate) fn digits(length: usize) -> String {
     let mut digits = String::with_capacity(length);
     while digits.len() < length {
-        // 250 is the largest multiple of ten that fits: beyond it some digits were likelier.
+        // Bytes above the largest multiple of ten are skipped, which would bias the digits.
         let fair = bytes::<16>().into_iter().filter(|byte| *byte < 250);
         digits.extend(fair.map(|byte| char::from(b'0' + byte % 10)));
     }
@@ -34,7 +34,7 @@ pub(crate) fn digits(length: usize) -> String {
     digits
 }
 
-/// A refresh token of the older kind: twelve characters of `[a-z2-7]`.
+/// A v1 refresh token: twelve characters of `[a-z2-7]`.
 pub(crate) fn short_token() -> String {
     static LOWER_BASE32: LazyLock<data_encoding::Encoding> = LazyLock::new(|| {
         let mut alphabet = Specification::new();

@@ -1,4 +1,4 @@
-//! Every auth route, in the order of the wire contract.
+//! All routes, in the order of the wire contract.
 
 use axum::{
     Router,
@@ -9,36 +9,26 @@ use axum::{
 };
 
 use crate::{
-    AuthError, AuthService, admin,
-    error::{Code, render_errors},
-    logout::logout,
-    mfa, oauth,
-    oauth::custom::admin as custom,
-    oauth_server, otp, passkeys, recover,
-    request::{limit_time, require_key},
-    signup::sign_up,
-    system,
-    token::token,
-    user, verify,
+    AuthError, AuthService, admin, caller::require_api_key, error::render_errors, logout::logout,
+    mfa, oauth, oauth::custom::admin as custom, oauth_server, otp, passkeys, recover,
+    request::limit_time, signup::sign_up, system, token::token, user, verify,
 };
 
-/// The service; one value serves all projects.
+/// The router; one service serves all projects.
 pub fn routes(service: AuthService) -> Router {
-    let key = middleware::from_fn_with_state(service.clone(), require_key);
-    open()
-        .merge(keyed().layer(key))
-        .fallback(async || AuthError::new(404, Code::Unknown, "Requested path is invalid"))
-        .method_not_allowed_fallback(async || {
-            AuthError::new(405, Code::Unknown, "Method not allowed")
-        })
+    let key = middleware::from_fn_with_state(service.clone(), require_api_key);
+    public_routes()
+        .merge(keyed_routes().layer(key))
+        .fallback(async || AuthError::route_not_found())
+        .method_not_allowed_fallback(async || AuthError::method_not_allowed())
         .layer(middleware::from_fn_with_state(service.clone(), limit_time))
         .layer(middleware::from_fn(render_errors))
         .layer(middleware::from_fn(system::cors))
         .with_state(service)
 }
 
-/// Browsers and tools come here with neither key nor token.
-fn open() -> Router<AuthService> {
+/// Routes without an API key.
+fn public_routes() -> Router<AuthService> {
     Router::new()
         .route("/health", get(system::health))
         .route("/.well-known/jwks.json", get(system::jwks))
@@ -53,20 +43,23 @@ fn open() -> Router<AuthService> {
         .route("/sso/saml/metadata", get(system::saml))
         .route("/sso/saml/acs", post(system::saml))
         .route("/scim/v2/{*path}", get(system::scim))
-        .route("/verify", acting_get(verify::verify_link))
-        .route("/authorize", acting_get(oauth::authorize))
+        .route("/verify", get_without_head(verify::verify_link))
+        .route("/authorize", get_without_head(oauth::authorize))
         .route(
             "/callback",
-            acting_get(oauth::callback).post(oauth::callback),
+            get_without_head(oauth::callback).post(oauth::callback),
         )
         .route("/oauth/clients/register", post(oauth_server::register))
-        .route("/oauth/authorize", acting_get(oauth_server::authorize))
+        .route(
+            "/oauth/authorize",
+            get_without_head(oauth_server::authorize),
+        )
         .route("/oauth/token", post(oauth_server::token))
 }
 
-/// A GET that does something. A HEAD does not: scanners of mails look at links with it, and would
-/// use them up before whom they are meant for.
-fn acting_get<H, T>(handler: H) -> MethodRouter<AuthService>
+/// A GET route with side effects. HEAD is not routed: mail scanners send it to links, which would
+/// consume the token.
+fn get_without_head<H, T>(handler: H) -> MethodRouter<AuthService>
 where
     H: Handler<T, AuthService>,
     T: 'static,
@@ -74,9 +67,8 @@ where
     get(handler).head(async || StatusCode::OK)
 }
 
-/// These need a key of the project; some a user or an administrator besides, which their handlers
-/// say.
-fn keyed() -> Router<AuthService> {
+/// Routes that require an API key; handlers check for a user or an admin.
+fn keyed_routes() -> Router<AuthService> {
     Router::new()
         .route("/settings", get(system::settings))
         .route("/signup", post(sign_up))
@@ -86,7 +78,7 @@ fn keyed() -> Router<AuthService> {
         .route("/verify", post(verify::verify))
         .route("/recover", post(recover::recover))
         .route("/resend", post(recover::resend))
-        .route("/reauthenticate", acting_get(recover::reauthenticate))
+        .route("/reauthenticate", get_without_head(recover::reauthenticate))
         .route(
             "/user",
             get(user::get).put(user::update).delete(user::delete),
@@ -94,13 +86,13 @@ fn keyed() -> Router<AuthService> {
         .route("/user/sessions", get(user::list_sessions))
         .route("/user/sessions/{id}", delete(user::end_session))
         .route("/logout", post(logout))
-        .route("/user/identities/authorize", acting_get(oauth::link))
+        .route("/user/identities/authorize", get_without_head(oauth::link))
         .route("/user/identities/{identity_id}", delete(oauth::unlink))
         .route("/factors", post(mfa::enrol))
         .route("/factors/{id}/challenge", post(mfa::challenge))
         .route("/factors/{id}/verify", post(mfa::verify))
         .route("/factors/{id}", delete(mfa::remove))
-        .merge(passkeys())
+        .merge(passkey_routes())
         .route("/sso", post(system::saml))
         .route("/invite", post(admin::invite))
         .route("/admin/users", get(admin::list).post(admin::create))
@@ -123,7 +115,10 @@ fn keyed() -> Router<AuthService> {
         )
         .route("/admin/generate_link", post(admin::generate_link))
         .route("/admin/audit", get(admin::list_audit_log))
-        .route("/admin/sso/providers", any(system::saml_for_admins))
+        .route(
+            "/admin/sso/providers",
+            any(system::saml_for_admins).get(system::list_sso_providers),
+        )
         .route("/admin/sso/providers/{id}", any(system::saml_for_admins))
         .route(
             "/admin/oauth/clients",
@@ -142,7 +137,7 @@ fn keyed() -> Router<AuthService> {
         .route("/oauth/userinfo", get(oauth_server::userinfo))
         .route(
             "/oauth/authorizations/{authorization_id}",
-            acting_get(oauth_server::show),
+            get_without_head(oauth_server::show),
         )
         .route(
             "/oauth/authorizations/{authorization_id}/consent",
@@ -162,7 +157,7 @@ fn keyed() -> Router<AuthService> {
         )
 }
 
-fn passkeys() -> Router<AuthService> {
+fn passkey_routes() -> Router<AuthService> {
     let authentication = Router::new()
         .route("/options", post(passkeys::authentication_options))
         .route("/verify", post(passkeys::authentication_verify));

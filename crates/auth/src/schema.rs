@@ -1,14 +1,13 @@
-//! The schema `auth` (auth contract §11): its tables, types, rights and helper functions.
+//! The schema `auth` (auth contract §11): tables, types, grants and helper functions.
 //!
-//! Only the list of files is here; each file of `migrations/` opens with its reason. The runner
-//! and its ledger are `plinth_db::migrate`; what the rows mean is the business of the modules that
-//! own them.
+//! This is the list of migrations; each file in `migrations/` begins with its reason.
+//! `plinth_db::migrate` runs them.
 
-mod needed;
+mod required_columns;
 
 use plinth_db::migrate::{Migration, MigrationSet};
 
-pub use needed::NEEDED;
+pub use required_columns::REQUIRED_COLUMNS;
 
 macro_rules! migration {
     ($version:literal, $name:literal, $file:literal) => {
@@ -20,7 +19,7 @@ macro_rules! migration {
     };
 }
 
-/// What has to be installed in a project's database before the service can work there.
+/// The migrations of the `auth` schema.
 pub const MIGRATIONS: MigrationSet = MigrationSet {
     service: "auth",
     migrations: &[
@@ -41,8 +40,21 @@ pub const MIGRATIONS: MigrationSet = MigrationSet {
         migration!(15, "search", "0015_search.sql"),
         migration!(16, "search_pieces", "0016_search_pieces.sql"),
         migration!(17, "longer_pieces", "0017_longer_pieces.sql"),
+        migration!(18, "ledger_access", "0018_ledger_access.sql"),
+        migration!(19, "shared_rate_limits", "0019_shared_rate_limits.sql"),
+        migration!(20, "gotrue_versions", "0020_gotrue_versions.sql"),
     ],
 };
+
+/// Columns that GoTrue reads as texts and that earlier versions left NULL, each with its table. Migration
+/// 20 fills them; a schema that we do not migrate needs it too.
+pub const NEVER_NULL: &[(&str, &str)] = &[
+    ("mfa_factors", "secret"),
+    ("mfa_challenges", "otp_code"),
+    ("flow_state", "provider_access_token"),
+    ("flow_state", "provider_refresh_token"),
+    ("oauth_clients", "client_secret_hash"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -77,6 +89,22 @@ mod tests {
     }
 
     #[test]
+    fn a_migration_fills_what_must_not_be_null() {
+        let migration = MIGRATIONS.migrations.iter().find(|m| m.version == 20);
+        let sql = migration.expect("one of the files").sql;
+        let updates: Vec<&str> = sql.lines().filter(|l| l.starts_with("update")).collect();
+
+        let expected: Vec<String> = NEVER_NULL
+            .iter()
+            .map(|(table, column)| {
+                format!("update auth.{table} set {column} = '' where {column} is null;")
+            })
+            .collect();
+
+        assert_eq!(updates, expected);
+    }
+
+    #[test]
     fn versions_count_up_from_one_without_gaps() {
         let versions: Vec<i32> = MIGRATIONS.migrations.iter().map(|m| m.version).collect();
 
@@ -85,10 +113,12 @@ mod tests {
 
     #[test]
     fn every_file_works_as_the_owner_of_the_schema_and_only_inside_its_transaction() {
+        // Objects of the schema `plinth`, which belong to the administrating role.
+        let of_plinth = ["mailbox", "ledger_access", "shared_rate_limits"];
         let of_the_schema = MIGRATIONS
             .migrations
             .iter()
-            .filter(|migration| migration.name != "mailbox");
+            .filter(|migration| !of_plinth.contains(&migration.name));
         for migration in of_the_schema {
             assert!(
                 migration

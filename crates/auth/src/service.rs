@@ -1,4 +1,4 @@
-//! The service: one value for all projects.
+//! The auth service, shared by all projects.
 
 use std::sync::Arc;
 
@@ -19,41 +19,48 @@ struct Inner {
     clock: Clock,
 }
 
-/// Where a project's settings come from.
+/// The source of a project's settings.
 enum Source {
-    /// Its part of the settings tree.
-    Settings,
-    /// One set of settings for the only project there is.
-    Alone(ArcSwap<AuthConfig>),
+    /// The project's settings.
+    Settings { is_local: bool },
+    /// Fixed settings of the only project.
+    Standalone(ArcSwap<AuthConfig>),
 }
 
-/// What the service remembers of one project between requests.
+/// The in-memory state of one project.
 #[derive(Default)]
 pub(crate) struct ProjectState {
     pub(crate) buckets: Buckets,
-    pub(crate) turns: crate::sessions::Turns,
+    pub(crate) refresh_queue: crate::sessions::RefreshQueue,
+    pub(crate) send_durations: crate::timing::SendDurations,
     pub(crate) mail: crate::mail::MailState,
-    pub(crate) user_totals: crate::admin::Totals,
-    pub(crate) user_milestones: crate::admin::KeptMilestones,
-    pub(crate) user_search: crate::admin::SearchIndex,
-    pub(crate) audit_totals: crate::admin::Totals,
+    pub(crate) user_totals: crate::admin::TotalCache,
+    pub(crate) user_milestones: crate::admin::MilestoneCache,
+    pub(crate) common_pieces: crate::admin::CommonPiecesCache,
+    pub(crate) audit_totals: crate::admin::TotalCache,
 }
 
 impl AuthService {
     /// For the full server.
     pub fn new() -> Self {
-        Self::with(Source::Settings, Clock::default())
+        Self::with(Source::Settings { is_local: false }, Clock::default())
     }
 
-    /// In place of GoTrue.
-    pub fn alone(config: AuthConfig) -> Self {
-        let source = Source::Alone(ArcSwap::from_pointee(config));
+    /// For the full server on a developer's machine, reached over loopback only: rate limits by
+    /// address apply where they are configured.
+    pub fn local() -> Self {
+        Self::with(Source::Settings { is_local: true }, Clock::default())
+    }
+
+    /// Replaces GoTrue for one project.
+    pub fn standalone(config: AuthConfig) -> Self {
+        let source = Source::Standalone(ArcSwap::from_pointee(config));
         Self::with(source, Clock::default())
     }
 
-    /// For the full server, with a clock that can be moved.
+    /// For the full server, with another clock.
     pub fn with_clock(clock: Clock) -> Self {
-        Self::with(Source::Settings, clock)
+        Self::with(Source::Settings { is_local: false }, clock)
     }
 
     fn with(source: Source, clock: Clock) -> Self {
@@ -68,24 +75,28 @@ impl AuthService {
 
     pub(crate) fn config(&self, project: &Project) -> Arc<AuthConfig> {
         match &self.0.source {
-            Source::Settings => project.config::<AuthConfig>(),
-            Source::Alone(config) => config.load_full(),
+            Source::Settings { .. } => project.config::<AuthConfig>(),
+            Source::Standalone(config) => config.load_full(),
         }
     }
 
     pub(crate) fn state(&self, project: &Project) -> Arc<ProjectState> {
-        project.attached(ProjectState::default)
+        project.service_state(ProjectState::default)
     }
 
-    pub(crate) fn is_alone(&self) -> bool {
-        matches!(self.0.source, Source::Alone(_))
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self.0.source, Source::Settings { is_local: true })
+    }
+
+    pub(crate) fn is_standalone(&self) -> bool {
+        matches!(self.0.source, Source::Standalone(_))
     }
 
     pub(crate) fn hasher(&self) -> &Hasher {
         &self.0.hasher
     }
 
-    /// For calls to other services; redirects are not followed.
+    /// The client for calls to other services. It does not follow redirects.
     pub(crate) fn http(&self) -> &reqwest::Client {
         &self.0.http
     }

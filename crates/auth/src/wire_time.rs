@@ -1,5 +1,4 @@
-//! Times as clients read them: RFC 3339 in UTC with the microseconds that are stored, trailing
-//! zeros left out (auth contract §1.2).
+//! Times in JSON: RFC 3339 in UTC with microseconds, without trailing zeros (auth contract §1.2).
 
 use serde::Serializer;
 use time::{OffsetDateTime, UtcOffset};
@@ -30,7 +29,7 @@ pub(crate) fn serialize<S: Serializer>(time: &OffsetDateTime, out: S) -> Result<
     out.serialize_str(&render(*time))
 }
 
-/// The same for times that may be missing.
+/// The same for optional times.
 pub(crate) mod option {
     use super::{OffsetDateTime, Serializer, render};
 

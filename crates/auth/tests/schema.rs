@@ -1,5 +1,5 @@
-//! The schema `auth` as other people's SQL meets it (auth contract §11): shapes that dumps and
-//! triggers rely on, rights of each role, helper functions of policies.
+//! The schema `auth` (auth contract §11): shapes that dumps and triggers rely on, grants of each
+//! role, helper functions of policies.
 
 use plinth_testkit::TestDatabase;
 use tokio_postgres::{Client, error::SqlState};
@@ -24,7 +24,7 @@ async fn what_the_service_needs_of_another_programs_schema_is_in_its_own() {
     )
     .await;
 
-    for (table, needed) in plinth_auth::schema::NEEDED {
+    for (table, needed) in plinth_auth::schema::REQUIRED_COLUMNS {
         for column in needed.split(' ') {
             let name = format!("{table}.{column}");
             assert!(columns.contains(&name), "{name}");
@@ -134,17 +134,52 @@ async fn every_table_belongs_to_the_auth_admin_and_is_closed_by_row_level_securi
     assert!(policies.is_empty(), "{policies:?}");
 }
 
+/// GoTrue applies each migration whose version is missing.
 #[tokio::test]
-async fn the_newest_version_is_the_one_that_tools_look_for() {
+async fn gotrue_finds_all_its_migrations_applied() {
     let db = TestDatabase::create().await;
 
     let versions = texts(
         &db.admin().await,
-        "select version::text from auth.schema_migrations",
+        "select version::text from auth.schema_migrations order by version",
     )
     .await;
 
-    assert_eq!(versions, ["20260625000000"]);
+    assert_eq!(versions.len(), 70);
+    assert_eq!(versions.first().map(String::as_str), Some("00"));
+    assert_eq!(versions.last().map(String::as_str), Some("20260625000000"));
+}
+
+#[tokio::test]
+async fn rows_of_before_become_readable_for_gotrue() {
+    let db = TestDatabase::create().await;
+    let admin = db.admin().await;
+    admin
+        .batch_execute(&format!(
+            "{INSERT_USERS};
+             insert into auth.mfa_factors
+               (id, user_id, factor_type, status, created_at, updated_at, phone)
+               values (md5('f')::uuid, '{ADA}', 'phone', 'verified', now(), now(), '1555');
+             insert into auth.mfa_challenges (id, factor_id, created_at, ip_address)
+               values (md5('c')::uuid, md5('f')::uuid, now(), '127.0.0.1');
+             insert into auth.flow_state (id, provider_type, authentication_method)
+               values (md5('s')::uuid, 'recovery', 'recovery');
+             delete from auth.schema_migrations where version < '20260625000000';
+             delete from plinth.migrations where service = 'auth' and version = 20"
+        ))
+        .await
+        .expect("rows as they were made before");
+
+    plinth_db::migrate::migrate(&mut db.admin().await, &[plinth_auth::schema::MIGRATIONS])
+        .await
+        .expect("migrated");
+
+    let filled = "select (select secret = '' from auth.mfa_factors)
+        and (select otp_code = '' from auth.mfa_challenges)
+        and (select provider_access_token = '' and provider_refresh_token = ''
+             from auth.flow_state)
+        and (select count(*) = 70 from auth.schema_migrations)";
+    assert!(holds(&admin, filled).await);
 }
 
 #[tokio::test]
@@ -154,7 +189,7 @@ async fn helpers_are_null_outside_a_request() {
     let all_null = "select num_nulls(auth.uid(), auth.role(), auth.email(), auth.jwt()) = 4";
 
     let before = holds(&anon, all_null).await;
-    // Once a transaction has set them, the settings stay behind in the session as empty text.
+    // Settings of an earlier transaction remain as empty strings.
     anon.batch_execute(
         r#"begin;
            set local "request.jwt.claims" = '{"role": "anon"}';
@@ -253,7 +288,7 @@ async fn users_migrations_put_triggers_and_foreign_keys_on_users() {
         .expect("the migration that most apps begin with");
     let names = "select name from public.profiles order by name";
 
-    // The service writes as the owner of the schema, a seed as postgres.
+    // The service writes as the schema's owner, a seed as postgres.
     let service = db.connect_as("supabase_auth_admin").await;
     service
         .batch_execute(INSERT_USERS)

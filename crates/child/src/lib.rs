@@ -1,16 +1,17 @@
-//! Processes that live no longer than the program that started them.
+//! Child processes that live no longer than the program that started them.
 //!
-//! Linux sends the signal for "your parent died" when the *thread* that started a process ends, not
-//! its whole process. A thread of a runtime may end at any time, so there is one of our own, made
-//! on first use and never ended.
+//! Linux sends the parent-death signal when the *thread* that forked a process ends, not when its
+//! whole process does. A thread of an async runtime may end at any time, so all processes are started
+//! by one thread of our own, which is created on first use and never ends.
 
 use std::{
     io,
     process::Command as StdCommand,
     sync::{
         OnceLock,
-        mpsc::{Sender, channel},
+        mpsc::{Receiver, Sender, channel},
     },
+    thread::{self, JoinHandle},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -24,49 +25,65 @@ struct Request {
     command: Command,
     /// The runtime that will wait for the process.
     runtime: Handle,
-    if_unwanted: Signal,
+    signal_if_abandoned: Signal,
     reply: oneshot::Sender<io::Result<Child>>,
 }
 
-/// Starts the command on the lasting thread; the current runtime watches over the process. One that
-/// nobody waits for any more when it begins gets the signal `if_unwanted`.
+/// Starts the command on the spawner thread; the current runtime reaps the process. If the caller has
+/// stopped waiting when the process starts, the process gets the signal `signal_if_abandoned`.
 ///
-/// With [`die_with_us`] it ends when we do, not when the thread does that asked for it.
-pub async fn spawn(command: Command, if_unwanted: Signal) -> io::Result<Child> {
-    let gone = || io::Error::other("the thread that starts processes is gone");
-    let (reply, answer) = oneshot::channel();
+/// With [`die_with_parent`] it ends when we do, not when the calling thread does.
+pub async fn spawn(command: Command, signal_if_abandoned: Signal) -> io::Result<Child> {
+    let ended = || io::Error::other("the spawner thread has ended");
+    let (reply, spawned) = oneshot::channel();
     let request = Request {
         command,
         runtime: Handle::current(),
-        if_unwanted,
+        signal_if_abandoned,
         reply,
     };
-    thread()?.send(request).map_err(|_| gone())?;
-    answer.await.map_err(|_| gone())?
+    let spawner = Spawner::get()?;
+    spawner.requests.send(request).map_err(|_| ended())?;
+    spawned.await.map_err(|_| ended())?
 }
 
-fn thread() -> io::Result<&'static Sender<Request>> {
-    static THREAD: OnceLock<Option<Sender<Request>>> = OnceLock::new();
-    let sender = THREAD.get_or_init(|| {
-        let (sender, requests) = channel::<Request>();
-        let run = move || {
-            for mut request in requests {
-                let _entered = request.runtime.enter();
-                let spawned = request.command.spawn();
-                if let Err(Ok(child)) = request.reply.send(spawned) {
-                    signal(&child, request.if_unwanted);
-                }
-            }
-        };
-        let thread = std::thread::Builder::new().name("child-spawner".to_owned());
-        thread.spawn(run).ok()?;
-        Some(sender)
-    });
-    let sender = sender.as_ref();
-    sender.ok_or_else(|| io::Error::other("no thread could be started"))
+/// The spawner thread.
+struct Spawner {
+    requests: Sender<Request>,
+    /// Never joined: the thread must live as long as our process, or its children get their signal.
+    _thread: JoinHandle<()>,
 }
 
-/// Sends a signal to a process that was not waited for yet, and so cannot be somebody else's.
+impl Spawner {
+    fn get() -> io::Result<&'static Self> {
+        static SPAWNER: OnceLock<Option<Spawner>> = OnceLock::new();
+        let spawner = SPAWNER.get_or_init(|| Self::start().ok());
+        let spawner = spawner.as_ref();
+        spawner.ok_or_else(|| io::Error::other("the spawner thread could not be started"))
+    }
+
+    fn start() -> io::Result<Self> {
+        let (requests, receiver) = channel();
+        let thread = thread::Builder::new().name("child-spawner".to_owned());
+        let thread = thread.spawn(move || spawn_requested(receiver))?;
+        Ok(Self {
+            requests,
+            _thread: thread,
+        })
+    }
+}
+
+fn spawn_requested(requests: Receiver<Request>) {
+    for mut request in requests {
+        let _entered = request.runtime.enter();
+        let spawned = request.command.spawn();
+        if let Err(Ok(child)) = request.reply.send(spawned) {
+            signal(&child, request.signal_if_abandoned);
+        }
+    }
+}
+
+/// Sends a signal to a process that was not reaped yet, so that its id cannot have been reused.
 pub fn signal(child: &Child, signal: Signal) {
     let number = child.id().and_then(|id| i32::try_from(id).ok());
     if let Some(pid) = number.and_then(Pid::from_raw) {
@@ -74,10 +91,10 @@ pub fn signal(child: &Child, signal: Signal) {
     }
 }
 
-/// Has the signal sent to the process when the thread ends that starts it. To be asked for last: a
-/// change of the user would clear the request.
+/// Has the kernel send the signal to the process when the thread that starts it ends. Call it last: a
+/// change of user clears the request.
 #[cfg(target_os = "linux")]
-pub fn die_with_us(command: &mut StdCommand, signal: Signal) {
+pub fn die_with_parent(command: &mut StdCommand, signal: Signal) {
     use std::os::unix::process::CommandExt as _;
 
     let parent = rustix::process::getpid();
@@ -85,18 +102,19 @@ pub fn die_with_us(command: &mut StdCommand, signal: Signal) {
     unsafe {
         command.pre_exec(move || {
             rustix::process::set_parent_process_death_signal(Some(signal))?;
-            // We may have died before the request was made.
-            match rustix::process::getppid() == Some(parent) {
-                true => Ok(()),
-                false => Err(rustix::io::Errno::SRCH.into()),
+            // The parent may have ended before the request was made.
+            if rustix::process::getppid() == Some(parent) {
+                Ok(())
+            } else {
+                Err(rustix::io::Errno::SRCH.into())
             }
         });
     }
 }
 
-/// Other systems have no such request.
+/// Other systems have no parent-death signal.
 #[cfg(not(target_os = "linux"))]
-pub fn die_with_us(_command: &mut StdCommand, _signal: Signal) {}
+pub fn die_with_parent(_command: &mut StdCommand, _signal: Signal) {}
 
 #[cfg(test)]
 mod tests {
@@ -110,9 +128,9 @@ mod tests {
         command
     }
 
-    /// As it is used: on the lasting thread, and with an end together with ours.
+    /// As it is used: on the spawner thread, with the parent-death signal.
     async fn start(mut command: StdCommand) -> io::Result<Child> {
-        die_with_us(&mut command, Signal::KILL);
+        die_with_parent(&mut command, Signal::KILL);
         let mut command = Command::from(command);
         command.kill_on_drop(true);
         spawn(command, Signal::KILL).await
@@ -124,22 +142,23 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_process_outlives_the_thread_that_asked_for_it() {
+    async fn a_process_outlives_the_thread_that_requested_it() {
         let runtime = Handle::current();
-        let asking = std::thread::spawn(move || runtime.block_on(start(sleep())));
-        let joined = tokio::task::spawn_blocking(|| asking.join()).await;
+        let caller = thread::spawn(move || runtime.block_on(start(sleep())));
+        let joined = tokio::task::spawn_blocking(|| caller.join()).await;
         let child = joined.expect("no panic").expect("no panic");
         let mut child = child.expect("a process");
 
+        // A signal because of the ended thread would arrive at once.
         tokio::time::sleep(Duration::from_millis(100)).await;
 
-        assert!(child.try_wait().expect("watched").is_none(), "it is dead");
+        assert!(child.try_wait().expect("watched").is_none(), "it has ended");
         signal(&child, Signal::KILL);
         child.wait().await.expect("its end");
     }
 
     #[tokio::test]
-    async fn nothing_stays_that_nobody_waits_for() {
+    async fn a_process_ends_when_its_handle_is_dropped() {
         let child = start(sleep()).await.expect("a process");
         let pid = child.id().expect("its number");
         assert!(is_alive(pid));
@@ -156,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_started_says_so() {
+    async fn a_program_that_does_not_exist_is_an_error() {
         let command = StdCommand::new("/there/is/no/such/program");
         let error = start(command).await.expect_err("no process");
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
@@ -167,9 +186,9 @@ mod tests {
     fn it_ends_with_the_thread_that_started_it() {
         use std::os::unix::process::ExitStatusExt as _;
 
-        let starting = std::thread::spawn(|| {
+        let starting = thread::spawn(|| {
             let mut command = sleep();
-            die_with_us(&mut command, Signal::TERM);
+            die_with_parent(&mut command, Signal::TERM);
             command.spawn()
         });
         let child = starting.join().expect("no panic");

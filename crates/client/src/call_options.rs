@@ -1,17 +1,29 @@
-//! What every single request may be given: a time limit, and headers of its own (client contract
-//! R1).
+//! Options of every request: a timeout and additional headers (client contract R1).
 
+use std::fmt;
 use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 /// A time limit and headers for one request.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct CallOptions {
     pub(crate) timeout: Option<Duration>,
     pub(crate) headers: HeaderMap,
-    /// A header could not be sent as given; reported when the request is sent.
+    /// A header was invalid; reported when the request is sent.
     pub(crate) is_unsendable: bool,
+}
+
+/// Header names only: values may be credentials.
+impl fmt::Debug for CallOptions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&HeaderName> = self.headers.keys().collect();
+        formatter
+            .debug_struct("CallOptions")
+            .field("timeout", &self.timeout)
+            .field("headers", &names)
+            .finish_non_exhaustive()
+    }
 }
 
 impl CallOptions {
@@ -23,17 +35,17 @@ impl CallOptions {
     }
 }
 
-/// Gives a builder with a field `options` the methods `timeout` and `header`.
+/// Adds the methods `timeout` and `header` to a builder with a field `options`.
 macro_rules! with_call_options {
     ($($builder:ty),* $(,)?) => {$(
         impl $builder {
-            /// Gives up after this long.
+            /// Sets the timeout.
             pub fn timeout(mut self, limit: std::time::Duration) -> Self {
                 self.options.timeout = Some(limit);
                 self
             }
 
-            /// Sends a header along, replacing what would be sent under this name.
+            /// Sets a header, replacing the default of this name.
             pub fn header(mut self, name: &str, value: &str) -> Self {
                 self.options.set_header(name, value);
                 self
@@ -42,19 +54,18 @@ macro_rules! with_call_options {
     )*};
 }
 
-/// Gives a handle with a method `with_options` the methods `timeout` and `header`.
+/// Adds the methods `timeout` and `header` to a handle with a method `with_options`.
 macro_rules! with_handle_options {
     ($($handle:ty),* $(,)?) => {$(
         impl $handle {
-            /// The same, whose requests give up after this long.
+            /// The same handle with a timeout for its requests.
             pub fn timeout(&self, limit: std::time::Duration) -> Self {
                 let mut options = crate::call_options::CallOptions::default();
                 options.timeout = Some(limit);
                 self.with_options(&options)
             }
 
-            /// The same, whose requests carry this header, replacing what would be sent under
-            /// this name.
+            /// The same handle with a header for its requests, replacing the default of this name.
             pub fn header(&self, name: &str, value: &str) -> Self {
                 let mut options = crate::call_options::CallOptions::default();
                 options.set_header(name, value);

@@ -1,5 +1,5 @@
-//! What time it is, and how to wait. Everything in this crate that depends on time asks a
-//! [`Clock`], so that tests can move it.
+//! Time and timers. Everything in this crate that depends on time uses a [`Clock`], so that tests can control
+//! it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,7 @@ pub trait Clock: MaybeSend + MaybeSync + fmt::Debug + 'static {
     }
 }
 
-/// The machine's clock.
+/// The system clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -63,7 +63,7 @@ extern "C" {
     fn set_timeout(callback: &js_sys::Function, millis: i32);
 }
 
-/// A clock that stands still until it is moved, for tests. Clones are the same clock.
+/// A clock for tests that only moves when told to. Clones share the time.
 ///
 /// ```
 /// use std::time::Duration;
@@ -74,69 +74,69 @@ extern "C" {
 /// assert_eq!(clock.now_s(), 1_700_000_090);
 /// ```
 #[derive(Clone)]
-pub struct ManualClock(Arc<Mutex<Hands>>);
+pub struct ManualClock(Arc<Mutex<ManualClockState>>);
 
-struct Hands {
+struct ManualClockState {
     now_ms: i64,
-    /// Whoever waits makes the time pass.
+    /// Sleeping advances the time.
     is_hurrying: bool,
     sleepers: Vec<Waker>,
 }
 
 impl ManualClock {
-    /// A clock that shows this many milliseconds since 1970.
+    /// A clock at this many milliseconds since 1970.
     pub fn at(now_ms: i64) -> Self {
-        Self(Arc::new(Mutex::new(Hands {
+        Self(Arc::new(Mutex::new(ManualClockState {
             now_ms,
             is_hurrying: false,
             sleepers: Vec::new(),
         })))
     }
 
-    /// The same, but waiting takes no time: [`Clock::sleep`] moves the clock and is over.
-    pub fn hurrying(now_ms: i64) -> Self {
+    /// The same, but [`Clock::sleep`] advances the clock and returns at once.
+    pub fn auto_advancing(now_ms: i64) -> Self {
         let clock = Self::at(now_ms);
-        clock.hands().is_hurrying = true;
+        clock.state().is_hurrying = true;
         clock
     }
 
-    /// Lets time pass, and wakes those whose wait is over.
+    /// Advances the time and wakes expired sleeps.
     pub fn advance(&self, by: Duration) {
         let sleepers = {
-            let mut hands = self.hands();
-            hands.now_ms += i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
-            std::mem::take(&mut hands.sleepers)
+            let mut state = self.state();
+            state.now_ms += i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+            std::mem::take(&mut state.sleepers)
         };
         sleepers.into_iter().for_each(Waker::wake);
     }
 
-    /// How many are waiting for the time to pass.
+    /// The number of pending sleeps.
     pub fn sleepers(&self) -> usize {
-        self.hands().sleepers.len()
+        self.state().sleepers.len()
     }
 
-    fn hands(&self) -> std::sync::MutexGuard<'_, Hands> {
+    fn state(&self) -> std::sync::MutexGuard<'_, ManualClockState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Clock for ManualClock {
     fn now_ms(&self) -> i64 {
-        self.hands().now_ms
+        self.state().now_ms
     }
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         let clock = self.clone();
         let until = clock.now_ms() + i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 2);
         Box::pin(std::future::poll_fn(move |context| {
-            let mut hands = clock.hands();
-            if hands.is_hurrying {
-                hands.now_ms = hands.now_ms.max(until);
+            let mut state = clock.state();
+            if state.is_hurrying {
+                state.now_ms = state.now_ms.max(until);
             }
-            if hands.now_ms >= until {
+            if state.now_ms >= until {
                 return Poll::Ready(());
             }
-            hands.sleepers.push(context.waker().clone());
+            state.sleepers.push(context.waker().clone());
             Poll::Pending
         }))
     }

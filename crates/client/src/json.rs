@@ -1,15 +1,14 @@
-//! JSON texts whose spelling matters (client contract S1, C6).
+//! JSON texts with preserved formatting (client contract S1, C6).
 //!
-//! A stored session is compared and shared with other clients as text. So its members keep their
-//! order and numbers their digits; only whitespace goes, and strings are spelled as every other
-//! client spells them.
+//! A stored session is compared and shared with other clients as text. So its members keep their order and
+//! numbers their digits; only whitespace is removed, and strings are normalised as other clients do.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The same JSON without whitespace between its parts and with strings in their usual spelling.
+/// The same JSON without whitespace and with normalised strings.
 pub(crate) fn compact(text: &str) -> Result<String, serde_json::Error> {
     let text = serde_json::from_str::<&RawValue>(text)?.get();
     let mut compact = String::with_capacity(text.len());
@@ -48,7 +47,7 @@ fn push_string(compact: &mut String, quoted: &str) {
         .flatten();
     match respelled {
         Some(value) => compact.push_str(&quote(&value)),
-        // Half of a surrogate pair is valid JSON and no text of ours; it stays as it is.
+        // Half of a surrogate pair is valid JSON but not valid text; it stays as it is.
         None => compact.push_str(quoted),
     }
 }
@@ -58,8 +57,8 @@ pub(crate) fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// An object's members in their order. Of a repeated name the last value counts, in the place of
-/// the first, as everywhere.
+/// An object's members in their order. The last value of a repeated name counts, at the position of the first,
+/// as in JavaScript.
 #[derive(Default)]
 pub(crate) struct Members<'a>(pub(crate) Vec<(String, &'a RawValue)>);
 
@@ -122,7 +121,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
-/// Far more than any server sends; finding a name stays cheap.
+/// Far more than any server sends; keeps lookups cheap.
 const MAX_MEMBERS: usize = 256;
 
 /// Writes an object from names and JSON values.

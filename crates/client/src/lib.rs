@@ -1,5 +1,5 @@
-//! The Rust SDK for Plinth, and for every backend that speaks the same protocols: accounts with a
-//! session that refreshes itself, the database, files, functions, and channels in real time.
+//! The Rust SDK for Plinth and compatible backends: auth with automatic session refresh, database, storage,
+//! functions and realtime.
 //!
 //! ```
 //! use plinth_client::Client;
@@ -25,7 +25,7 @@
 //! let sign_in = client.auth().sign_in_with_password();
 //! sign_in.email("ada@example.com").password("s3cret!pass").send().await?;
 //!
-//! // Requests carry the user's token from now on, and it is always fresh.
+//! // From now on requests carry the user's access token, which is refreshed automatically.
 //! let todos = client.from("todos").select("id,title").eq("is_done", false).order("id");
 //! for todo in todos.execute_as::<Vec<Todo>>().await?.data {
 //!     println!("{}: {}", todo.id, todo.title);
@@ -34,48 +34,48 @@
 //! # }
 //! ```
 //!
-//! [`Client::from_env`] takes the project from the environment instead: `SUPABASE_URL` and
+//! [`Client::from_env`] reads the project from the environment: `SUPABASE_URL` and
 //! `SUPABASE_PUBLISHABLE_KEY`.
 //!
-//! # What is here
+//! # Overview
 //!
 //! - [`Client`]: one project and one user. Cheap to clone, `Send` and `Sync`.
-//! - [`auth`]: signing up, in and out; the session; second factors, passkeys, identities; verified
-//!   claims. [`AdminClient`] administers accounts with the service key, and is a type of its own.
+//! - [`auth`]: signing up, in and out; sessions; second factors, passkeys, identities; verified claims.
+//!   [`AdminClient`] manages users with the service key, and is a separate type.
 //! - [`rest`]: tables and functions of the database. Feature `rest`, on by default.
-//! - [`storage`]: buckets and files, in one piece, as streams, or in parts that survive a lost
-//!   connection. Feature `storage`, on by default.
-//! - [`functions`]: code of yours on the server, called with any body, answering as a whole or in
-//!   events. Feature `functions`, on by default.
-//! - `realtime`: channels that people talk over, who is there, and rows that change, while it
-//!   happens. Feature `realtime`, on by default; not in the browser.
-//! - [`SessionStore`]: where sessions are kept between runs: [`MemoryStore`] unless you choose,
-//!   [`FileStore`] for command-line tools, `KeyringStore` for the system's keyring (feature
-//!   `keyring`; Linux, macOS and Windows), cookies with `plinth-session`, or your own.
-//! - [`Http`]: requests go over reqwest, through a reqwest client of yours, or through any tower
-//!   service, such as an `axum::Router` in a test. Feature `rustls`, on by default, or `native-tls`
-//!   says who speaks TLS; with both it is the system's library.
+//! - [`storage`]: buckets and files, whole, streamed, or with resumable uploads. Feature `storage`, on by
+//!   default.
+//! - [`functions`]: invokes edge functions with any body and reads whole or streamed responses. Feature
+//!   `functions`, on by default.
+//! - `realtime`: broadcast, presence and row changes over channels. Feature `realtime`, on by default; not in
+//!   the browser.
+//! - [`SessionStore`]: persists sessions: [`MemoryStore`] by default, [`FileStore`] for command-line tools,
+//!   `KeyringStore` for the system's keyring (feature `keyring`; Linux, macOS and Windows), cookies with
+//!   `plinth-session`, or your own.
+//! - [`Http`]: requests use reqwest, a custom reqwest client, or any tower service, such as an `axum::Router`
+//!   in a test. Feature `rustls`, on by default, or `native-tls` selects the TLS library; with both it is
+//!   the system's.
 //!
-//! # What is different from the JavaScript client
+//! # Differences from the JavaScript client
 //!
-//! Sessions are stored in the same form, so both can share one. On purpose, this client
+//! Sessions are stored in the same format, so both can share one. Deliberately, this client
 //!
 //! - always uses PKCE, and never takes tokens from a URL;
-//! - waits when a refresh meets a rate limit, where JavaScript ends the session;
-//! - fails a request whose session cannot be refreshed, where JavaScript sends it in nobody's name;
-//! - tells [events](auth::Auth::events) through a stream, so that a listener can call anything;
-//! - sends over a channel only while it is subscribed, where JavaScript turns to HTTP by itself, and
-//!   joins none in nobody's name while the session cannot be refreshed.
+//! - retries when a refresh is rate limited, where JavaScript ends the session;
+//! - fails a request whose session cannot be refreshed, where JavaScript sends it anonymously;
+//! - delivers [events](auth::Auth::events) as a stream, so that a subscriber can call anything;
+//! - sends over a channel only while it is subscribed, where JavaScript falls back to HTTP, and never joins
+//!   anonymously while the session cannot be refreshed.
 //!
 //! # In the browser
 //!
-//! Everything but channels, [`FileStore`], `KeyringStore` and uploads of files by their path also
-//! compiles for `wasm32-unknown-unknown`. Signatures of tokens are checked by the server there, and
-//! files pass through memory as a whole. As in JavaScript the session is left alone while the page is
-//! out of sight, and taken up again when it is back.
+//! Everything but channels, [`FileStore`], `KeyringStore` and uploads of files by path also compiles for
+//! `wasm32-unknown-unknown`. Token signatures are checked by the server there, and files are buffered in
+//! memory. As in JavaScript, the session is not refreshed while the page is hidden, and resumed when it is
+//! visible again.
 
 #![warn(missing_docs)]
-// Some shared parts have no other users than a feature.
+// Some shared parts are used by one feature only.
 #![cfg_attr(
     not(all(
         feature = "rest",
@@ -119,7 +119,7 @@ pub use realtime::{Realtime, RealtimeError};
 #[cfg(feature = "rest")]
 pub use rest::RestError;
 pub use runtime::{BoxFuture, BoxStream, MaybeSend, MaybeSync};
-pub use session::{EXPIRY_MARGIN_MS, NotASession, Session};
+pub use session::{EXPIRY_MARGIN_MS, InvalidSession, Session};
 #[cfg(feature = "storage")]
 pub use storage::StorageError;
 #[cfg(not(target_arch = "wasm32"))]

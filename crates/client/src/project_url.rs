@@ -1,4 +1,4 @@
-//! A project's address, and what follows from it (client contract S4, S5).
+//! A project's URL and the URLs derived from it (client contract S4, S5).
 
 use std::fmt;
 
@@ -14,11 +14,11 @@ pub struct ProjectUrl(Url);
 pub struct InvalidProjectUrl;
 
 impl ProjectUrl {
-    /// Reads a base URL such as `https://abc.example.co` or `http://localhost:54321`. Services
-    /// are found below its path.
+    /// Parses a base URL such as `https://abc.example.co` or `http://localhost:54321`. Service paths are
+    /// appended to its path.
     pub fn parse(text: &str) -> Result<Self, InvalidProjectUrl> {
         let text = text.trim();
-        // The parser would also take `https:abc.example.co`.
+        // The parser would also accept `https:abc.example.co`.
         let begins_with = |scheme: &str| {
             let begin = text.get(..scheme.len());
             begin.is_some_and(|begin| begin.eq_ignore_ascii_case(scheme))
@@ -36,20 +36,20 @@ impl ProjectUrl {
         Ok(Self(url))
     }
 
-    /// The address of a service: `auth/v1`, `rest/v1`, …, without a slash at the end.
+    /// The URL of a service: `auth/v1`, `rest/v1`, …, without a trailing slash.
     pub fn service(&self, path: &str) -> String {
         format!("{}{path}", self.0)
     }
 
-    /// The address of the WebSocket service.
+    /// The URL of the WebSocket service.
     pub fn realtime(&self) -> String {
         self.service("realtime/v1").replacen("http", "ws", 1)
     }
 
     /// The key under which clients of this project store their session.
     ///
-    /// Only the first part of the host's name counts, so `api.a.test` and `api.b.test` share one;
-    /// where one application uses both, or IP addresses, it should set a key of its own (S6).
+    /// Only the first label of the host counts, so `api.a.test` and `api.b.test` share one; an application that
+    /// uses both, or IP addresses, should set its own key (S6).
     pub fn storage_key(&self) -> String {
         let host = self.0.host_str().unwrap_or_default();
         let first = host.split('.').next().unwrap_or_default();
@@ -62,7 +62,7 @@ impl ProjectUrl {
     }
 }
 
-/// Credentials that somebody wrote into the URL stay out of logs.
+/// Credentials in the URL stay out of logs.
 impl fmt::Debug for ProjectUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let origin = self.0.origin().ascii_serialization();
@@ -70,7 +70,7 @@ impl fmt::Debug for ProjectUrl {
     }
 }
 
-/// The default storage key of a project (S4): `sb-<first part of the host>-auth-token`.
+/// The default storage key of a project (S4): `sb-<first label of the host>-auth-token`.
 ///
 /// ```
 /// let key = plinth_client::storage_key("https://abc.example.co").unwrap();

@@ -1,11 +1,11 @@
-//! The few places where native targets and the browser differ: which futures may change threads,
-//! and how work goes on after its caller has left.
+//! Differences between native targets and the browser: whether futures are `Send`, and how tasks are
+//! spawned.
 
 #[cfg(not(target_arch = "wasm32"))]
 mod imp {
     use std::future::Future;
 
-    /// A boxed future. It may change threads, except in the browser, where there are none.
+    /// A boxed future, `Send` except in the browser.
     pub type BoxFuture<'a, T> = futures_util::future::BoxFuture<'a, T>;
     /// A boxed stream; as [`BoxFuture`].
     pub type BoxStream<'a, T> = futures_util::stream::BoxStream<'a, T>;
@@ -17,12 +17,12 @@ mod imp {
     pub trait MaybeSync: Sync {}
     impl<T: Sync + ?Sized> MaybeSync for T {}
 
-    /// Ends a spawned task when dropped.
+    /// Aborts a spawned task when dropped.
     #[derive(Debug)]
     pub(crate) struct Task(tokio::task::AbortHandle);
 
     impl Task {
-        /// Whether it has come to its end, or its runtime has.
+        /// Whether the task, or its runtime, has ended.
         pub(crate) fn is_over(&self) -> bool {
             self.0.is_finished()
         }
@@ -34,14 +34,14 @@ mod imp {
         }
     }
 
-    /// Runs a future by itself until the handle is dropped. Outside of a runtime nothing runs.
+    /// Spawns a task that is aborted when the handle is dropped. `None` outside of a runtime.
     pub(crate) fn spawn(future: impl Future<Output = ()> + Send + 'static) -> Option<Task> {
         let runtime = tokio::runtime::Handle::try_current().ok()?;
         Some(Task(runtime.spawn(future).abort_handle()))
     }
 
-    /// Lets a future finish even if nobody waits for it any more. Outside of a runtime it goes on
-    /// only as long as somebody does.
+    /// Spawns a future that completes even if nobody awaits it. Outside of a runtime it is only
+    /// polled by its awaiter.
     pub(crate) fn finish(future: impl Future<Output = ()> + Send + 'static) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(future);
@@ -55,7 +55,7 @@ mod imp {
 
     use futures_util::future::{AbortHandle, Abortable};
 
-    /// A boxed future. It may change threads, except in the browser, where there are none.
+    /// A boxed future, `Send` except in the browser.
     pub type BoxFuture<'a, T> = futures_util::future::LocalBoxFuture<'a, T>;
     /// A boxed stream; as [`BoxFuture`].
     pub type BoxStream<'a, T> = futures_util::stream::LocalBoxStream<'a, T>;
@@ -67,7 +67,7 @@ mod imp {
     pub trait MaybeSync {}
     impl<T: ?Sized> MaybeSync for T {}
 
-    /// Ends a spawned task when dropped.
+    /// Aborts a spawned task when dropped.
     #[derive(Debug)]
     pub(crate) struct Task(AbortHandle);
 
@@ -77,7 +77,7 @@ mod imp {
         }
     }
 
-    /// Runs a future by itself until the handle is dropped.
+    /// Spawns a task that is aborted when the handle is dropped.
     pub(crate) fn spawn(future: impl Future<Output = ()> + 'static) -> Option<Task> {
         let (handle, registration) = AbortHandle::new_pair();
         let future = Abortable::new(future, registration);
@@ -87,7 +87,7 @@ mod imp {
         Some(Task(handle))
     }
 
-    /// Lets a future finish even if nobody waits for it any more.
+    /// Spawns a future that completes even if nobody awaits it.
     pub(crate) fn finish(future: impl Future<Output = ()> + 'static) {
         wasm_bindgen_futures::spawn_local(future);
     }

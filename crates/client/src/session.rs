@@ -8,16 +8,16 @@ use zeroize::Zeroize;
 use crate::json::{self, Members};
 use crate::user::{UnverifiedUser, User};
 
-/// K3: a session with less time left than this counts as expired when it is loaded.
+/// K3: a session with less remaining lifetime counts as expired when it is loaded.
 pub const EXPIRY_MARGIN_MS: i64 = 90_000;
 
-/// A user's session as the server gave it: tokens, when they end, and who the user is.
+/// A user's session as issued by the server: tokens, their expiry, and the user.
 ///
-/// It is kept as the JSON text it came as, so that members which this version does not know
-/// survive, in their order and with their digits. A session never changes; the methods that look
-/// like changes give a new one. Clones share the text, which is wiped with the last of them.
+/// It is kept as the JSON text that was received, so that unknown members survive, in their order and with their
+/// digits. A session is immutable; methods that look like changes return a new one. Clones share the text,
+/// which is wiped with the last of them.
 ///
-/// Nothing in it has been verified: anybody who can write to the store can write anything.
+/// Nothing in it is verified: anybody who can write to the store can change it.
 #[derive(Clone)]
 pub struct Session(Arc<Parts>);
 
@@ -36,7 +36,7 @@ impl Drop for Parts {
     }
 }
 
-/// Where an answer without `expires_at` gets it.
+/// Where `expires_at` is inserted into a response that lacks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExpiryPlace {
     /// After verifying a factor.
@@ -45,9 +45,9 @@ pub(crate) enum ExpiryPlace {
     Last,
 }
 
-/// Why a text is no session.
+/// Why a text is not a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotASession {
+pub enum InvalidSession {
     /// Treated as if nothing were stored (S3).
     #[error("the stored text is not JSON")]
     NotJson,
@@ -57,8 +57,8 @@ pub enum NotASession {
 }
 
 impl Session {
-    /// Reads a stored session. It must have `access_token`, `refresh_token` and `expires_at`,
-    /// whatever their values (S3).
+    /// Parses a stored session. It must have `access_token`, `refresh_token` and `expires_at`, whatever their
+    /// values (S3).
     ///
     /// ```
     /// let text = r#"{"access_token":"a","refresh_token":"r","expires_at":1700000000,"x":1.50}"#;
@@ -67,17 +67,17 @@ impl Session {
     /// assert_eq!(session.expires_at(), Some(1_700_000_000));
     /// assert_eq!(session.to_json(), text);
     /// ```
-    pub fn from_json(text: &str) -> Result<Self, NotASession> {
-        let json = json::compact(text).map_err(|_| NotASession::NotJson)?;
-        let members = Members::parse(&json).ok_or(NotASession::Malformed)?;
+    pub fn from_json(text: &str) -> Result<Self, InvalidSession> {
+        let json = json::compact(text).map_err(|_| InvalidSession::NotJson)?;
+        let members = Members::parse(&json).ok_or(InvalidSession::Malformed)?;
         let required = ["access_token", "refresh_token", "expires_at"];
         if required.iter().any(|name| members.get(name).is_none()) {
-            return Err(NotASession::Malformed);
+            return Err(InvalidSession::Malformed);
         }
         Ok(Self::from_members(&members))
     }
 
-    /// A session of two tokens, as [`set_session`](crate::auth::Auth::set_session) makes it.
+    /// A session from two tokens, for [`set_session`](crate::auth::Auth::set_session).
     pub(crate) fn from_tokens(
         access_token: &str,
         refresh_token: &str,
@@ -102,8 +102,8 @@ impl Session {
         }))
     }
 
-    /// Reads a token answer. It is a session only if both tokens and `expires_in` are there (S2).
-    pub(crate) fn from_token_answer(text: &str, now_ms: i64, place: ExpiryPlace) -> Option<Self> {
+    /// Parses a token response. It is a session only if both tokens and `expires_in` are present (S2).
+    pub(crate) fn from_token_response(text: &str, now_ms: i64, place: ExpiryPlace) -> Option<Self> {
         let json = json::compact(text).ok()?;
         let mut members = Members::parse(&json)?;
         let due = ["access_token", "refresh_token", "expires_in"];
@@ -140,28 +140,28 @@ impl Session {
         }))
     }
 
-    /// The token that requests carry. A secret.
+    /// The access token. A secret.
     pub fn access_token(&self) -> &str {
         &self.0.access_token
     }
 
-    /// The token that buys the next session. A secret.
+    /// The refresh token. A secret.
     pub fn refresh_token(&self) -> &str {
         &self.0.refresh_token
     }
 
-    /// When the access token ends, in seconds since 1970. `None` where the session does not say.
+    /// When the access token expires, in seconds since 1970, if known.
     pub fn expires_at(&self) -> Option<i64> {
         self.0.expires_at_ms.map(|ms| ms.div_euclid(1000))
     }
 
-    /// Milliseconds until the access token ends, negative afterwards (S11).
+    /// Milliseconds until the access token expires, negative afterwards (S11).
     pub fn remaining_ms(&self, now_ms: i64) -> Option<i64> {
         self.0.expires_at_ms.map(|at| at.saturating_sub(now_ms))
     }
 
-    /// Whether less than the margin of 90 s is left, so that it is time to refresh (S11, K3).
-    /// A session that names no end, or 0, never expires (S12).
+    /// Whether less than the margin of 90 s is left, so that it should be refreshed (S11, K3). A session without
+    /// an expiry, or with 0, never expires (S12).
     pub fn is_within_margin(&self, now_ms: i64) -> bool {
         match self.0.expires_at_ms {
             None | Some(0) => false,
@@ -169,18 +169,18 @@ impl Session {
         }
     }
 
-    /// The same question at start, where an end of 0 is long past (S12).
+    /// The same at start, where an expiry of 0 is in the past (S12).
     pub(crate) fn is_due_at_start(&self, now_ms: i64) -> bool {
         self.remaining_ms(now_ms)
             .is_some_and(|left| left < EXPIRY_MARGIN_MS)
     }
 
-    /// Whether the access token may still be used, without any margin (S13).
+    /// Whether the access token is still valid, without any margin (S13).
     pub fn is_still_valid(&self, now_ms: i64) -> bool {
         self.0.expires_at_ms.is_some_and(|at| at > now_ms)
     }
 
-    /// The user as stored. Show it, but decide nothing by it (S18).
+    /// The stored user. For display only, not for authorization (S18).
     pub fn user(&self) -> Option<UnverifiedUser> {
         let members = Members::parse(&self.0.json)?;
         User::from_json(members.get("user")?).map(UnverifiedUser::new)
@@ -196,7 +196,7 @@ impl Session {
         Members::parse(&self.0.json)?.get(name)
     }
 
-    /// The whole session as compact JSON, members in their order. It contains the tokens.
+    /// The whole session as compact JSON, members in their order. Contains the tokens.
     pub fn to_json(&self) -> String {
         self.0.json.clone()
     }
@@ -280,8 +280,8 @@ mod tests {
         let valid = r#"{"access_token":null,"refresh_token":"","expires_at":0}"#;
         assert!(Session::from_json(valid).is_ok());
 
-        let refused = |text: &str| Session::from_json(text).unwrap_err();
-        assert_eq!(refused("not json"), NotASession::NotJson);
+        let rejected = |text: &str| Session::from_json(text).unwrap_err();
+        assert_eq!(rejected("not json"), InvalidSession::NotJson);
         for text in [
             "1",
             "null",
@@ -290,13 +290,13 @@ mod tests {
             "{}",
             r#"{"access_token":"a","expires_at":1}"#,
         ] {
-            assert_eq!(refused(text), NotASession::Malformed, "{text}");
+            assert_eq!(rejected(text), InvalidSession::Malformed, "{text}");
         }
     }
 
     #[test]
     fn a_token_answer_needs_tokens_and_a_lifetime() {
-        let read = |text: &str| Session::from_token_answer(text, NOW_MS, ExpiryPlace::Last);
+        let read = |text: &str| Session::from_token_response(text, NOW_MS, ExpiryPlace::Last);
 
         let session = read(r#"{"access_token":"a", "refresh_token":"r", "expires_in":3600}"#);
         assert_eq!(
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn after_a_factor_the_end_stands_first_and_the_servers_value_wins() {
-        let read = |text: &str| Session::from_token_answer(text, NOW_MS, ExpiryPlace::First);
+        let read = |text: &str| Session::from_token_response(text, NOW_MS, ExpiryPlace::First);
 
         let added = read(r#"{"access_token":"a","refresh_token":"r","expires_in":60}"#).unwrap();
         assert_eq!(

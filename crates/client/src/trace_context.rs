@@ -1,21 +1,21 @@
-//! Traces that go on in the project's services (client contract R6).
+//! Trace context propagation to the project's services (client contract R6).
 
 use http::{HeaderMap, HeaderValue};
 
 use crate::runtime::{MaybeSend, MaybeSync};
 
-/// The trace that a request belongs to, in the words of the W3C's Trace Context.
+/// The trace that a request belongs to (W3C Trace Context).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TraceContext {
-    /// `00-<trace>-<span>-<flags>`. Where it is malformed nothing is sent.
+    /// `00-<trace>-<span>-<flags>`. If it is malformed nothing is sent.
     pub traceparent: String,
-    /// What systems of tracing tell each other. Only sampled traces take it along.
+    /// Vendor-specific data. Only sent for sampled traces.
     pub tracestate: Option<String>,
-    /// What your application tells along the way. Only sampled traces take it along.
+    /// Application data. Only sent for sampled traces.
     pub baggage: Option<String>,
 }
 
-/// Knows which trace is under way.
+/// Returns the current trace.
 pub(crate) trait CurrentTrace: MaybeSend + MaybeSync + 'static {
     fn current(&self) -> Option<TraceContext>;
 }
@@ -30,7 +30,7 @@ where
 }
 
 impl TraceContext {
-    /// Puts it into a request, beside what its caller has set.
+    /// Adds the headers to a request, unless its caller has set them.
     pub(crate) fn add_to(&self, headers: &mut HeaderMap) {
         let Some(is_sampled) = is_sampled(&self.traceparent) else {
             return;
@@ -52,7 +52,7 @@ impl TraceContext {
     }
 }
 
-/// Whether a trace is recorded, if the text names one.
+/// Whether the trace is sampled; `None` if the text is malformed.
 fn is_sampled(traceparent: &str) -> Option<bool> {
     let parts: Vec<&str> = traceparent.split('-').collect();
     let ["00", trace, span, flags] = parts[..] else {

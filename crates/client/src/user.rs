@@ -1,4 +1,4 @@
-//! A person with an account, as `GET /user` and token answers show them.
+//! A user, as returned by `GET /user` and token responses.
 
 use std::fmt;
 use std::ops::Deref;
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use crate::json;
 
-/// A user. Only the members that programs decide by are typed; [`User::get`] gives the others.
+/// A user. Only the common members are typed; [`User::get`] returns the others.
 ///
-/// Whether to believe it depends on where it came from: [`Auth::user`](crate::auth::Auth::user)
-/// asks the server and gives this type; what a stored session says is an [`UnverifiedUser`].
+/// Whether it can be trusted depends on its source: [`Auth::user`](crate::auth::Auth::user) asks the server and
+/// returns this type; a stored session has an [`UnverifiedUser`].
 #[derive(Clone)]
 pub struct User(Arc<Parts>);
 
@@ -37,8 +37,8 @@ struct Fields {
 }
 
 impl Fields {
-    /// Each member by itself: one of an unexpected type must hide neither the user nor the factors
-    /// that a second step is asked for by.
+    /// Members are read one by one: an unexpected type must hide neither the user nor the factors that a second
+    /// step needs.
     fn read(user: &Value) -> Option<Self> {
         Some(Self {
             id: text(user, "id")?,
@@ -66,7 +66,7 @@ fn objects<'a>(object: &'a Value, name: &str) -> impl Iterator<Item = &'a Value>
 }
 
 impl User {
-    /// Reads a user object. Anything that is not an object with a text `id` is none.
+    /// Parses a user object. `None` unless it is an object with a text `id`.
     pub fn from_json(text: &str) -> Option<Self> {
         let json = json::compact(text).ok()?;
         let value: Value = serde_json::from_str(&json).ok()?;
@@ -78,8 +78,8 @@ impl User {
         })))
     }
 
-    /// The user of an answer that is either the user or an object around it.
-    pub(crate) fn from_answer(text: &str) -> Option<Self> {
+    /// The user of a response that is either the user or an object around it.
+    pub(crate) fn from_response(text: &str) -> Option<Self> {
         let members = json::Members::parse(text)?;
         match members.get("user") {
             Some(user) if user != "null" => Self::from_json(user),
@@ -115,7 +115,7 @@ impl User {
         self.0.fields.role.as_deref()
     }
 
-    /// Whether nobody knows yet who this is.
+    /// Whether it is an anonymous user.
     pub fn is_anonymous(&self) -> bool {
         self.0.fields.is_anonymous
     }
@@ -130,22 +130,22 @@ impl User {
         self.0.fields.phone_confirmed_at.as_deref()
     }
 
-    /// The address that the user asked to change to and has not confirmed.
+    /// The unconfirmed new e-mail address.
     pub fn new_email(&self) -> Option<&str> {
         self.0.fields.new_email.as_deref()
     }
 
-    /// When the account was made, as RFC 3339.
+    /// When the user was created, as RFC 3339.
     pub fn created_at(&self) -> Option<&str> {
         self.0.fields.created_at.as_deref()
     }
 
-    /// What the user, and your application on their behalf, wrote about them.
+    /// Metadata that the user can change.
     pub fn user_metadata(&self) -> Option<&Map<String, Value>> {
         self.get("user_metadata")?.as_object()
     }
 
-    /// What only the server writes: providers, and claims of yours.
+    /// Metadata that only the server can change: providers, and custom claims.
     pub fn app_metadata(&self) -> Option<&Map<String, Value>> {
         self.get("app_metadata")?.as_object()
     }
@@ -155,7 +155,7 @@ impl User {
         &self.0.fields.factors
     }
 
-    /// The ways in which the user can sign in.
+    /// The user's identities.
     pub fn identities(&self) -> &[Identity] {
         &self.0.fields.identities
     }
@@ -179,7 +179,7 @@ impl PartialEq for User {
 
 impl Eq for User {}
 
-/// The id only: the rest is personal.
+/// The id only: the rest is personal data.
 impl fmt::Debug for User {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut user = formatter.debug_struct("User");
@@ -187,8 +187,8 @@ impl fmt::Debug for User {
     }
 }
 
-/// A user as a stored session names them. Good for a greeting; never for a decision, because
-/// whoever can write to the store can write anything here (S18).
+/// The user of a stored session. For display only, never for authorization, because anybody who can write to
+/// the store can change it (S18).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnverifiedUser(User);
 
@@ -197,7 +197,7 @@ impl UnverifiedUser {
         Self(user)
     }
 
-    /// Takes the word of whoever wrote the store.
+    /// Trusts the store.
     pub fn trust(self) -> User {
         self.0
     }
@@ -218,7 +218,7 @@ impl Deref for UnverifiedUser {
 pub struct Factor {
     /// A UUID.
     pub id: String,
-    /// What the user calls it.
+    /// The name given by the user.
     pub friendly_name: Option<String>,
     /// `totp`, `phone`, `webauthn`, or one that this version does not know.
     pub factor_type: String,
@@ -246,26 +246,26 @@ impl Factor {
         }
     }
 
-    /// Whether the user has shown once that it works.
+    /// Whether it is verified.
     pub fn is_verified(&self) -> bool {
         self.status == "verified"
     }
 }
 
-/// One way in which a user can sign in.
+/// An identity: one way in which a user can sign in.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Identity {
     /// The row's id: what [`unlink_identity`](crate::auth::Auth::unlink_identity) takes.
     pub identity_id: String,
-    /// The person's id at the provider.
+    /// The user's id at the provider.
     pub id: String,
     /// The user it belongs to.
     pub user_id: String,
     /// `email`, `phone`, `github`, …
     pub provider: String,
-    /// What the provider said about the person.
+    /// The provider's data about the user.
     pub identity_data: Option<Map<String, Value>>,
     /// As RFC 3339.
     pub created_at: Option<String>,
@@ -345,13 +345,15 @@ mod tests {
 
     #[test]
     fn a_user_is_found_bare_or_wrapped() {
-        assert_eq!(User::from_answer(r#"{"id":"a"}"#).unwrap().id(), "a");
+        assert_eq!(User::from_response(r#"{"id":"a"}"#).unwrap().id(), "a");
         assert_eq!(
-            User::from_answer(r#"{"user":{"id":"b"}}"#).unwrap().id(),
+            User::from_response(r#"{"user":{"id":"b"}}"#).unwrap().id(),
             "b"
         );
         assert_eq!(
-            User::from_answer(r#"{"user":null,"id":"c"}"#).unwrap().id(),
+            User::from_response(r#"{"user":null,"id":"c"}"#)
+                .unwrap()
+                .id(),
             "c"
         );
     }

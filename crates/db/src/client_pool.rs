@@ -1,5 +1,5 @@
-//! Pooled connections of `tokio-postgres`, for the platform's own tables: its work is made of
-//! that driver's transactions, and is no request's.
+//! Pooled `tokio-postgres` connections for the platform's own tables, whose code uses that driver's
+//! transactions.
 
 use std::ops::Deref;
 
@@ -11,7 +11,7 @@ use tokio_postgres::Client;
 
 use crate::{DbError, PoolConfig, Target, pool::failed};
 
-/// Connections to one [`Target`]. Cheap to clone; opens nothing until asked.
+/// Connections to one [`Target`]. Cheap to clone; opens nothing until a connection is needed.
 #[derive(Clone)]
 pub struct ClientPool {
     inner: managed::Pool<Connector>,
@@ -27,16 +27,16 @@ impl ClientPool {
             .queue_mode(managed::QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .build()
-            .expect("a runtime is given, which is all that building asks for");
+            .expect("a runtime is configured, the only requirement of the builder");
         Self { inner, config }
     }
 
-    /// Lends a connection.
+    /// Checks out a connection.
     pub async fn get(&self) -> Result<PooledClient, DbError> {
         self.inner.get().await.map(PooledClient).map_err(failed)
     }
 
-    /// Closes connections that nobody used for the idle time. Called periodically.
+    /// Closes connections that exceeded the idle timeout. Called periodically.
     pub fn close_idle(&self) {
         let idle_timeout = self.config.idle_timeout;
         self.inner
@@ -44,7 +44,7 @@ impl ClientPool {
     }
 }
 
-/// A lent connection. Goes back to its pool when dropped; derefs to [`Client`].
+/// A checked-out connection. Returns to its pool when dropped; derefs to [`Client`].
 pub struct PooledClient(managed::Object<Connector>);
 
 impl Deref for PooledClient {

@@ -1,4 +1,4 @@
-//! What can go wrong between Plinth and Postgres, sorted by what the caller should do about it.
+//! Database errors, classified by what the caller should do about them.
 
 use tokio_postgres::error::SqlState;
 
@@ -7,40 +7,45 @@ use crate::PgError;
 /// A failure of the database layer. Services translate it into their own error types.
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
-    /// Nobody answers: answer 503 and let the client come back.
+    /// No connection could be made: answer 503, the client may retry.
     #[error("the database cannot be reached: {0}")]
     Unavailable(String),
-    /// The server has as many connections as it takes: the same.
+    /// The server rejects the login: a wrong password, or a role that may not connect. Answer 503:
+    /// the caller of a service can do nothing about a login of ours.
+    #[error("the database rejects the login: {0}")]
+    LoginRejected(String),
+    /// The server's connection limit is reached: answer 503.
     #[error("the database takes no more connections: {0}")]
     Full(String),
-    /// The server is there, but not ready yet, or not any more: the same.
+    /// The server is starting up or shutting down: answer 503.
     #[error("the database is not ready: {0}")]
     NotReady(String),
-    /// The connection broke while it was used: the same, though the work may have been done.
+    /// The connection broke while in use: answer 503, though the statement may have been executed.
     #[error("the connection to the database was lost: {0}")]
     Lost(String),
     /// All connections of the pool stayed busy for the whole acquire timeout.
     #[error("timed out waiting for a free database connection")]
     PoolTimeout,
-    /// Postgres refused.
+    /// PostgreSQL reported an error.
     #[error("{0}")]
     Postgres(#[source] Box<PgError>),
-    /// The driver refused our own request, such as a value of the wrong type: our mistake.
-    #[error("the database was asked wrongly: {0}")]
+    /// We used the driver wrongly, such as a value of the wrong type: a bug of ours.
+    #[error("invalid database request: {0}")]
     Misuse(String),
 }
 
 impl DbError {
-    /// The SQLSTATE when Postgres itself refused.
+    /// The SQLSTATE of an error that PostgreSQL reported.
     pub fn sqlstate(&self) -> Option<&SqlState> {
-        self.refusal().map(|error| &error.code)
+        self.pg_error().map(|error| &error.code)
     }
 
-    /// What Postgres said, if it was Postgres that refused.
-    pub fn refusal(&self) -> Option<&PgError> {
+    /// The error that PostgreSQL reported, if it comes from there.
+    pub fn pg_error(&self) -> Option<&PgError> {
         match self {
             DbError::Postgres(error) => Some(error),
             DbError::Unavailable(_)
+            | DbError::LoginRejected(_)
             | DbError::Full(_)
             | DbError::NotReady(_)
             | DbError::Lost(_)
@@ -49,35 +54,42 @@ impl DbError {
         }
     }
 
-    /// Whether trying again a little later can help without changing anything.
+    /// Whether a retry of the same request can succeed.
     pub fn is_transient(&self) -> bool {
         match self {
             DbError::Unavailable(_)
+            | DbError::LoginRejected(_)
             | DbError::Full(_)
             | DbError::NotReady(_)
             | DbError::Lost(_)
             | DbError::PoolTimeout => true,
-            DbError::Postgres(_) | DbError::Misuse(_) => false,
+            DbError::Postgres(error) => error.is_out_of_resources(),
+            DbError::Misuse(_) => false,
         }
     }
 
-    /// From a connection that did not come about. Every cause counts as the server's absence: the
-    /// caller of a service can do nothing about a wrong password of ours.
-    pub(crate) fn of_connecting(error: &tokio_postgres::Error) -> Self {
-        let told = describe(error);
+    /// From a failed connection attempt. Every cause is worth a retry.
+    pub(crate) fn from_connect_error(error: &tokio_postgres::Error) -> Self {
+        let message = describe(error);
         match error.code() {
-            Some(&SqlState::TOO_MANY_CONNECTIONS) => DbError::Full(told),
-            Some(&SqlState::CANNOT_CONNECT_NOW) => DbError::NotReady(told),
-            _ => DbError::Unavailable(told),
+            Some(&SqlState::TOO_MANY_CONNECTIONS) => DbError::Full(message),
+            Some(&SqlState::CANNOT_CONNECT_NOW) => DbError::NotReady(message),
+            Some(
+                &SqlState::INVALID_PASSWORD
+                | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION
+                | &SqlState::INSUFFICIENT_PRIVILEGE,
+            ) => DbError::LoginRejected(message),
+            _ => DbError::Unavailable(message),
         }
     }
 }
 
 impl From<PgError> for DbError {
     fn from(error: PgError) -> Self {
-        match error.is_going_away() {
-            true => DbError::Lost(error.to_string()),
-            false => DbError::Postgres(Box::new(error)),
+        if error.is_going_away() {
+            DbError::Lost(error.to_string())
+        } else {
+            DbError::Postgres(Box::new(error))
         }
     }
 }
@@ -85,7 +97,7 @@ impl From<PgError> for DbError {
 impl From<tokio_postgres::Error> for DbError {
     fn from(error: tokio_postgres::Error) -> Self {
         match error.as_db_error() {
-            Some(refusal) => PgError::from(refusal).into(),
+            Some(pg_error) => PgError::from(pg_error).into(),
             None if error.is_closed() || has_io_cause(&error) => DbError::Lost(describe(&error)),
             None => DbError::Misuse(describe(&error)),
         }
@@ -103,10 +115,10 @@ fn has_io_cause(error: &tokio_postgres::Error) -> bool {
     false
 }
 
-/// The whole chain in one line: the driver's `Display` alone says only "db error".
+/// The error with all its causes in one line: the driver's `Display` alone says only "db error".
 pub fn describe(error: &tokio_postgres::Error) -> String {
-    if let Some(refusal) = error.as_db_error() {
-        return PgError::from(refusal).to_string();
+    if let Some(pg_error) = error.as_db_error() {
+        return PgError::from(pg_error).to_string();
     }
     let mut text = error.to_string();
     let mut source = std::error::Error::source(error);
@@ -116,4 +128,20 @@ pub fn describe(error: &tokio_postgres::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_worth_a_retry_and_a_rejected_statement_is_not() {
+        let is_transient = |code: &str| DbError::from(PgError::new(code, "")).is_transient();
+        for code in ["53000", "53100", "53200", "53300"] {
+            assert!(is_transient(code), "{code}");
+        }
+        for code in ["53400", "42501", "23505", "57014"] {
+            assert!(!is_transient(code), "{code}");
+        }
+    }
 }

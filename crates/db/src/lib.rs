@@ -2,7 +2,7 @@
 //! caches, transactions with local settings in one flush, migrations of the system schemas,
 //! LISTEN/NOTIFY.
 //!
-//! It knows no project, no caller and no service: those are values that come from above
+//! It knows no project, no caller and no service: those are passed in from above
 //! (`plinth-project`). Every service reaches Postgres through this crate and nothing else.
 
 mod client_pool;
@@ -25,7 +25,7 @@ mod wire;
 
 pub use client_pool::{ClientPool, PooledClient};
 pub use error::{DbError, describe};
-pub use listen::{Heard, listen};
+pub use listen::{ListenEvent, listen};
 pub use literal::Literal;
 pub use local_settings::LocalSettings;
 pub use pg_error::PgError;

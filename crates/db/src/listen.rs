@@ -1,4 +1,4 @@
-//! LISTEN on a connection of its own that comes back by itself.
+//! LISTEN on a dedicated connection that reconnects by itself.
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{DbError, QuotedIdent, Target};
 
-const FIRST_DELAY: Duration = Duration::from_millis(100);
-const LONGEST_DELAY: Duration = Duration::from_secs(5);
+const MIN_RECONNECT_BACKOFF: Duration = Duration::from_millis(100);
+const MAX_RECONNECT_BACKOFF: Duration = Duration::from_secs(5);
 
-/// What a listener tells.
+/// Item of the receiver that [`listen`] returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
-    /// Listening (again): whatever happened in between was missed, so reload.
+pub enum ListenEvent {
+    /// Connected or reconnected: notifications in between were lost, so reload.
     Connected,
     /// One NOTIFY.
     Notification {
@@ -26,19 +26,19 @@ pub enum Heard {
     },
 }
 
-/// Listens on `channels` until `stop`; reconnects with a growing delay when the server is lost.
+/// Listens on `channels` until `stop`; reconnects with backoff when the connection is lost.
 ///
-/// The receiver is bounded: a reader that falls behind slows the listener down, nothing else.
+/// The channel is bounded: a slow receiver only slows this listener down.
 pub fn listen(
     target: Target,
     channels: Vec<String>,
     stop: CancellationToken,
-) -> (mpsc::Receiver<Heard>, tokio::task::JoinHandle<()>) {
+) -> (mpsc::Receiver<ListenEvent>, tokio::task::JoinHandle<()>) {
     let (sender, receiver) = mpsc::channel(256);
     let task = tokio::spawn(async move {
-        let mut delay = FIRST_DELAY;
+        let mut backoff = MIN_RECONNECT_BACKOFF;
         loop {
-            let session = listen_once(&target, &channels, &sender, &mut delay);
+            let session = listen_once(&target, &channels, &sender, &mut backoff);
             let ended = tokio::select! {
                 () = stop.cancelled() => return,
                 ended = session => ended,
@@ -47,11 +47,11 @@ pub fn listen(
                 return;
             }
             if let Err(error) = ended {
-                tracing::debug!(error = %error, "listening was interrupted: {error}");
+                tracing::debug!(error = %error, "LISTEN connection lost, reconnecting: {error}");
             }
             tokio::select! {
                 () = stop.cancelled() => return,
-                () = tokio::time::sleep(delay) => delay = (delay * 2).min(LONGEST_DELAY),
+                () = tokio::time::sleep(backoff) => backoff = (backoff * 2).min(MAX_RECONNECT_BACKOFF),
             }
         }
     });
@@ -61,27 +61,27 @@ pub fn listen(
 async fn listen_once(
     target: &Target,
     channels: &[String],
-    sender: &mpsc::Sender<Heard>,
-    delay: &mut Duration,
+    sender: &mpsc::Sender<ListenEvent>,
+    backoff: &mut Duration,
 ) -> Result<(), DbError> {
     match target.tls() {
         Some(tls) => {
             let (client, connection) = target.config().connect(tls).await?;
-            follow(client, connection, channels, sender, delay).await
+            receive(client, connection, channels, sender, backoff).await
         }
         None => {
             let (client, connection) = target.config().connect(NoTls).await?;
-            follow(client, connection, channels, sender, delay).await
+            receive(client, connection, channels, sender, backoff).await
         }
     }
 }
 
-async fn follow<T>(
+async fn receive<T>(
     client: Client,
     mut connection: Connection<Socket, T>,
     channels: &[String],
-    sender: &mpsc::Sender<Heard>,
-    delay: &mut Duration,
+    sender: &mpsc::Sender<ListenEvent>,
+    backoff: &mut Duration,
 ) -> Result<(), DbError>
 where
     T: TlsStream + Unpin,
@@ -96,21 +96,21 @@ where
     let mut subscribed = false;
     loop {
         tokio::select! {
-            answer = &mut subscribe, if !subscribed => {
-                answer?;
+            result = &mut subscribe, if !subscribed => {
+                result?;
                 subscribed = true;
-                *delay = FIRST_DELAY;
-                if sender.send(Heard::Connected).await.is_err() {
+                *backoff = MIN_RECONNECT_BACKOFF;
+                if sender.send(ListenEvent::Connected).await.is_err() {
                     return Ok(());
                 }
             }
             message = messages.next() => match message {
                 Some(Ok(AsyncMessage::Notification(notification))) => {
-                    let heard = Heard::Notification {
+                    let event = ListenEvent::Notification {
                         channel: notification.channel().to_owned(),
                         payload: notification.payload().to_owned(),
                     };
-                    if sender.send(heard).await.is_err() {
+                    if sender.send(event).await.is_err() {
                         return Ok(());
                     }
                 }

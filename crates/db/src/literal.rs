@@ -1,25 +1,25 @@
-//! Parameters whose type Postgres infers from where they stand, as it does for a quoted literal.
+//! Parameters whose type PostgreSQL infers from the context, as it does for a quoted literal.
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
 use postgres_types::{Format, Type};
 
-/// A value as a client wrote it.
+/// A value as the client sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Literal<'a> {
-    /// Text form of whatever type is wanted.
+    /// Text format of the inferred type.
     Text(Cow<'a, str>),
-    /// The same, as bytes that are text already.
+    /// The same, as bytes that are valid text.
     Utf8(Bytes),
     /// Binary data for a `bytea`.
     Binary(Bytes),
-    /// No value.
+    /// NULL.
     Null,
 }
 
 impl Literal<'_> {
-    /// What Postgres is told; for `unknown` it infers the type.
+    /// The declared type; for `unknown` PostgreSQL infers it.
     pub(crate) fn declared_type(&self) -> Type {
         match self {
             Self::Binary(_) => Type::BYTEA,

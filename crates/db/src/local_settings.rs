@@ -1,23 +1,23 @@
-//! Settings of one transaction.
+//! Settings of one transaction (`SET LOCAL`).
 
 use std::{borrow::Cow, sync::LazyLock};
 
 /// Settings that hold until the transaction ends, applied in the order given.
 #[derive(Debug, Clone, Default)]
 pub struct LocalSettings<'a> {
-    /// Name and value by turns: exactly the parameters of the settings statement.
+    /// Alternating names and values: the parameters of the settings statement.
     flat: Vec<Cow<'a, str>>,
 }
 
 impl<'a> LocalSettings<'a> {
-    /// Room for as many as a request usually has.
+    /// Preallocates space for this many settings.
     pub fn with_capacity(settings: usize) -> Self {
         Self {
             flat: Vec::with_capacity(2 * settings),
         }
     }
 
-    /// Adds one setting. Order matters: what needs the login role's rights stands before `role`.
+    /// Adds one setting. Order matters: settings that need the login role's rights go before `role`.
     pub fn set(
         &mut self,
         name: impl Into<Cow<'a, str>>,
@@ -28,7 +28,7 @@ impl<'a> LocalSettings<'a> {
         self
     }
 
-    /// Adds one setting before the others from `place` on.
+    /// Inserts one setting at `place`.
     pub fn set_at(
         &mut self,
         place: usize,
@@ -40,7 +40,7 @@ impl<'a> LocalSettings<'a> {
         self
     }
 
-    /// The statement that makes them, with placeholders.
+    /// The statement that applies them, with placeholders.
     pub fn statement(&self) -> Cow<'static, str> {
         statement_for(self.len())
     }
@@ -62,16 +62,16 @@ impl<'a> LocalSettings<'a> {
         self.flat.is_empty()
     }
 
-    /// Names and values by turns.
+    /// Alternating names and values.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         self.flat.iter().map(|text| &**text)
     }
 }
 
-/// The settings statements that requests use all the time, by their number of settings.
+/// Cached settings statements, by number of settings.
 static SETTINGS_SQL: LazyLock<[String; 25]> = LazyLock::new(|| std::array::from_fn(settings_sql));
 
-/// The statement that makes `count` settings.
+/// The statement that applies `count` settings.
 pub(crate) fn statement_for(count: usize) -> Cow<'static, str> {
     match SETTINGS_SQL.get(count) {
         Some(sql) => Cow::Borrowed(sql),

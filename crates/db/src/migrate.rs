@@ -1,9 +1,8 @@
 //! Versioned, idempotent, advisory-locked migrations of the system schemas.
 //!
-//! Each service owns a [`MigrationSet`]. The ledger `plinth.migrations` says which of them a
-//! database has. One advisory lock per database makes nodes that start at once queue up instead
-//! of colliding. A file runs in one transaction together with its ledger row, so a killed process
-//! leaves either both or neither.
+//! Each service owns a [`MigrationSet`]. The ledger `plinth.migrations` records which files a
+//! database has. One advisory lock per database serialises nodes that start at once. A file runs in
+//! one transaction together with its ledger row, so a killed process leaves either both or neither.
 
 use tokio_postgres::Client;
 
@@ -29,25 +28,25 @@ pub struct MigrationSet {
     pub migrations: &'static [Migration],
 }
 
-/// A system migration that did not go through. Nothing of it remains.
+/// A failed system migration. Its transaction was rolled back.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrateError {
-    /// The database could not be asked.
+    /// The database failed outside of a migration.
     #[error(transparent)]
     Database(#[from] DbError),
-    /// One file was refused.
+    /// One file failed.
     #[error("system migration {service}/{version:04}_{name} failed: {reason}")]
-    Refused {
+    Failed {
         /// The owner of the file.
         service: &'static str,
         /// Its number.
         version: i32,
         /// Its name.
         name: &'static str,
-        /// What Postgres said.
+        /// The error of PostgreSQL.
         reason: String,
     },
-    /// The database was used by a newer Plinth.
+    /// The database was migrated by a newer Plinth.
     #[error(
         "the schema of {service} is at version {found}, but this plinth knows only {known}: \
          use the newer plinth that made it"
@@ -68,11 +67,11 @@ impl From<tokio_postgres::Error> for MigrateError {
     }
 }
 
-/// The lock's number is fixed: every Plinth that ever starts must mean the same lock.
+/// Must never change: every version of Plinth has to use the same lock.
 const LOCK: &str = "select pg_advisory_lock(7305820114271963)";
 const UNLOCK: &str = "select pg_advisory_unlock(7305820114271963)";
 
-/// Only superusers may; a lesser role has no rights worth taking.
+/// Requires a superuser; other roles have no rights that a user's trigger could abuse.
 const WITHOUT_TRIGGERS: &str = "
     select pg_catalog.set_config('session_replication_role', 'replica', true)
     from pg_catalog.pg_roles where rolname = current_user and rolsuper";
@@ -88,18 +87,19 @@ const LEDGER: &str = "
         primary key (service, version)
     );";
 
-/// Brings the database up to date and tells how many files ran. `client` must be privileged.
+/// Brings the database up to date and returns how many files ran. `client` must be privileged.
 pub async fn migrate(client: &mut Client, sets: &[MigrationSet]) -> Result<usize, MigrateError> {
     client.batch_execute(LOCK).await?;
     let applied = migrate_locked(client, sets).await;
-    // A lost connection has lost the lock too; the first error is the one worth telling.
+    // A lost connection has released the lock; report the first error.
     let unlocked = client.batch_execute(UNLOCK).await;
     let applied = applied?;
     unlocked?;
     Ok(applied)
 }
 
-/// Whether [`migrate`] would do nothing. One query, no lock.
+/// Whether no migration is missing; a newer Plinth may have applied more, as during a rolling upgrade.
+/// Reads the ledger only: no lock and no privileges beyond SELECT on it.
 pub async fn is_current(client: &Client, sets: &[MigrationSet]) -> Result<bool, MigrateError> {
     let exists = client
         .query_one("select to_regclass('plinth.migrations') is not null", &[])
@@ -116,19 +116,19 @@ pub async fn is_current(client: &Client, sets: &[MigrationSet]) -> Result<bool, 
     Ok(true)
 }
 
+/// Rejects a database that a newer Plinth has migrated. The ledger must exist.
+pub async fn check_not_newer(client: &Client, sets: &[MigrationSet]) -> Result<(), MigrateError> {
+    for set in sets {
+        known_version(client, set).await?;
+    }
+    Ok(())
+}
+
 async fn migrate_locked(client: &mut Client, sets: &[MigrationSet]) -> Result<usize, MigrateError> {
     client.batch_execute(LEDGER).await?;
     let mut applied = 0;
     for set in sets {
-        let found = applied_version(client, set).await?;
-        let known = last_version(set);
-        if found > known {
-            return Err(MigrateError::Newer {
-                service: set.service,
-                found,
-                known,
-            });
-        }
+        let found = known_version(client, set).await?;
         for migration in set.migrations.iter().filter(|m| m.version > found) {
             apply(client, set.service, migration).await?;
             applied += 1;
@@ -142,6 +142,20 @@ async fn applied_version(client: &Client, set: &MigrationSet) -> Result<i32, Mig
     Ok(client.query_one(sql, &[&set.service]).await?.get(0))
 }
 
+/// The version in the ledger, unless a newer Plinth made it.
+async fn known_version(client: &Client, set: &MigrationSet) -> Result<i32, MigrateError> {
+    let found = applied_version(client, set).await?;
+    let known = last_version(set);
+    if found > known {
+        return Err(MigrateError::Newer {
+            service: set.service,
+            found,
+            known,
+        });
+    }
+    Ok(found)
+}
+
 fn last_version(set: &MigrationSet) -> i32 {
     set.migrations
         .last()
@@ -153,20 +167,20 @@ async fn apply(
     service: &'static str,
     migration: &Migration,
 ) -> Result<(), MigrateError> {
-    let refused = |error: tokio_postgres::Error| MigrateError::Refused {
+    let failed = |error: tokio_postgres::Error| MigrateError::Failed {
         service,
         version: migration.version,
         name: migration.name,
         reason: describe(&error),
     };
     let transaction = client.transaction().await?;
-    // Users may have triggers on our tables, and those would run with our rights.
+    // User-defined triggers on our tables would run with our rights.
     transaction.batch_execute(WITHOUT_TRIGGERS).await?;
     transaction
         .batch_execute(migration.sql)
         .await
-        .map_err(refused)?;
-    // The file may have assumed another role to own what it made.
+        .map_err(failed)?;
+    // The file may have changed the role to own what it creates.
     transaction.batch_execute("reset role").await?;
     let record = "insert into plinth.migrations (service, version, name) values ($1, $2, $3)";
     transaction

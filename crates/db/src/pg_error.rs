@@ -1,36 +1,36 @@
-//! An error as Postgres reported it, whichever driver heard it.
+//! An error as PostgreSQL reported it, independent of the driver.
 
 use std::fmt;
 
 use tokio_postgres::error::{Severity, SqlState};
 
-/// What Postgres says when it refuses.
+/// An ErrorResponse of PostgreSQL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PgError {
-    /// Whether the statement or the whole session ended.
+    /// Whether only the statement failed or the session ended.
     pub severity: Option<Severity>,
     /// The SQLSTATE.
     pub code: SqlState,
-    /// One line for a person.
+    /// The primary message.
     pub message: String,
-    /// More about it.
+    /// The detail message.
     pub detail: Option<String>,
-    /// What to do about it.
+    /// The hint.
     pub hint: Option<String>,
-    /// The schema that it is about.
+    /// The schema of the object in question.
     pub schema: Option<String>,
-    /// The table that it is about.
+    /// The table in question.
     pub table: Option<String>,
-    /// The column that it is about.
+    /// The column in question.
     pub column: Option<String>,
     /// The constraint that was violated.
     pub constraint: Option<String>,
-    /// Where in the server's source it arose.
+    /// The function in the server's source that reported it.
     pub routine: Option<String>,
 }
 
 impl PgError {
-    /// An error of which no more is known than code and message.
+    /// An error with nothing but code and message.
     pub fn new(code: &str, message: impl Into<String>) -> Self {
         Self {
             severity: Some(Severity::Error),
@@ -51,8 +51,15 @@ impl PgError {
         self.code.code()
     }
 
-    /// Shutdown, crash and start-up of the server, and connection failures (class 08). What a
-    /// function raises under such a name on a healthy connection is an error like any other.
+    /// Whether PostgreSQL lacks disk space, memory or connections (class 53). A limit that somebody
+    /// configured (53400) is none of these.
+    pub fn is_out_of_resources(&self) -> bool {
+        let code = self.sqlstate();
+        code.starts_with("53") && code != "53400"
+    }
+
+    /// Shutdown, crash and start-up of the server, and connection failures (class 08). The same code
+    /// raised by a function on a healthy connection is an ordinary error.
     pub(crate) fn is_going_away(&self) -> bool {
         let is_named_so = self.code == SqlState::ADMIN_SHUTDOWN
             || self.code == SqlState::CRASH_SHUTDOWN

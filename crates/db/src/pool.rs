@@ -1,8 +1,8 @@
-//! Pooled connections of our own driver. `deadpool` lends them.
+//! Connection pool of our own driver, based on `deadpool`.
 //!
-//! Whoever drops one half-way (a client that disconnects) leaves a session behind that still
-//! works. It never returns to the pool like that: a transaction that only waits is rolled back, a
-//! running statement is cancelled and its session closed.
+//! A connection dropped in the middle of its work (a client that disconnects) is cleaned up before it
+//! returns to the pool: an idle transaction is rolled back, a running statement is cancelled and its
+//! session closed.
 
 use std::{
     sync::{
@@ -22,13 +22,13 @@ use crate::{
     wire::{Connection, Status},
 };
 
-/// How long ending an abandoned transaction may take.
+/// Timeout for rolling back or cancelling an abandoned transaction.
 const RECLAIM_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How many connections a pool may hold and for how long.
+/// Size and timeouts of a pool.
 #[derive(Debug, Clone, Copy)]
 pub struct PoolConfig {
-    /// Most connections open at once.
+    /// Maximum number of open connections.
     pub size: usize,
     /// How long a request waits for a free one before [`DbError::PoolTimeout`].
     pub acquire_timeout: Duration,
@@ -49,12 +49,12 @@ impl Default for PoolConfig {
     }
 }
 
-/// Connections to one [`Target`]. Cheap to clone; opens nothing until asked.
+/// Connections to one [`Target`]. Cheap to clone; opens nothing until a connection is needed.
 #[derive(Clone)]
 pub struct Pool {
     inner: managed::Pool<Connector>,
     config: PoolConfig,
-    /// How often all statements were to be forgotten.
+    /// Incremented to invalidate all prepared statements.
     epoch: Arc<AtomicU64>,
 }
 
@@ -68,11 +68,11 @@ impl Pool {
         let inner = managed::Pool::builder(manager)
             .max_size(config.size)
             .wait_timeout(Some(config.acquire_timeout))
-            // Few connections that are always busy have warm caches, here and in PostgreSQL.
+            // LIFO: few, always busy connections keep their caches warm, here and in PostgreSQL.
             .queue_mode(managed::QueueMode::Lifo)
             .runtime(Runtime::Tokio1)
             .build()
-            .expect("a runtime is given, which is all that building asks for");
+            .expect("a runtime is configured, the only requirement of the builder");
         Self {
             inner,
             config,
@@ -80,31 +80,31 @@ impl Pool {
         }
     }
 
-    /// Lets every connection forget what it prepared, when it is next lent.
-    pub fn forget_statements(&self) {
+    /// Has every connection discard its prepared statements at its next checkout.
+    pub fn discard_statements(&self) {
         self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Lends a connection that is in no transaction.
+    /// Checks out a connection that is in no transaction.
     pub async fn get(&self) -> Result<PooledConnection, DbError> {
         let mut connection = self.inner.get().await.map_err(failed)?;
         connection.enter_epoch(self.epoch.load(Ordering::Relaxed));
         Ok(PooledConnection(Some(connection)))
     }
 
-    /// Closes connections that nobody used for the idle time. Called periodically.
+    /// Closes connections that exceeded the idle timeout. Called periodically.
     pub fn close_idle(&self) {
         let idle_timeout = self.config.idle_timeout;
         self.inner
             .retain(|_, metrics| metrics.last_used() < idle_timeout);
     }
 
-    /// Ends all idle connections now and those in use when they come back; no new ones are lent.
+    /// Closes idle connections now and busy ones when they return; checkouts fail from now on.
     pub fn close(&self) {
         self.inner.close();
     }
 
-    /// Open connections, and those of them that are in use.
+    /// Current gauges of the pool.
     pub fn usage(&self) -> Usage {
         let status = self.inner.status();
         Usage {
@@ -116,20 +116,20 @@ impl Pool {
     }
 }
 
-/// Numbers of one pool at one moment.
+/// Gauges of one pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
-    /// Connections that exist.
+    /// Open connections.
     pub open: usize,
-    /// Those of them that are lent.
+    /// Checked-out connections.
     pub in_use: usize,
-    /// Requests waiting for one.
+    /// Callers waiting for a connection.
     pub waiting: usize,
-    /// The upper limit.
+    /// The maximum.
     pub max: usize,
 }
 
-/// Why there is no connection.
+/// Maps the errors of `deadpool`.
 pub(crate) fn failed(error: PoolError<DbError>) -> DbError {
     match error {
         PoolError::Timeout(_) => DbError::PoolTimeout,
@@ -139,21 +139,21 @@ pub(crate) fn failed(error: PoolError<DbError>) -> DbError {
     }
 }
 
-/// A lent connection, in no transaction. Goes back to its pool when dropped.
+/// A checked-out connection, in no transaction. Returns to its pool when dropped.
 pub struct PooledConnection(Option<managed::Object<Connector>>);
 
 impl PooledConnection {
-    /// Runs one statement; gives its rows.
+    /// Runs one statement; returns its rows.
     pub async fn query(&mut self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, DbError> {
         self.connection().query(sql, params).await
     }
 
-    /// Runs one statement; gives the number of rows that it touched.
+    /// Runs one statement; returns the number of affected rows.
     pub async fn execute(&mut self, sql: &str, params: Params<'_>) -> Result<u64, DbError> {
-        Ok(self.connection().run("", sql, params).await?.touched)
+        Ok(self.connection().run("", sql, params).await?.affected)
     }
 
-    /// Runs statements that have neither parameters nor rows worth reading.
+    /// Runs statements without parameters, discarding their rows.
     pub async fn batch_execute(&mut self, sql: &str) -> Result<(), DbError> {
         self.connection().batch_execute(sql).await
     }
@@ -190,14 +190,14 @@ async fn roll_back(mut connection: managed::Object<Connector>) {
     }
 }
 
-/// The connection is closed afterwards: a cancellation may arrive late, and would then hit the
-/// statement of whoever got the connection next.
+/// The connection is closed afterwards: a cancel request may arrive late and would hit the next user's
+/// statement.
 async fn cancel(connection: managed::Object<Connector>) {
     _ = tokio::time::timeout(RECLAIM_TIMEOUT, connection.cancel()).await;
     discard(connection);
 }
 
-/// Out of the pool for good, which closes it.
+/// Removes the connection from the pool, which closes it.
 fn discard(connection: managed::Object<Connector>) {
     drop(managed::Object::take(connection));
 }
@@ -209,12 +209,12 @@ struct Connector {
 }
 
 impl managed::Manager for Connector {
-    // Lending moves it several times.
+    // Boxed because a checkout moves it several times.
     type Type = Box<Connection>;
     type Error = DbError;
 
     async fn create(&self) -> Result<Box<Connection>, DbError> {
-        // Everybody who asks for a connection would carry the room that opening one takes.
+        // Boxed: otherwise every checkout future would be as large as the one that connects.
         Box::pin(self.target.open()).await.map(Box::new)
     }
 
@@ -223,7 +223,7 @@ impl managed::Manager for Connector {
         connection: &mut Box<Connection>,
         metrics: &Metrics,
     ) -> RecycleResult<DbError> {
-        if !connection.is_sound() {
+        if !connection.is_usable() {
             return Err(RecycleError::message("closed by the server"));
         }
         if metrics.created.elapsed() > self.max_lifetime {

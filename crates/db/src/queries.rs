@@ -1,10 +1,10 @@
-//! Statements on a connection or in a transaction: code that only asks need not know which.
+//! Statements on a connection or in a transaction, for code that works with either.
 
 use std::future::Future;
 
 use crate::{DbError, OpenTransaction, Params, Row, pool::PooledConnection};
 
-/// Something that statements can be run on; they are prepared and kept.
+/// Runs statements, which are prepared and cached.
 pub trait Queries: Send {
     /// All rows.
     fn query(
@@ -13,7 +13,7 @@ pub trait Queries: Send {
         params: Params<'_>,
     ) -> impl Future<Output = Result<Vec<Row>, DbError>> + Send;
 
-    /// The number of rows that were touched.
+    /// The number of affected rows.
     fn execute(
         &mut self,
         sql: &str,

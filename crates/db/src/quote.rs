@@ -7,7 +7,7 @@ use std::fmt;
 pub struct QuotedIdent(String);
 
 impl QuotedIdent {
-    /// Quotes a name; Postgres ends names at NUL, and so does this.
+    /// Quotes a name; it is cut at a NUL, as PostgreSQL does.
     pub fn new(name: &str) -> Self {
         Self(quote(name, '"'))
     }
@@ -19,7 +19,7 @@ impl fmt::Display for QuotedIdent {
     }
 }
 
-/// An SQL text literal, quoted, valid whatever `standard_conforming_strings` says.
+/// An SQL text literal, quoted, valid with any `standard_conforming_strings`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuotedLiteral(String);
 

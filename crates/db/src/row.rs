@@ -1,4 +1,4 @@
-//! One row of an answer: the bytes that arrived, and what they mean.
+//! A result row: the received bytes and their columns.
 
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -7,7 +7,7 @@ use postgres_types::{FromSql, Type, WrongType};
 
 use crate::DbError;
 
-/// Name and type of a value in every row of an answer.
+/// Name and type of a result column.
 #[derive(Debug, Clone)]
 pub struct Column {
     name: Box<str>,
@@ -20,46 +20,46 @@ impl Column {
         Self { name, type_ }
     }
 
-    /// As the statement calls it.
+    /// The column's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Types that users made are known by their number only.
+    /// User-defined types are known by their OID only.
     pub fn type_(&self) -> &Type {
         &self.type_
     }
 }
 
-/// A row; values are read by the column's name or place. Cheap to clone.
+/// A row; values are read by column name or index. Cheap to clone.
 #[derive(Clone)]
 pub struct Row {
     columns: Arc<[Column]>,
-    /// A DataRow: the number of values, then each behind its length.
+    /// A DataRow: the number of values, then each value prefixed by its length.
     values: Bytes,
 }
 
-/// What names a column.
+/// A column name or index.
 pub trait ColumnIndex: fmt::Display {
-    /// Its place.
-    fn place(&self, columns: &[Column]) -> Option<usize>;
+    /// Its index.
+    fn position(&self, columns: &[Column]) -> Option<usize>;
 }
 
 impl ColumnIndex for usize {
-    fn place(&self, columns: &[Column]) -> Option<usize> {
+    fn position(&self, columns: &[Column]) -> Option<usize> {
         (*self < columns.len()).then_some(*self)
     }
 }
 
 impl ColumnIndex for str {
-    fn place(&self, columns: &[Column]) -> Option<usize> {
+    fn position(&self, columns: &[Column]) -> Option<usize> {
         columns.iter().position(|column| *column.name == *self)
     }
 }
 
 impl<I: ColumnIndex + ?Sized> ColumnIndex for &I {
-    fn place(&self, columns: &[Column]) -> Option<usize> {
-        (**self).place(columns)
+    fn position(&self, columns: &[Column]) -> Option<usize> {
+        (**self).position(columns)
     }
 }
 
@@ -68,7 +68,7 @@ impl Row {
         Self { columns, values }
     }
 
-    /// What there is in it.
+    /// Its columns.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }
@@ -77,7 +77,7 @@ impl Row {
     ///
     /// # Panics
     ///
-    /// Without such a column, or where its value is not of that type.
+    /// If there is no such column, or its value has another type.
     #[track_caller]
     pub fn get<'a, I: ColumnIndex, T: FromSql<'a>>(&'a self, index: I) -> T {
         match self.try_get(index) {
@@ -86,33 +86,32 @@ impl Row {
         }
     }
 
-    /// One value, if there is such a column and its value is of that type.
+    /// One value; fails if there is no such column or its value has another type.
     pub fn try_get<'a, I: ColumnIndex, T: FromSql<'a>>(&'a self, index: I) -> Result<T, DbError> {
-        let misread =
+        let unexpected_response =
             |error: &dyn fmt::Display| DbError::Misuse(format!("column {index}: {error}"));
-        let Some(place) = index.place(&self.columns) else {
-            return Err(misread(&"there is none"));
+        let Some(index) = index.position(&self.columns) else {
+            return Err(unexpected_response(&"there is none"));
         };
-        let type_ = &self.columns[place].type_;
+        let type_ = &self.columns[index].type_;
         if !T::accepts(type_) {
-            return Err(misread(&WrongType::new::<T>(type_.clone())));
+            return Err(unexpected_response(&WrongType::new::<T>(type_.clone())));
         }
-        let Some(range) = self.range(place) else {
-            return Err(misread(&"the row is too short"));
+        let Some(range) = self.range(index) else {
+            return Err(unexpected_response(&"the row is too short"));
         };
         let value = range.map(|range| &self.values[range]);
-        T::from_sql_nullable(type_, value).map_err(|error| misread(&error))
+        T::from_sql_nullable(type_, value).map_err(|error| unexpected_response(&error))
     }
 
-    /// A value's bytes in the form in which they came, without a copy. `None` for NULL, and where
-    /// there is no such column.
+    /// The raw bytes of a value, without a copy. `None` for NULL and for an unknown column.
     pub fn raw(&self, index: impl ColumnIndex) -> Option<Bytes> {
-        let range = self.range(index.place(&self.columns)?)??;
+        let range = self.range(index.position(&self.columns)?)??;
         Some(self.values.slice(range))
     }
 
-    /// Where a value stands: inner `None` for NULL, outer if the row ends before it.
-    fn range(&self, place: usize) -> Option<Option<Range<usize>>> {
+    /// Byte range of a value: inner `None` for NULL, outer if the row ends before it.
+    fn range(&self, index: usize) -> Option<Option<Range<usize>>> {
         let mut rest = &self.values[..];
         rest.try_get_u16().ok()?;
         for column in 0.. {
@@ -120,7 +119,7 @@ impl Row {
             let start = self.values.len() - rest.len();
             let range = length.map(|length| start..start + length);
             rest = rest.get(length.unwrap_or(0)..)?;
-            if column == place {
+            if column == index {
                 return Some(range);
             }
         }
@@ -154,7 +153,7 @@ mod tests {
         assert_eq!(row.raw("note").as_deref(), Some(&b"hi"[..]));
         assert!(row.try_get::<_, i64>("id").is_err(), "of another type");
         assert!(row.try_get::<_, i32>("ID").is_err(), "no such column");
-        assert!(row.try_get::<_, i32>(2).is_err(), "no such place");
+        assert!(row.try_get::<_, i32>(2).is_err(), "no such index");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Where a connection goes and as whom.
+//! Server, login role and database of a connection.
 
 use std::{path::Path, str::FromStr, sync::Arc, time::Duration};
 
@@ -8,10 +8,10 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use crate::{
     DbError,
     error::describe,
-    wire::{Connection, Purpose, shake_hands},
+    wire::{Connection, Purpose, open_session},
 };
 
-/// How long reaching the server may take before it counts as unreachable.
+/// Timeout for connecting to the server.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Server, login role and database of a connection. Cheap to clone.
@@ -52,7 +52,7 @@ impl Target {
 
     /// A server given as `postgresql://…`; `sslmode` decides about TLS (default `prefer`).
     pub fn from_url(url: &str) -> Result<Self, BadDatabaseUrl> {
-        // libpq checks certificates only with these two modes; the driver knows neither word.
+        // libpq checks certificates only with these two modes; the driver knows neither.
         let (url, verify) = match url.split_once("sslmode=verify-") {
             Some((head, tail)) => {
                 let rest = tail
@@ -97,14 +97,14 @@ impl Target {
         })
     }
 
-    /// Run-time settings that the session starts with, as in `-c role=postgres`.
+    /// Run-time settings of the session, as in `-c role=postgres`.
     pub fn options(&self, options: &str) -> Self {
         self.with(|config| {
             config.options(options);
         })
     }
 
-    /// How the connection names itself in `pg_stat_activity`.
+    /// The `application_name` in `pg_stat_activity`.
     pub fn application_name(&self, name: &str) -> Self {
         self.with(|config| {
             config.application_name(name);
@@ -120,7 +120,7 @@ impl Target {
         }
     }
 
-    /// The database that a connection would open.
+    /// The database name.
     pub fn database_name(&self) -> &str {
         self.config
             .get_dbname()
@@ -135,8 +135,7 @@ impl Target {
 
     /// Opens one connection and drives it in the background until the client is dropped.
     ///
-    /// Every failure counts as the server's absence: the caller of a service can do nothing about
-    /// a wrong password of ours.
+    /// Every failure is worth a retry, also a rejected login, which the platform restores.
     pub async fn connect(&self) -> Result<Client, DbError> {
         let connected = match &self.tls {
             Some(tls) => self
@@ -156,12 +155,12 @@ impl Target {
                     client
                 }),
         };
-        connected.map_err(|error| DbError::of_connecting(&error))
+        connected.map_err(|error| DbError::from_connect_error(&error))
     }
 
     /// Opens a session of our own driver.
     pub(crate) async fn open(&self) -> Result<Connection, DbError> {
-        shake_hands(self, Purpose::Statements).await
+        open_session(self, Purpose::Statements).await
     }
 
     pub(crate) fn config(&self) -> &Config {
@@ -199,6 +198,14 @@ mod tests {
         assert!(Target::from_url("postgresql://").is_err());
         assert!(Target::from_url("postgresql://u@h:notaport/db").is_err());
         assert!(Target::from_url("mysql://u@h/db").is_err());
+    }
+
+    #[test]
+    fn debug_prints_no_password() {
+        let url = "postgresql://ada:open-sesame@localhost/db";
+        let target = Target::from_url(url).expect("a good URL");
+
+        assert!(!format!("{target:?}").contains("open-sesame"));
     }
 
     #[test]

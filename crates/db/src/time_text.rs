@@ -1,9 +1,9 @@
-//! Times that clients write.
+//! Timestamps in requests.
 
 use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
 
-/// A time that a client has written, in UTC. Nothing where it is none, or has no place in the
-/// calendar that Postgres and we share: what an offset moves beyond the year 9999 cannot be sent.
+/// Parses a timestamp, in UTC. `None` if it is invalid or not representable in PostgreSQL: an offset
+/// may move it beyond the year 9999.
 pub fn parse_time(text: &str) -> Option<OffsetDateTime> {
     let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
     let time = time.checked_to_offset(UtcOffset::UTC)?;

@@ -10,8 +10,8 @@ use rustls::{
 };
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-/// `verify` checks the certificate against the system's roots; without it the channel is
-/// encrypted but the server not identified, exactly as libpq's `prefer` and `require`.
+/// `verify` checks the certificate against the system's roots; without it the connection is encrypted
+/// but the server not authenticated, exactly as libpq's `prefer` and `require`.
 pub(crate) fn connector(verify: bool) -> MakeRustlsConnect {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider.clone())

@@ -1,52 +1,52 @@
-//! Transactions with local settings: the one way in which services work as a caller.
+//! Transactions with local settings, in which services act as a caller.
 //!
-//! BEGIN, the settings, the statements and COMMIT leave in one network flush, so that a request
-//! costs one round trip. If any of them fails, those after it are skipped, and the transaction is
-//! rolled back in a second one.
+//! BEGIN, the settings, the statements and COMMIT are sent in one network flush, so that a request
+//! costs one round trip. If one fails, the server skips the rest, and the transaction is rolled back
+//! in a second round trip.
 //!
-//! A statement serves the role that prepared it, because Postgres checks some rights (on schemas)
-//! only when it parses. So it is prepared inside the transaction. That costs a round trip more
-//! where the types of its parameters must be known first; [`Literal`]s need none.
+//! A statement is prepared per role and inside the transaction, because PostgreSQL checks some
+//! privileges (on schemas) only when it parses. That costs another round trip where the parameter types
+//! must be known first; [`Literal`]s need none.
 
 use postgres_types::ToSql;
 use tokio_postgres::error::SqlState;
 
 use crate::{
     DbError, Literal, LocalSettings, PgError, Pool, PooledConnection, Row,
-    wire::{Common, Connection, Familiarity, Pipeline, Reply, Status},
+    wire::{CacheLookup, Common, Connection, Pipeline, Reply, Status},
 };
 
 /// Parameters of a statement.
 pub type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// What a transaction may do.
+/// Access mode of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Access {
-    /// Postgres refuses every write.
+    /// PostgreSQL rejects every write.
     ReadOnly,
-    /// The everyday kind.
+    /// The default.
     #[default]
     ReadWrite,
 }
 
-/// What a transaction sees of others.
+/// Isolation level of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Isolation {
-    /// The everyday level.
+    /// The default.
     #[default]
     ReadCommitted,
     /// One snapshot for all statements.
     RepeatableRead,
-    /// As if transactions ran one after the other.
+    /// `SERIALIZABLE`.
     Serializable,
 }
 
-/// How a transaction begins.
+/// Modes of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Begin {
-    /// Whether it may write.
+    /// The access mode.
     pub access: Access,
-    /// What it sees.
+    /// The isolation level.
     pub isolation: Isolation,
 }
 
@@ -68,9 +68,9 @@ pub struct Step<'a> {
 
 #[derive(Clone, Copy)]
 enum StepParams<'a> {
-    /// The statement is prepared, then bound to values of its types.
+    /// Prepared first, then bound to values of its types.
     Typed(Params<'a>),
-    /// Prepared from the second time on, or never.
+    /// Prepared at its second use, or never.
     Literals {
         values: &'a [Literal<'a>],
         may_prepare: bool,
@@ -84,8 +84,8 @@ impl<'a> Step<'a> {
         Self { sql, params }
     }
 
-    /// A statement whose text a request made. Unless `may_prepare`, it never is, nor is anything
-    /// else of its transaction.
+    /// A statement whose text comes from a request. Unless `may_prepare`, neither it nor anything else
+    /// of its transaction is prepared by name.
     pub fn literals(sql: &'a str, values: &'a [Literal<'a>], may_prepare: bool) -> Self {
         let params = StepParams::Literals {
             values,
@@ -98,9 +98,9 @@ impl<'a> Step<'a> {
 /// How a transaction ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Its changes last.
+    /// Keeps its changes.
     Commit,
-    /// Its changes are undone, after deferred constraints had their say.
+    /// Undoes its changes, after checking deferred constraints.
     Rollback,
 }
 
@@ -120,7 +120,7 @@ impl Pool {
         Ok(rows.pop().unwrap_or_default())
     }
 
-    /// Runs statements in one transaction; gives the rows of each.
+    /// Runs statements in one transaction; returns the rows of each.
     pub async fn run_steps(
         &self,
         begin: Begin,
@@ -129,7 +129,7 @@ impl Pool {
         end: End,
     ) -> Result<Vec<Vec<Row>>, DbError> {
         let mut connection = self.get().await?;
-        let whole = Whole {
+        let whole = TransactionPlan {
             begin,
             settings,
             steps,
@@ -138,7 +138,7 @@ impl Pool {
         whole.run(connection.connection()).await
     }
 
-    /// Opens a transaction with `settings` whose first statements leave in the same flush.
+    /// Opens a transaction with `settings`; its first statements are sent in the same flush.
     pub async fn begin(
         &self,
         begin: Begin,
@@ -146,7 +146,7 @@ impl Pool {
         steps: &[Step<'_>],
     ) -> Result<(OpenTransaction, Vec<Vec<Row>>), DbError> {
         let mut connection = self.get().await?;
-        let whole = Whole {
+        let whole = TransactionPlan {
             begin,
             settings,
             steps,
@@ -161,10 +161,10 @@ impl Pool {
     }
 }
 
-/// A transaction that goes on after its first statements. Dropped, it is rolled back.
+/// An open transaction. Dropping it rolls it back.
 pub struct OpenTransaction {
     connection: PooledConnection,
-    /// As whom it runs; empty for the login role itself.
+    /// The current role; empty for the login role itself.
     role: String,
 }
 
@@ -174,9 +174,9 @@ impl OpenTransaction {
         Ok(self.run(sql, params).await?.rows)
     }
 
-    /// Runs one more statement; gives the number of rows that it touched.
+    /// Runs one more statement; returns the number of affected rows.
     pub async fn execute(&mut self, sql: &str, params: Params<'_>) -> Result<u64, DbError> {
-        Ok(self.run(sql, params).await?.touched)
+        Ok(self.run(sql, params).await?.affected)
     }
 
     async fn run(&mut self, sql: &str, params: Params<'_>) -> Result<Reply, DbError> {
@@ -184,40 +184,44 @@ impl OpenTransaction {
         connection.run(&self.role, sql, params).await
     }
 
-    /// Makes the changes last; deferred constraints may still refuse here.
+    /// Commits; deferred constraints may still fail here.
     pub async fn commit(mut self) -> Result<(), DbError> {
         self.connection.batch_execute("commit").await
     }
 
-    /// Undoes the changes.
+    /// Rolls back.
     pub async fn rollback(mut self) -> Result<(), DbError> {
         self.connection.batch_execute("rollback").await
     }
 }
 
-/// A transaction from its beginning to its end, unless it is to stay open.
-struct Whole<'a> {
+/// A transaction with its statements. `end` is `None` if it stays open.
+struct TransactionPlan<'a> {
     begin: Begin,
     settings: &'a LocalSettings<'a>,
     steps: &'a [Step<'a>],
     end: Option<End>,
 }
 
-impl Whole<'_> {
-    /// Once more where the server refused to run a statement because the schema has changed since
-    /// it was prepared. What a statement says that ran is final: it may have done more than a
-    /// rollback undoes.
+impl TransactionPlan<'_> {
+    /// Retries once if the server rejected a prepared statement because the schema has changed. Errors
+    /// of statements that ran are final: they may have effects that a rollback does not undo.
     async fn run(&self, connection: &mut Connection) -> Result<Vec<Vec<Row>>, DbError> {
-        match self.run_or_undo(connection).await {
-            Err(DbError::Postgres(error)) if connection.refused_prepared() && is_stale(&error) => {
-                connection.forget_statements();
-                self.run_or_undo(connection).await
+        match self.run_or_roll_back(connection).await {
+            Err(DbError::Postgres(error))
+                if connection.prepared_was_rejected() && is_stale(&error) =>
+            {
+                connection.discard_statements();
+                self.run_or_roll_back(connection).await
             }
             outcome => outcome,
         }
     }
 
-    async fn run_or_undo(&self, connection: &mut Connection) -> Result<Vec<Vec<Row>>, DbError> {
+    async fn run_or_roll_back(
+        &self,
+        connection: &mut Connection,
+    ) -> Result<Vec<Vec<Row>>, DbError> {
         let outcome = self.attempt(connection).await;
         if outcome.is_err() && connection.status() == Status::InTransaction {
             connection.batch_execute("rollback").await?;
@@ -252,9 +256,10 @@ impl Whole<'_> {
     }
 
     fn pipeline<'c>(&self, connection: &'c mut Connection) -> Pipeline<'c> {
-        match self.steps.iter().all(Step::may_prepare) {
-            true => connection.pipeline(),
-            false => connection.pipeline().without_names(),
+        if self.steps.iter().all(Step::may_prepare) {
+            connection.pipeline()
+        } else {
+            connection.pipeline().without_names()
         }
     }
 }
@@ -267,20 +272,20 @@ impl Step<'_> {
         }
     }
 
-    /// Whether the server must be asked about the parameters before values can be sent.
+    /// Whether the parameter types must be fetched before values can be sent.
     fn needs_types(&self, pipeline: &mut Pipeline<'_>, role: &str) -> bool {
         let is_typed = matches!(self.params, StepParams::Typed(_));
-        is_typed && !matches!(pipeline.recall(role, self.sql), Familiarity::Prepared(_))
+        is_typed && !matches!(pipeline.lookup(role, self.sql), CacheLookup::Prepared(_))
     }
 
     fn queue(&self, pipeline: &mut Pipeline<'_>, role: &str) -> Result<(), DbError> {
         let sql = self.sql;
         let (values, may_prepare) = match self.params {
             StepParams::Typed(params) => {
-                return match pipeline.recall(role, sql) {
-                    Familiarity::Prepared(prepared) => pipeline.typed(&prepared, params),
-                    Familiarity::New | Familiarity::SeenOnce => Err(DbError::Misuse(
-                        "the statement was forgotten at once".to_owned(),
+                return match pipeline.lookup(role, sql) {
+                    CacheLookup::Prepared(prepared) => pipeline.typed(&prepared, params),
+                    CacheLookup::New | CacheLookup::SeenOnce => Err(DbError::Misuse(
+                        "the prepared statement was evicted before its use".to_owned(),
                     )),
                 };
             }
@@ -292,19 +297,19 @@ impl Step<'_> {
         if !may_prepare {
             return pipeline.one_shot(sql, values);
         }
-        match pipeline.recall(role, sql) {
-            Familiarity::Prepared(prepared) => pipeline.literals(&prepared, values),
-            Familiarity::SeenOnce => pipeline.prepared_literals(role, sql, values),
-            Familiarity::New => {
-                pipeline.remember(role, sql);
+        match pipeline.lookup(role, sql) {
+            CacheLookup::Prepared(prepared) => pipeline.literals(&prepared, values),
+            CacheLookup::SeenOnce => pipeline.prepared_literals(role, sql, values),
+            CacheLookup::New => {
+                pipeline.mark_seen(role, sql);
                 pipeline.one_shot(sql, values)
             }
         }
     }
 }
 
-/// What a prepared statement answers when the session has discarded it, when its result would have
-/// another type now, or when an operator that it chose does not take the column's new type.
+/// Whether a prepared statement is outdated: discarded by the session, its result type has changed,
+/// or an operator no longer accepts a column's new type.
 fn is_stale(error: &PgError) -> bool {
     let is_changed = error.code == SqlState::FEATURE_NOT_SUPPORTED
         && error.routine.as_deref() == Some("RevalidateCachedQuery");

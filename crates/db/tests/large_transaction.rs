@@ -1,10 +1,10 @@
-//! A transaction much larger than what its reader may keep in memory. It has a process of its own,
-//! because it looks at how much memory that takes.
+//! A transaction much larger than the reader may buffer. It is a test binary of its own because it
+//! measures the memory of the process.
 
 use std::time::Duration;
 
 use plinth_db::replication::{Lsn, Replication, SlotLifetime, pgoutput::Message};
-use plinth_testkit::TestDatabase;
+use plinth_testkit::{Sql as _, TestDatabase, until};
 
 const ROWS: u32 = 100_000;
 /// All rows together are eight times as large.
@@ -38,8 +38,10 @@ async fn a_large_transaction_takes_little_memory() {
         .start(db.name(), &["news"], Lsn::ZERO)
         .await
         .expect("a stream");
-    // A reader that rests is not sent anything that would pile up here.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    // While the reader is idle, the server waits with the rest and nothing piles up here.
+    let waiting = "select count(*) from pg_stat_activity
+        where datname = current_database() and wait_event = 'WalSenderWriteData'";
+    until(async || db.count(waiting).await == 1).await;
     let (mut count, mut most) = (0_u32, resident_kib());
     loop {
         let next = tokio::time::timeout(Duration::from_secs(60), stream.next());

@@ -1,8 +1,8 @@
-//! LISTEN that comes back by itself.
+//! LISTEN that reconnects by itself.
 
 use std::time::Duration;
 
-use plinth_db::{Heard, listen};
+use plinth_db::{ListenEvent, listen};
 use plinth_testkit::TestDatabase;
 use tokio_util::sync::CancellationToken;
 
@@ -12,7 +12,7 @@ async fn notifications_arrive_and_a_lost_connection_comes_back() {
     let stop = CancellationToken::new();
     let target = db.target().application_name("listening");
     let (mut heard, task) = listen(target, vec!["news".to_owned()], stop.clone());
-    let next = async |heard: &mut tokio::sync::mpsc::Receiver<Heard>| {
+    let next = async |heard: &mut tokio::sync::mpsc::Receiver<ListenEvent>| {
         tokio::time::timeout(Duration::from_secs(10), heard.recv())
             .await
             .expect("in time")
@@ -20,12 +20,12 @@ async fn notifications_arrive_and_a_lost_connection_comes_back() {
     };
     let admin = db.admin().await;
 
-    assert_eq!(next(&mut heard).await, Heard::Connected);
+    assert_eq!(next(&mut heard).await, ListenEvent::Connected);
     admin
         .batch_execute("notify news, 'one'")
         .await
         .expect("sent");
-    let one = Heard::Notification {
+    let one = ListenEvent::Notification {
         channel: "news".to_owned(),
         payload: "one".to_owned(),
     };
@@ -36,14 +36,14 @@ async fn notifications_arrive_and_a_lost_connection_comes_back() {
     admin.batch_execute(end).await.expect("ended");
     assert_eq!(
         next(&mut heard).await,
-        Heard::Connected,
+        ListenEvent::Connected,
         "what was missed must be reloaded"
     );
     admin
         .batch_execute("notify news, 'two'")
         .await
         .expect("sent");
-    let two = Heard::Notification {
+    let two = ListenEvent::Notification {
         channel: "news".to_owned(),
         payload: "two".to_owned(),
     };

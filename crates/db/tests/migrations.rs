@@ -1,6 +1,6 @@
 //! System migrations.
 
-use plinth_db::migrate::{Migration, MigrationSet, is_current, migrate};
+use plinth_db::migrate::{Migration, MigrationSet, check_not_newer, is_current, migrate};
 use plinth_testkit::TestDatabase;
 
 const fn migration(version: i32, name: &'static str, sql: &'static str) -> Migration {
@@ -104,6 +104,26 @@ async fn a_newer_schema_than_the_program_knows_is_refused() {
         .to_string();
 
     assert!(error.contains("newer plinth"), "{error}");
+    let error = check_not_newer(&client, &[OLD]).await.expect_err("refused");
+    assert!(error.to_string().contains("newer plinth"), "{error}");
+    let is_current = is_current(&client, &[OLD]).await.expect("asked");
+    assert!(is_current, "a running node continues during an upgrade");
+}
+
+#[tokio::test]
+async fn a_role_that_may_read_the_ledger_can_tell_whether_it_is_current() {
+    let db = TestDatabase::create().await;
+    let mut admin = db.admin().await;
+    migrate(&mut admin, &[GOOD]).await.expect("applied");
+    admin
+        .batch_execute(
+            "grant usage on schema plinth to anon; grant select on plinth.migrations to anon",
+        )
+        .await
+        .expect("granted");
+    let reader = db.connect_as("anon").await;
+
+    assert!(is_current(&reader, &[GOOD]).await.expect("asked"));
 }
 
 #[tokio::test]

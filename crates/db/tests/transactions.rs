@@ -82,14 +82,14 @@ async fn a_read_only_transaction_refuses_writes() {
         .expect("a table");
 
     let sql = "insert into public.t values (1)";
-    let refused = pool
+    let rejected = pool
         .run(Access::ReadOnly, &LocalSettings::default(), sql, &[])
         .await;
     pool.run(Access::ReadWrite, &LocalSettings::default(), sql, &[])
         .await
         .expect("a write");
 
-    let error = refused.expect_err("refused");
+    let error = rejected.expect_err("refused");
     assert_eq!(error.sqlstate(), Some(&SqlState::READ_ONLY_SQL_TRANSACTION));
 }
 
@@ -140,11 +140,11 @@ async fn a_deferred_constraint_speaks_at_the_commit() {
         .expect("tables");
 
     let sql = "insert into public.b values (1)";
-    let refused = pool
+    let rejected = pool
         .run(Access::ReadWrite, &LocalSettings::default(), sql, &[])
         .await;
 
-    let code = refused.expect_err("refused at the end");
+    let code = rejected.expect_err("refused at the end");
     assert_eq!(code.sqlstate(), Some(&SqlState::FOREIGN_KEY_VIOLATION));
     assert_eq!(in_transaction(&db).await, 0);
 }
@@ -170,7 +170,7 @@ async fn an_open_transaction_is_rolled_back_when_it_is_dropped() {
         .expect("open");
     drop(transaction);
 
-    // The only connection of the pool must come back, and clean.
+    // The pool's only connection must return in a clean state.
     let rows = pool
         .run(
             Access::ReadOnly,
@@ -279,18 +279,18 @@ async fn a_terminated_session_is_replaced() {
                  and backend_type = 'client backend'";
     db.admin().await.query(sql, &[]).await.expect("terminated");
 
-    let mut answered = false;
+    let mut responded = false;
     for _ in 0..50 {
         match pool.run(Access::ReadOnly, &none, "select 1", &[]).await {
             Ok(_) => {
-                answered = true;
+                responded = true;
                 break;
             }
-            // The loss may be noticed only by the statement that meets it.
+            // The loss may be noticed only by the next statement.
             Err(error) => assert!(error.is_transient(), "{error}"),
         }
     }
-    assert!(answered);
+    assert!(responded);
 }
 
 #[tokio::test]
@@ -339,8 +339,8 @@ async fn a_statement_is_prepared_as_the_role_that_runs_it() {
             )
             .await;
         assert!(anon.is_ok());
-        let refused = other.expect_err("what anon prepared is of no use to others");
-        assert_eq!(refused.sqlstate(), Some(&SqlState::INSUFFICIENT_PRIVILEGE));
+        let rejected = other.expect_err("what anon prepared is of no use to others");
+        assert_eq!(rejected.sqlstate(), Some(&SqlState::INSUFFICIENT_PRIVILEGE));
     }
     assert_eq!(in_transaction(&db).await, 0);
 }

@@ -116,8 +116,8 @@ async fn a_refused_statement_costs_no_session() {
     let before = session(&pool).await;
 
     for _ in 0..3 {
-        let refused = literals(&pool, "select 1 / $1::int", &[Literal::Text("0".into())]).await;
-        let code = refused.expect_err("refused");
+        let rejected = literals(&pool, "select 1 / $1::int", &[Literal::Text("0".into())]).await;
+        let code = rejected.expect_err("refused");
         assert_eq!(code.sqlstate(), Some(&SqlState::DIVISION_BY_ZERO));
     }
 
@@ -131,10 +131,10 @@ async fn an_error_has_all_that_postgres_said() {
     let sql = "create table public.t (id int constraint positive check (id > 0))";
     literals(&pool, sql, &[]).await.expect("a table");
 
-    let refused = literals(&pool, "insert into public.t values (-1)", &[]).await;
+    let rejected = literals(&pool, "insert into public.t values (-1)", &[]).await;
 
-    let error = refused.expect_err("refused");
-    let error = error.refusal().expect("by Postgres");
+    let error = rejected.expect_err("refused");
+    let error = error.pg_error().expect("by Postgres");
     assert_eq!(error.sqlstate(), "23514");
     assert_eq!(error.schema.as_deref(), Some("public"));
     assert_eq!(error.table.as_deref(), Some("t"));
@@ -191,8 +191,8 @@ async fn what_nobody_asked_for_is_skipped() {
     let rows = connection.query("select 1", &[]).await.expect("rows");
 
     assert_eq!(rows[0].get::<_, i32>(0), 1);
-    let touched = connection.execute("select generate_series(1, 5)", &[]);
-    assert_eq!(touched.await.expect("rows"), 5);
+    let affected = connection.execute("select generate_series(1, 5)", &[]);
+    assert_eq!(affected.await.expect("rows"), 5);
 }
 
 #[tokio::test]
@@ -221,9 +221,9 @@ async fn copy_is_refused_without_harm() {
     let pool = pool(&db, 1);
     let none = LocalSettings::default();
 
-    let refused = pool.run(Access::ReadWrite, &none, "copy (select 1) to stdout", &[]);
+    let rejected = pool.run(Access::ReadWrite, &none, "copy (select 1) to stdout", &[]);
 
-    assert!(matches!(refused.await, Err(DbError::Misuse(_))));
+    assert!(matches!(rejected.await, Err(DbError::Misuse(_))));
     let rows = pool.run(Access::ReadOnly, &none, "select 1", &[]).await;
     assert_eq!(rows.expect("rows")[0].get::<_, i32>(0), 1);
 }

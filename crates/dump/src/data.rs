@@ -1,27 +1,27 @@
-//! The rows: which tables have some, where sequences stand, large objects.
+//! Data: tables with rows, sequence values, large objects.
 
 use plinth_db::QuotedLiteral;
 use tokio_postgres::Client;
 
 use crate::DumpError;
 
-/// A table whose rows belong to the dump.
+/// A table whose rows are dumped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableData {
-    /// As SQL names it, quoted.
+    /// The qualified, quoted name.
     pub name: String,
-    /// Its columns but generated ones, quoted and separated by commas.
+    /// Its columns without generated ones, quoted and separated by commas.
     pub columns: String,
-    /// Which rows of an extension's own table are the user's.
+    /// For an extension's configuration table: the condition that selects the user's rows.
     pub condition: Option<String>,
-    /// Whether a superuser owns it, so that nobody else's checks hang on it.
+    /// Whether a superuser owns it, so that no other role's functions are called by its checks.
     pub is_superusers: bool,
-    /// What it takes on the disk.
+    /// Its size on disk.
     pub bytes: i64,
 }
 
 impl TableData {
-    /// The statement that streams the rows out.
+    /// The `copy … to stdout` statement.
     pub fn copy_out(&self, encoding: &str) -> String {
         let encoding = QuotedLiteral::new(encoding);
         let Self { name, columns, .. } = self;
@@ -32,7 +32,7 @@ impl TableData {
         format!("copy {source} to stdout (encoding {encoding})")
     }
 
-    /// The statement that takes the rows in.
+    /// The `copy … from stdin` statement.
     pub fn copy_in(&self, encoding: &str) -> String {
         let encoding = QuotedLiteral::new(encoding);
         format!(
@@ -41,7 +41,7 @@ impl TableData {
         )
     }
 
-    /// A table without columns may still have rows, but has no list of columns.
+    /// A table without columns may still have rows, but no column list.
     fn with_columns(&self) -> String {
         match self.columns.as_str() {
             "" => self.name.clone(),
@@ -50,19 +50,19 @@ impl TableData {
     }
 }
 
-/// Where a sequence stands.
+/// The current value of a sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SequenceValue {
-    /// As SQL names it, quoted.
+    /// The qualified, quoted name.
     pub name: String,
     /// Its last value.
     pub last_value: i64,
-    /// Whether that value was handed out already.
+    /// Whether that value was already returned by `nextval`.
     pub is_called: bool,
 }
 
 impl SequenceValue {
-    /// The statement that puts it there.
+    /// The statement that sets it.
     pub fn sql(&self) -> String {
         format!(
             "select pg_catalog.setval({}, {}, {});",
@@ -76,12 +76,12 @@ impl SequenceValue {
 /// A large object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LargeObject {
-    /// Its id, which rows refer to.
+    /// Its OID, which rows refer to.
     pub id: u32,
 }
 
-/// Tables with rows of their own. Waits for whoever is changing one of them, and keeps them from
-/// being changed until the transaction ends.
+/// Tables with rows of their own. Locks them against schema changes until the transaction ends, after
+/// waiting for open ones.
 pub(crate) async fn lock_and_list(client: &Client) -> Result<Vec<TableData>, DumpError> {
     let sql = "select format('%I.%I', n.nspname, c.relname)
                from pg_class c
@@ -119,8 +119,8 @@ pub(crate) async fn lock_and_list(client: &Client) -> Result<Vec<TableData>, Dum
     Ok(rows.iter().map(table).collect())
 }
 
-/// Sequences stand outside of transactions, so they are read after the rows' moment was fixed and
-/// are never behind it.
+/// Sequences are not transactional, so they are read after the snapshot was taken and are never behind
+/// it.
 pub(crate) async fn sequence_values(client: &Client) -> Result<Vec<SequenceValue>, DumpError> {
     let sql = include_str!("catalog/sql/sequence_names.sql");
     let mut values = Vec::new();

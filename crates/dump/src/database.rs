@@ -1,11 +1,11 @@
-//! The database itself: what it is made with, and who may do what with it.
+//! The database itself: `create database` options, owner and privileges.
 
 use plinth_db::{QuotedIdent, QuotedLiteral};
 use tokio_postgres::Client;
 
 use crate::DumpError;
 
-/// What a database is made with.
+/// Options of `create database`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DatabaseProperties {
     encoding: String,
@@ -54,7 +54,7 @@ const GRANTS: &str = "
     order by 1, 2";
 
 impl DatabaseProperties {
-    /// Those of a database, whichever one the client is on.
+    /// Reads them for any database of the cluster.
     pub async fn read(client: &Client, database: &str) -> Result<Self, DumpError> {
         let row = client.query_one(PROPERTIES, &[&database]).await?;
         let grants = client.query(GRANTS, &[&database]).await?;
@@ -81,7 +81,7 @@ impl DatabaseProperties {
         })
     }
 
-    /// Makes an empty database like this one under another name. It belongs to whoever makes it.
+    /// Creates an empty database with these options under another name, owned by the current role.
     pub fn create_sql(&self, name: &str) -> String {
         let literal = |text: &str| QuotedLiteral::new(text).to_string();
         let mut sql = format!(
@@ -120,7 +120,7 @@ impl DatabaseProperties {
         sql
     }
 
-    /// Gives another database the owner of this one.
+    /// Transfers another database to the owner of this one.
     pub fn owner_sql(&self, name: &str) -> String {
         format!(
             "alter database {} owner to {};",
@@ -129,8 +129,8 @@ impl DatabaseProperties {
         )
     }
 
-    /// Gives roles the rights that they have on this database on another one. What everybody may
-    /// do is not part of it, nor are roles that `is_left_out` names.
+    /// Grants the privileges on this database for another one, without those of PUBLIC and of roles for
+    /// which `is_left_out` is true.
     pub fn grants_sql(&self, name: &str, is_left_out: impl Fn(&str) -> bool) -> String {
         let name = QuotedIdent::new(name);
         self.grants

@@ -1,35 +1,35 @@
-//! What can go wrong between one database and its copy.
+//! Errors of dump and restore.
 
 use plinth_db::{DbError, describe};
 
-/// A dump or restore that did not go through.
+/// A failed dump or restore.
 #[derive(Debug, thiserror::Error)]
 pub enum DumpError {
-    /// The source has something that cannot be written down faithfully.
+    /// The source has objects that a dump cannot represent; one sentence each.
     #[error("the database cannot be copied by dump and restore: {}", .0.join("; "))]
-    Refused(Vec<String>),
-    /// Somebody holds a table exclusively and does not let go.
-    #[error("a table is locked by somebody else ({0}); end that transaction, then try again")]
+    Unsupported(Vec<String>),
+    /// A table stayed locked exclusively for longer than the lock timeout.
+    #[error("a table is locked by another transaction ({0}); end that transaction, then try again")]
     Locked(String),
-    /// One statement was refused by the new database.
-    #[error("{kind} {name} could not be made: {reason}")]
+    /// One statement failed in the new database.
+    #[error("{kind} {name} could not be created: {reason}")]
     Statement {
-        /// What kind of object it makes.
+        /// The kind of object it creates.
         kind: &'static str,
-        /// Which one.
+        /// Its name.
         name: String,
-        /// What Postgres said.
+        /// The error of PostgreSQL.
         reason: String,
     },
-    /// The rows of one table did not arrive.
+    /// Copying the rows of one table failed.
     #[error("the rows of {table} could not be copied: {reason}")]
     Rows {
-        /// The table, as SQL names it.
+        /// The qualified, quoted name.
         table: String,
-        /// What Postgres said.
+        /// The error of PostgreSQL.
         reason: String,
     },
-    /// One of the two databases could not be asked.
+    /// One of the two databases failed otherwise.
     #[error(transparent)]
     Database(#[from] DbError),
 }

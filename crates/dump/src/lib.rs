@@ -1,12 +1,12 @@
-//! A database written down and made anew (console contract F71, and the `database/` part of F80).
+//! Dump and restore of a database (console contract F71, and the `database/` part of F80).
 //!
-//! [`Snapshot`] reads one database at one moment while others go on working in it. What it reads
-//! is a [`Dump`]: plain data, an ordered list of statements and the tables whose rows belong
-//! between them. [`restore`] runs a dump on a database that was just made; another writer may put
-//! the same statements and streams into files.
+//! [`Snapshot`] reads one database in one transaction while others go on writing. The result is a
+//! [`Dump`]: plain data, an ordered list of statements and the tables whose rows go between them.
+//! [`restore`] runs a dump on a newly created database; another writer may put the same statements and
+//! streams into files.
 //!
-//! No `pg_dump` is used: the packages of the managed server carry none. What cannot be written
-//! down is refused by name ([`DumpError::Refused`]) before anything is made.
+//! No `pg_dump` is used: the packages of the managed server have none. Objects that cannot be
+//! represented are reported by name ([`DumpError::Unsupported`]) before anything is created.
 
 mod catalog;
 mod data;

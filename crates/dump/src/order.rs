@@ -1,7 +1,7 @@
-//! Puts entries into an order in which each finds what it needs.
+//! Sorts entries topologically by their dependencies.
 //!
-//! An entry belongs to a phase. Those that may come later (a view that relies on a primary key)
-//! follow what they need into its phase; for the others that is a refusal. Within a phase the
+//! An entry belongs to a phase. Entries that may be deferred (a view that relies on a primary key)
+//! follow their dependencies into a later phase; for others that is an error. Within a phase the
 //! kind's rank decides, then the name, so that equal databases give equal texts.
 
 use std::{
@@ -9,41 +9,41 @@ use std::{
     collections::{BTreeSet, BinaryHeap},
 };
 
-/// The stages of making a database.
+/// The stages of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Phase {
     /// Before the rows.
     Shape,
-    /// Rights, comments.
+    /// Privileges, comments.
     Rights,
     /// Indexes, constraints, triggers, policies.
     Rules,
-    /// Rows of materialized views, which their owners compute.
+    /// Refresh of materialized views, run as their owners.
     Refresh,
-    /// What objects to come start with.
+    /// Default privileges.
     Future,
-    /// Event triggers, which must not see any of the above.
+    /// Event triggers, which must not fire for any of the above.
     Watch,
 }
 
-/// What the order is made from.
+/// Input of the sort.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub(crate) phase: Phase,
     pub(crate) rank: u8,
     pub(crate) name: String,
-    /// Whether it may come in a later phase than its own.
-    pub(crate) floats: bool,
-    /// Indexes of the entries that it needs.
+    /// Whether it may move to a later phase than its own.
+    pub(crate) may_move_later: bool,
+    /// Indexes of the entries it depends on.
     pub(crate) needs: BTreeSet<usize>,
 }
 
-/// The entries that need each other, by index.
+/// A dependency cycle: the entries in it, by index.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Circle(pub(crate) Vec<usize>);
+pub(crate) struct DependencyCycle(pub(crate) Vec<usize>);
 
-/// The order as indexes, with the phase that each entry ended up in.
-pub(crate) fn order(nodes: &[Node]) -> Result<Vec<(usize, Phase)>, Circle> {
+/// The order as indexes, each with its final phase.
+pub(crate) fn order(nodes: &[Node]) -> Result<Vec<(usize, Phase)>, DependencyCycle> {
     let phases = phases(nodes)?;
     let mut waiting: Vec<usize> = nodes.iter().map(|node| node.needs.len()).collect();
     let mut needed_by = vec![Vec::new(); nodes.len()];
@@ -73,8 +73,8 @@ pub(crate) fn order(nodes: &[Node]) -> Result<Vec<(usize, Phase)>, Circle> {
     Ok(ordered)
 }
 
-/// The phase of each entry: its own, or that of the latest one that it needs.
-fn phases(nodes: &[Node]) -> Result<Vec<Phase>, Circle> {
+/// The phase of each entry: its own, or the latest one of its dependencies.
+fn phases(nodes: &[Node]) -> Result<Vec<Phase>, DependencyCycle> {
     let mut found: Vec<Option<Phase>> = vec![None; nodes.len()];
     for start in 0..nodes.len() {
         let mut path = vec![start];
@@ -86,17 +86,17 @@ fn phases(nodes: &[Node]) -> Result<Vec<Phase>, Circle> {
             let node = &nodes[index];
             if let Some(&open) = node.needs.iter().find(|&&need| found[need].is_none()) {
                 if let Some(at) = path.iter().position(|&on_path| on_path == open) {
-                    return Err(Circle(path.split_off(at)));
+                    return Err(DependencyCycle(path.split_off(at)));
                 }
                 path.push(open);
                 continue;
             }
             let latest = node.needs.iter().filter_map(|&need| found[need]).max();
             let phase = node.phase.max(latest.unwrap_or(node.phase));
-            if phase > node.phase && !node.floats {
+            if phase > node.phase && !node.may_move_later {
                 let later = |need: &&usize| found[**need] > Some(node.phase);
                 let needs = node.needs.iter().filter(later).copied();
-                return Err(Circle([index].into_iter().chain(needs).collect()));
+                return Err(DependencyCycle([index].into_iter().chain(needs).collect()));
             }
             found[index] = Some(phase);
             path.pop();
@@ -110,12 +110,12 @@ fn phases(nodes: &[Node]) -> Result<Vec<Phase>, Circle> {
 mod tests {
     use super::*;
 
-    fn node(phase: Phase, rank: u8, name: &str, floats: bool, needs: &[usize]) -> Node {
+    fn node(phase: Phase, rank: u8, name: &str, may_move_later: bool, needs: &[usize]) -> Node {
         Node {
             phase,
             rank,
             name: name.to_owned(),
-            floats,
+            may_move_later,
             needs: needs.iter().copied().collect(),
         }
     }
@@ -182,7 +182,7 @@ mod tests {
             node(Phase::Shape, 1, "b", true, &[2]),
             node(Phase::Shape, 1, "c", true, &[1]),
         ];
-        assert_eq!(order(&nodes), Err(Circle(vec![1, 2])));
+        assert_eq!(order(&nodes), Err(DependencyCycle(vec![1, 2])));
     }
 
     #[test]
@@ -191,6 +191,6 @@ mod tests {
             node(Phase::Shape, 1, "table", false, &[1]),
             node(Phase::Rules, 1, "primary key", false, &[]),
         ];
-        assert_eq!(order(&nodes), Err(Circle(vec![0, 1])));
+        assert_eq!(order(&nodes), Err(DependencyCycle(vec![0, 1])));
     }
 }

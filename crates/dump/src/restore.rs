@@ -1,9 +1,9 @@
-//! Makes a database from a snapshot of another one, rows streaming from one to the other.
+//! Restores a snapshot into another database; rows are streamed from one to the other.
 //!
-//! The administrating role makes the objects. It never runs a function of the user's: rows go in
-//! through a login without rights of its own (`loader`), since checks, domains and generated
-//! columns call whatever their author wrote. Indexes and materialized views are computed by
-//! Postgres in the name of their owners, and triggers come only after the rows.
+//! The administrating role creates the objects but never runs a user's function: rows are loaded
+//! through an unprivileged login (`loader`), since checks, domains and generated columns call arbitrary
+//! functions. PostgreSQL computes indexes and materialized views as their owners, and triggers are
+//! created after the rows.
 
 use futures_util::{SinkExt, StreamExt, pin_mut};
 use plinth_db::{Target, describe};
@@ -11,29 +11,29 @@ use tokio_postgres::Client;
 
 use crate::{Dump, DumpError, Section, SequenceValue, Snapshot, Statement, TableData, session};
 
-/// Where a dump goes.
+/// Target of a restore.
 pub struct Restoration<'a> {
     /// A superuser on the new database.
     pub admin: &'a Target,
-    /// Who takes rows in: a login on the new database that may write every table and nothing
+    /// The login that loads rows on the new database; it may read and write every table and nothing
     /// more (`pg_write_all_data`, `pg_read_all_data`).
     pub loader: &'a Target,
-    /// Is told how far it got.
+    /// Called with the progress.
     pub progress: &'a (dyn Fn(Progress<'_>) + Send + Sync),
 }
 
-/// How far a restore got, counted in steps of about equal weight to a person.
+/// Progress of a restore, counted in tables.
 #[derive(Debug, Clone, Copy)]
 pub struct Progress<'a> {
-    /// Tables whose rows are there.
+    /// Tables whose rows are copied.
     pub done: usize,
     /// Tables in all.
     pub total: usize,
-    /// What is under way.
+    /// The current step.
     pub message: &'a str,
 }
 
-/// Makes everything that the dump names in a database that was just made from `template0`.
+/// Runs the dump in a database newly created from `template0`.
 pub async fn restore(
     snapshot: &Snapshot,
     dump: &Dump,
@@ -43,7 +43,7 @@ pub async fn restore(
     admin.batch_execute(session::COMMON).await?;
     admin.batch_execute(session::WRITING).await?;
     let total = dump.tables.len();
-    let tell = |done, message: &str| {
+    let report = |done, message: &str| {
         (restoration.progress)(Progress {
             done,
             total,
@@ -51,10 +51,10 @@ pub async fn restore(
         });
     };
 
-    tell(0, "making tables");
+    report(0, "making tables");
     run(&admin, &dump.statements, Section::PreData).await?;
-    load(snapshot, dump, &admin, restoration.loader, tell).await?;
-    tell(total, "making indexes and constraints");
+    load(snapshot, dump, &admin, restoration.loader, report).await?;
+    report(total, "making indexes and constraints");
     run(&admin, &dump.statements, Section::PostData).await?;
     admin.batch_execute("analyze").await?;
     Ok(())
@@ -79,11 +79,11 @@ async fn load(
     dump: &Dump,
     admin: &Client,
     loader: &Target,
-    tell: impl Fn(usize, &str),
+    report: impl Fn(usize, &str),
 ) -> Result<(), DumpError> {
     let loader = loader.connect().await?;
     loader.batch_execute(session::COMMON).await?;
-    // A check may call a function that finds things as sessions of this database do.
+    // A check may call a function that relies on the database's search path.
     if let Some(path) = search_path(dump) {
         let sql = "select pg_catalog.set_config('search_path', $1, false)";
         loader.execute(sql, &[&path]).await?;
@@ -92,7 +92,7 @@ async fn load(
         .batch_execute("set synchronous_commit = off; set row_security = on")
         .await?;
     for (done, table) in dump.tables.iter().enumerate() {
-        tell(done, &table.name);
+        report(done, &table.name);
         let into = if table.is_superusers { admin } else { &loader };
         copy_rows(snapshot, table, into).await?;
     }
@@ -111,7 +111,7 @@ fn search_path(dump: &Dump) -> Option<&str> {
     found.map(|setting| setting.value.as_str())
 }
 
-/// Rows stream from one server process to the other; what is under way fits into a few buffers.
+/// Streams rows between the two servers; memory is bounded by a few buffers.
 async fn copy_rows(snapshot: &Snapshot, table: &TableData, into: &Client) -> Result<(), DumpError> {
     let failed = |error: tokio_postgres::Error| DumpError::rows(&table.name, &error);
     let rows = snapshot.rows(table).await?;
@@ -120,10 +120,10 @@ async fn copy_rows(snapshot: &Snapshot, table: &TableData, into: &Client) -> Res
         .await
         .map_err(failed)?;
     pin_mut!(rows, sink);
-    let mut buffer = bytes::BytesMut::with_capacity(2 * FLUSH);
+    let mut buffer = bytes::BytesMut::with_capacity(2 * CHUNK_BYTES);
     while let Some(row) = rows.next().await {
         buffer.extend_from_slice(&row.map_err(failed)?);
-        if buffer.len() >= FLUSH {
+        if buffer.len() >= CHUNK_BYTES {
             sink.feed(buffer.split().freeze()).await.map_err(failed)?;
         }
     }
@@ -134,8 +134,8 @@ async fn copy_rows(snapshot: &Snapshot, table: &TableData, into: &Client) -> Res
     Ok(())
 }
 
-/// Rows arrive one by one and leave in parts of this size.
-const FLUSH: usize = 64 << 10;
+/// Rows arrive one by one and are sent in chunks of this size.
+const CHUNK_BYTES: usize = 64 << 10;
 
 async fn copy_large_objects(
     snapshot: &Snapshot,

@@ -1,7 +1,7 @@
-//! What both ends of a copy agree on, whatever the database or the role was told to start with.
+//! Session settings of both ends, independent of the defaults of the database or role.
 
-/// Texts mean the same on both sides, names are found in `pg_catalog` only, and nothing times out
-/// while large tables are on their way.
+/// Text formats agree on both sides, names are resolved in `pg_catalog` only, and no timeout applies
+/// while large tables are copied.
 pub(crate) const COMMON: &str = "
     set search_path = pg_catalog, pg_temp;
     set statement_timeout = 0;
@@ -19,11 +19,11 @@ pub(crate) const COMMON: &str = "
     set default_transaction_read_only = off;
     set transform_null_equals = off;";
 
-/// Waiting longer than this for a table means that somebody holds it for good.
+/// Longer waits mean a lock that is not going to be released.
 pub(crate) const READING: &str = "set lock_timeout = '30s';";
 
-/// Bodies of functions may name what comes later. A crash costs the whole half-made database, so
-/// that single commits need not reach the disk.
+/// Function bodies may refer to objects created later. Commits need not be durable: a crash costs the
+/// whole unfinished database anyway.
 pub(crate) const WRITING: &str = "
     set lock_timeout = 0;
     set check_function_bodies = off;

@@ -1,20 +1,32 @@
-//! `alter database … set` and `alter role … in database … set`. They hang on the database and
-//! not in it, so that no copy of its files carries them.
+//! `alter database … set` and `alter role … in database … set`. They belong to the cluster, not to the
+//! database's files, so that a file-level copy lacks them.
+
+use std::fmt;
 
 use plinth_db::{QuotedIdent, QuotedLiteral};
 use tokio_postgres::{Client, Row};
 
 use crate::DumpError;
 
-/// One setting that sessions start with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One default setting of sessions.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// For this role only; for everybody otherwise.
+    /// For this role only; otherwise for all.
     pub role: Option<String>,
     /// The parameter.
     pub name: String,
     /// Its value, as stored.
     pub value: String,
+}
+
+/// Without the value, which may be a secret such as `app.settings.jwt_secret`.
+impl fmt::Debug for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setting")
+            .field("role", &self.role)
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
 }
 
 const SETTINGS: &str = "
@@ -27,13 +39,13 @@ const SETTINGS: &str = "
     where d.datname = $1
     order by r.rolname nulls first, t.at";
 
-/// What sessions on a database start with, whichever database the client is on.
+/// The default settings of a database; the client may be on any database.
 pub async fn read_settings(client: &Client, database: &str) -> Result<Vec<Setting>, DumpError> {
     let rows = client.query(SETTINGS, &[&database]).await?;
     Ok(rows.iter().map(Setting::from_row).collect())
 }
 
-/// Makes the same settings on another database, but for roles that `is_left_out` names.
+/// Statements for the same settings on another database, without roles for which `is_left_out` is true.
 pub fn settings_sql(
     settings: &[Setting],
     database: &str,
@@ -65,7 +77,7 @@ impl Setting {
     }
 }
 
-/// Parameters of one's own have two parts, as in `app.tenant`.
+/// Custom parameters have two parts, as in `app.tenant`.
 fn parameter(name: &str) -> String {
     let parts: Vec<String> = name
         .split('.')
@@ -74,7 +86,7 @@ fn parameter(name: &str) -> String {
     parts.join(".")
 }
 
-/// Values of these are stored as quoted lists; quoted once more they would be one name.
+/// Values of these are stored as lists with quoted elements; quoting the whole would make it one name.
 const LISTS: [&str; 6] = [
     "local_preload_libraries",
     "search_path",
@@ -92,13 +104,14 @@ fn value(name: &str, value: &str) -> String {
         .iter()
         .map(|part| QuotedLiteral::new(part).to_string())
         .collect();
-    match parts.is_empty() {
-        true => "''".to_owned(),
-        false => parts.join(", "),
+    if parts.is_empty() {
+        "''".to_owned()
+    } else {
+        parts.join(", ")
     }
 }
 
-/// Names separated by commas, some in double quotes.
+/// Splits a comma-separated list with optional double quotes.
 fn split_list(list: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut part = String::new();
@@ -177,6 +190,17 @@ mod tests {
             "\"\"",
             "alter database \"d\" set \"search_path\" to '';\n",
         );
+    }
+
+    #[test]
+    fn debug_prints_no_value() {
+        let setting = Setting {
+            role: None,
+            name: "app.settings.jwt_secret".to_owned(),
+            value: "open sesame".to_owned(),
+        };
+
+        assert!(!format!("{setting:?}").contains("open sesame"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One database at one moment.
+//! A consistent snapshot of one database.
 
 use bytes::Bytes;
 use futures_util::Stream;
@@ -13,32 +13,32 @@ use crate::{
 /// Everything but the rows themselves.
 #[derive(Debug, Clone)]
 pub struct Dump {
-    /// What `create database` needs to know.
+    /// Options of `create database`.
     pub database: DatabaseProperties,
-    /// What the database, and roles in it, start sessions with.
+    /// Default settings of the database and of roles in it.
     pub settings: Vec<Setting>,
-    /// In the order in which they have to run.
+    /// In execution order.
     pub statements: Vec<Statement>,
     /// Tables with rows.
     pub tables: Vec<TableData>,
-    /// Where sequences stand.
+    /// Values of sequences.
     pub sequences: Vec<SequenceValue>,
     /// Large objects.
     pub large_objects: Vec<LargeObject>,
 }
 
-/// A transaction that sees one moment of a database, however long others go on writing.
+/// A repeatable-read transaction, unaffected by concurrent writes.
 pub struct Snapshot {
     client: Client,
     database: String,
     encoding: String,
 }
 
-/// How much of a large object travels at once.
-pub(crate) const LARGE_OBJECT_PART: i32 = 1 << 20;
+/// Chunk size for large objects.
+pub(crate) const LARGE_OBJECT_CHUNK_BYTES: i32 = 1 << 20;
 
 impl Snapshot {
-    /// Fixes the moment. `target` is a superuser on the database.
+    /// Takes the snapshot. `target` must be a superuser on the database.
     pub async fn open(target: &Target) -> Result<Self, DumpError> {
         let client = target.connect().await?;
         client.batch_execute(session::COMMON).await?;
@@ -56,7 +56,7 @@ impl Snapshot {
         })
     }
 
-    /// Writes the database down. Tables cannot be altered or dropped from here on, until the
+    /// Reads everything but the rows. From here on, tables cannot be altered or dropped until the
     /// snapshot ends.
     pub async fn read(&self) -> Result<Dump, DumpError> {
         let client = &self.client;
@@ -71,7 +71,7 @@ impl Snapshot {
         })
     }
 
-    /// The encoding in which rows travel: the database's own, so that none is converted.
+    /// The encoding of the copied rows: the database's own, so that nothing is converted.
     pub fn encoding(&self) -> &str {
         &self.encoding
     }
@@ -87,12 +87,12 @@ impl Snapshot {
             .map_err(|error| DumpError::rows(&table.name, &error))
     }
 
-    /// A part of a large object; empty when there is no more.
+    /// A chunk of a large object; empty at its end.
     pub async fn part(&self, object: LargeObject, offset: i64) -> Result<Vec<u8>, DumpError> {
         let sql = "select pg_catalog.lo_get($1, $2, $3)";
         let row = self
             .client
-            .query_one(sql, &[&object.id, &offset, &LARGE_OBJECT_PART])
+            .query_one(sql, &[&object.id, &offset, &LARGE_OBJECT_CHUNK_BYTES])
             .await?;
         Ok(row.get(0))
     }

@@ -50,7 +50,7 @@ from pg_class where relkind <> 't' and relnamespace not in ('pg_toast'::regnames
 union all
 select format('toast %s %s', c.oid::regclass, t.reloptions) from pg_class c join pg_class t on t.oid = c.reltoastrelid where c.oid >= 16384
 union all
-select format('column %s %s %s %s %s %s %s %s %s %s %s %s %s %s %s %s', a.attrelid::regclass, a.attname, row_number() over (partition by a.attrelid order by a.attnum), format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity, a.attgenerated, a.attislocal, a.attinhcount, a.attstorage, a.attcompression, case when a.attstattarget >= 0 then a.attstattarget end, a.attoptions, a.attfdwoptions, a.attcollation::regcollation, pg_get_expr(d.adbin, d.adrelid))
+select format('column %s %s %s %s %s %s %s %s %s %s %s %s %s %s %s %s', a.attrelid::regclass, a.attname, row_number() over (partition by a.attrelid order by a.attnum), format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity, a.attgenerated, a.attislocal, a.attinhcount, a.attstorage, a.attcompression, case when a.attstattarget >= 0 then a.attstattarget end, (select array_agg(o) from unnest(a.attoptions) o where o not like 'pg\_attver=%'), a.attfdwoptions, a.attcollation::regcollation, pg_get_expr(d.adbin, d.adrelid))
 from pg_attribute a join pg_class c on c.oid = a.attrelid left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
 where a.attrelid >= 16384 and a.attnum > 0 and not a.attisdropped and c.relkind <> 't' and c.relnamespace <> 'pg_toast'::regnamespace
 union all

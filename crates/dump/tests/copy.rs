@@ -1,5 +1,5 @@
-//! A rich and odd database, copied, is the same database: by `pg_dump`'s word where there is one
-//! that knows the server, and by the catalog's own.
+//! A copied database equals its source, compared by the catalog and, where a `pg_dump` of the server's
+//! version exists, by its output.
 
 mod support;
 
@@ -21,7 +21,7 @@ async fn catalog(client: &Client) -> String {
         .collect()
 }
 
-/// The rows of every table, and where each sequence stands.
+/// The rows of every table and the values of sequences.
 async fn rows(client: &Client) -> String {
     let sql =
         "select format('select %L || coalesce(string_agg(t::text, chr(10) order by t::text), '''')

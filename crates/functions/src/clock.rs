@@ -1,4 +1,4 @@
-//! The time as tokens and idle workers count it.
+//! Wall clock time for tokens, and a monotonic clock that fits into an atomic.
 
 use std::{
     sync::LazyLock,
@@ -10,14 +10,14 @@ pub(crate) fn unix_now() -> i64 {
     time::OffsetDateTime::now_utc().unix_timestamp()
 }
 
-static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Milliseconds since the first question, for atomics.
+/// Milliseconds since the first call.
 pub(crate) fn millis() -> u64 {
-    u64::try_from(BEGAN.elapsed().as_millis()).unwrap_or(u64::MAX)
+    u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX)
 }
 
-/// How long ago that was.
-pub(crate) fn since(millis_then: u64) -> Duration {
-    Duration::from_millis(millis().saturating_sub(millis_then))
+/// The time since then.
+pub(crate) fn since(then_millis: u64) -> Duration {
+    Duration::from_millis(millis().saturating_sub(then_millis))
 }

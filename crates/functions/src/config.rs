@@ -1,9 +1,12 @@
-//! What can be chosen about functions for one project (functions contract §6, §9).
+//! Settings of functions for one project (functions contract §6, §9).
 
 use std::{collections::BTreeMap, time::Duration};
 
 use plinth_project::FromSettings;
-use plinth_settings::{Secret, Settings};
+use plinth_settings::{
+    Secret, Settings,
+    keys::{auth, edge_runtime, plinth_functions as keys},
+};
 
 use crate::network::Network;
 
@@ -13,25 +16,25 @@ pub struct FunctionsConfig {
     /// Whether the service is switched on.
     pub(crate) is_enabled: bool,
     pub(crate) policy: Policy,
-    /// Whether refusals for a token are marked as the relay's.
-    pub(crate) marks_refusals: bool,
-    /// Workers of one function that stay, once they have come.
+    /// Whether 401 errors are marked with `x-relay-error`.
+    pub(crate) marks_unauthorized: bool,
+    /// Workers of one function that are kept although they are idle, once they have booted.
     pub(crate) min_workers: usize,
-    /// Most workers of one function.
+    /// Limit on the workers of one function.
     pub(crate) max_workers: usize,
-    /// Processes that are started before anybody needs them.
-    pub(crate) spares: usize,
-    /// Who makes the project's tokens, where that is not its own address.
+    /// Prewarmed processes of the project.
+    pub(crate) prewarmed_processes: usize,
+    /// The issuer of the project's tokens, where that is not its own URL.
     pub(crate) issuer: Option<String>,
-    /// What workers call the place where they run.
+    /// The region that functions are told.
     pub(crate) region: String,
-    /// Largest request body.
+    /// Limit on a request body.
     pub(crate) max_body_bytes: u64,
     /// Private networks that functions may reach.
-    pub(crate) reachable: Vec<Network>,
-    /// Ports that functions may not connect to, wherever they are.
-    pub(crate) refused_ports: Vec<u16>,
-    /// Variables that all functions of the project receive.
+    pub(crate) reachable_networks: Vec<Network>,
+    /// Ports that functions may not connect to, on any host.
+    pub(crate) denied_ports: Vec<u16>,
+    /// Environment variables of all functions of the project.
     pub(crate) secrets: BTreeMap<String, Secret>,
     pub(crate) limits: Limits,
 }
@@ -39,17 +42,17 @@ pub struct FunctionsConfig {
 /// How requests share workers (functions contract §10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Policy {
-    /// A worker serves many at once.
+    /// A worker serves many requests at once.
     PerWorker,
-    /// A worker serves one after the other.
+    /// A worker serves one request at a time.
     PerRequest,
-    /// A worker serves a single one.
+    /// A worker serves a single request and exits.
     Oneshot,
 }
 
 impl Policy {
-    /// One of the settings' names.
-    fn named(name: &str) -> Self {
+    /// By its name in the settings.
+    fn from_name(name: &str) -> Self {
         match name {
             "oneshot" => Self::Oneshot,
             "per_request" => Self::PerRequest,
@@ -58,78 +61,72 @@ impl Policy {
     }
 }
 
-/// How much and how long a worker may.
+/// Limits of a worker and its requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Limits {
-    /// Until a worker answers after its start.
+    /// Timeout of a boot.
     pub(crate) boot: Duration,
-    /// Until a request finds a worker.
+    /// How long a request waits for a worker.
     pub(crate) wait: Duration,
-    /// Until an answer begins, and between its pieces.
+    /// Timeout until a response begins, and between its chunks.
     pub(crate) request_idle: Duration,
-    /// Of one request, and of work that goes on after an answer.
+    /// Longest duration of one request, and of work after its response.
     pub(crate) wall_clock: Duration,
-    /// Of a whole worker, for those who want it as it is elsewhere.
+    /// Longest life of a worker, as on other platforms.
     pub(crate) worker_lifetime: Option<Duration>,
-    /// Time of a processor that one request may use; while several are open, without ever listening.
+    /// CPU time of one request; while several are in flight, CPU time without answering a ping.
     pub(crate) cpu: Duration,
     pub(crate) memory_bytes: u64,
-    /// Of temporary files.
+    /// Size of temporary files.
     pub(crate) scratch_bytes: u64,
-    /// Without a request.
+    /// How long a worker is kept without a request.
     pub(crate) idle: Duration,
-    /// From being told to go until being made to.
+    /// Grace period between being asked to exit and being killed.
     pub(crate) grace: Duration,
 }
 
 impl FunctionsConfig {
-    /// Whether somebody wants to reach something over IPv6.
-    pub(crate) fn speaks_ipv6(&self) -> bool {
-        self.reachable.iter().any(Network::is_ipv6)
+    /// Whether an IPv6 network is reachable.
+    pub(crate) fn allows_ipv6(&self) -> bool {
+        self.reachable_networks.iter().any(Network::is_ipv6)
     }
 }
 
 fn issuer(settings: &Settings) -> Option<String> {
-    let said = settings.opt_text("auth.jwt_issuer").map(str::to_owned);
-    let elsewhere = settings.opt_text("auth.external_url");
-    said.or_else(|| Some(elsewhere?.trim_end_matches('/').to_owned()))
+    let said = settings.get(auth::JWT_ISSUER).map(str::to_owned);
+    let elsewhere = settings.get(auth::EXTERNAL_URL);
+    said.or_else(|| Some(elsewhere?.as_written().trim_end_matches('/').to_owned()))
 }
 
 impl FromSettings for FunctionsConfig {
     fn from_settings(settings: &Settings) -> Self {
-        let own = |name: &str| format!("plinth.functions.{name}");
-        let duration = |name| settings.duration(&own(name));
-        let count = |name| usize::try_from(settings.integer(&own(name))).unwrap_or_default();
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let max_workers = settings.opt_integer(&own("max_workers"));
-        let max_workers = max_workers.and_then(|most| usize::try_from(most).ok());
-        let networks = settings.list(&own("reachable_networks")).iter();
-        let ports = settings.list(&own("refused_ports")).iter();
+        let networks = settings.get(keys::REACHABLE_NETWORKS).iter();
         Self {
-            is_enabled: settings.bool("edge_runtime.enabled"),
-            policy: Policy::named(settings.text("edge_runtime.policy")),
-            marks_refusals: settings.bool(&own("relay_error_header")),
-            min_workers: count("min_workers"),
-            max_workers: max_workers.unwrap_or(cores),
-            spares: count("spare_processes"),
+            is_enabled: settings.get(edge_runtime::ENABLED),
+            policy: Policy::from_name(settings.get(edge_runtime::POLICY)),
+            marks_unauthorized: settings.get(keys::RELAY_ERROR_HEADER),
+            min_workers: settings.get(keys::MIN_WORKERS),
+            max_workers: settings.get(keys::MAX_WORKERS).unwrap_or(cores),
+            prewarmed_processes: settings.get(keys::PREWARMED_PROCESSES),
             issuer: issuer(settings),
-            region: settings.text(&own("region")).to_owned(),
-            max_body_bytes: settings.bytes(&own("max_body")),
+            region: settings.get(keys::REGION).to_owned(),
+            max_body_bytes: settings.get(keys::MAX_BODY),
             // The settings have checked their form.
-            reachable: networks.filter_map(|text| text.parse().ok()).collect(),
-            refused_ports: ports.filter_map(|text| text.parse().ok()).collect(),
-            secrets: settings.secrets("edge_runtime.secrets").clone(),
+            reachable_networks: networks.filter_map(|text| text.parse().ok()).collect(),
+            denied_ports: settings.get(keys::DENIED_PORTS),
+            secrets: settings.get(edge_runtime::SECRETS).clone(),
             limits: Limits {
-                boot: duration("boot_timeout"),
-                wait: duration("wait_timeout"),
-                request_idle: duration("request_idle"),
-                wall_clock: duration("wall_clock"),
-                worker_lifetime: settings.opt_duration(&own("worker_lifetime")),
-                cpu: duration("cpu"),
-                memory_bytes: settings.bytes(&own("memory")),
-                scratch_bytes: settings.bytes(&own("temporary_files")),
-                idle: duration("worker_idle"),
-                grace: duration("graceful_exit"),
+                boot: settings.get(keys::BOOT_TIMEOUT),
+                wait: settings.get(keys::WAIT_TIMEOUT),
+                request_idle: settings.get(keys::REQUEST_IDLE),
+                wall_clock: settings.get(keys::WALL_CLOCK),
+                worker_lifetime: settings.get(keys::WORKER_LIFETIME),
+                cpu: settings.get(keys::CPU),
+                memory_bytes: settings.get(keys::MEMORY),
+                scratch_bytes: settings.get(keys::TEMPORARY_FILES),
+                idle: settings.get(keys::WORKER_IDLE),
+                grace: settings.get(keys::GRACEFUL_EXIT),
             },
         }
     }

@@ -1,13 +1,13 @@
-//! Which addresses workers may not reach, as the runtime takes them.
+//! The networks that workers may not reach, in the form that the runtime takes.
 //!
-//! The runtime knows what is denied, and no exception from it. So exceptions are cut out of what is
-//! denied, by halves. It takes no ranges of IPv6; so all of IPv6 is denied, by the system itself
-//! ([`crate::worker`]), unless somebody wants to reach some of it.
+//! The runtime has no exceptions from what is denied, so reachable networks are cut out of the denied
+//! ranges by halving them. It takes no IPv6 ranges, so all of IPv6 is denied by the kernel
+//! (`sandbox::seccomp`), unless an IPv6 network is to be reachable.
 
 use std::{fmt, net::IpAddr, str::FromStr};
 
-/// Where nobody but the machine itself and its neighbours should be. The runtime takes an IPv4
-/// address in the dress of IPv6 for what it is.
+/// The machine itself, private networks, and link-local and reserved ranges. The runtime treats an
+/// IPv4-mapped IPv6 address as IPv4.
 const PRIVATE: [&str; 16] = [
     "0.0.0.0/8",
     "10.0.0.0/8",
@@ -27,21 +27,20 @@ const PRIVATE: [&str; 16] = [
     "fe80::/10",
 ];
 
-/// An address range, as its first bits.
+/// An address range: a prefix of so many bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Network {
-    /// IPv4 stands in the upper 32 bits.
+    /// An IPv4 address is in the upper 32 bits.
     bits: u128,
     length: u8,
     is_v4: bool,
-    /// The one port of it that is meant, if not all.
+    /// A single port, or all of them.
     port: Option<u16>,
 }
 
-/// These ports of every address, unless IPv6 is spoken. The runtime resolves a name and refuses it if
-/// it may not reach one of its addresses, so that then a name is out of reach unless it has addresses of
-/// IPv6 alone.
-pub(crate) fn ports_everywhere(ports: &[u16]) -> impl Iterator<Item = Network> {
+/// These ports on every IPv4 address. The runtime rejects a host name if any of its addresses is denied,
+/// so that with IPv6 allowed only hosts with IPv6 addresses alone are reached on these ports.
+pub(crate) fn ports_on_all_hosts(ports: &[u16]) -> impl Iterator<Item = Network> {
     ports.iter().map(|port| Network {
         bits: 0,
         length: 0,
@@ -57,29 +56,29 @@ const ALL_OF_IPV6: Network = Network {
     port: None,
 };
 
-/// Everything private but for what is reachable, and all of IPv6 unless it is spoken.
-pub(crate) fn denied(reachable: &[Network], speaks_ipv6: bool) -> Vec<Network> {
+/// Everything private except what is reachable, and all of IPv6 unless it is allowed.
+pub(crate) fn denied_networks(reachable: &[Network], allows_ipv6: bool) -> Vec<Network> {
     let private = PRIVATE.iter().filter_map(|text| text.parse().ok());
     let mut denied = reachable
         .iter()
-        .fold(private.collect(), |denied: Vec<Network>, hole| {
+        .fold(private.collect(), |denied: Vec<Network>, reachable| {
             denied
                 .into_iter()
-                .flat_map(|network| network.without(*hole))
+                .flat_map(|network| network.without(*reachable))
                 .collect()
         });
-    if !speaks_ipv6 {
+    if !allows_ipv6 {
         denied.push(ALL_OF_IPV6);
     }
     denied
 }
 
-/// Whether nothing is reached over IPv6.
-pub(crate) fn is_without_ipv6(denied: &[Network]) -> bool {
+/// Whether all of IPv6 is denied.
+pub(crate) fn denies_ipv6(denied: &[Network]) -> bool {
     denied.contains(&ALL_OF_IPV6)
 }
 
-/// Whether the address is among them.
+/// Whether the address is in one of the networks.
 pub(crate) fn is_denied(denied: &[Network], address: IpAddr) -> bool {
     let address = Network::from(address.to_canonical());
     denied.iter().any(|network| network.contains(address))
@@ -97,8 +96,8 @@ impl Network {
             && (self.bits ^ other.bits) & mask == 0
     }
 
-    /// As the runtime's command line takes it.
-    pub(crate) fn for_runtime(&self) -> Option<String> {
+    /// In the form of the runtime's `--deny-net`, which takes no IPv6 ranges.
+    pub(crate) fn to_deno_argument(self) -> Option<String> {
         let host = match (self.is_v4, self.length) {
             (true, _) => self.to_string(),
             (false, 128) => format!("[{self}]"),
@@ -110,12 +109,12 @@ impl Network {
         })
     }
 
-    /// The parts of this one that lie outside of the other.
-    fn without(self, hole: Self) -> Vec<Self> {
-        if hole.contains(self) {
+    /// This network without the other one.
+    fn without(self, other: Self) -> Vec<Self> {
+        if other.contains(self) {
             return Vec::new();
         }
-        if !self.contains(hole) {
+        if !self.contains(other) {
             return vec![self];
         }
         let length = self.length + 1;
@@ -124,8 +123,8 @@ impl Network {
             bits: self.bits | (1 << (128 - u32::from(length))),
             ..lower
         };
-        let mut rest = lower.without(hole);
-        rest.extend(upper.without(hole));
+        let mut rest = lower.without(other);
+        rest.extend(upper.without(other));
         rest
     }
 }
@@ -176,16 +175,16 @@ impl FromStr for Network {
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (address, longest) = match self.is_v4 {
-            true => {
-                let bits = u32::try_from(self.bits >> 96).unwrap_or_default();
-                (IpAddr::from(bits.to_be_bytes()), 32)
-            }
-            false => (IpAddr::from(self.bits.to_be_bytes()), 128),
+        let (address, longest) = if self.is_v4 {
+            let bits = u32::try_from(self.bits >> 96).unwrap_or_default();
+            (IpAddr::from(bits.to_be_bytes()), 32)
+        } else {
+            (IpAddr::from(self.bits.to_be_bytes()), 128)
         };
-        match self.length == longest {
-            true => write!(f, "{address}"),
-            false => write!(f, "{address}/{}", self.length),
+        if self.length == longest {
+            write!(f, "{address}")
+        } else {
+            write!(f, "{address}/{}", self.length)
         }
     }
 }
@@ -204,7 +203,7 @@ mod tests {
 
     #[test]
     fn private_addresses_are_denied_and_public_ones_are_not() {
-        let denied = denied(&[], true);
+        let denied = denied_networks(&[], true);
 
         for address in [
             "127.0.0.1",
@@ -229,8 +228,8 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_is_exactly_as_large_as_it_is_meant_to_be() {
-        let denied = denied(&[network("127.80.76.73"), network("10.0.0.0/8")], true);
+    fn exactly_the_reachable_networks_are_cut_out() {
+        let denied = denied_networks(&[network("127.80.76.73"), network("10.0.0.0/8")], true);
 
         assert!(!is_denied(&denied, "127.80.76.73"));
         assert!(is_denied(&denied, "127.80.76.72") && is_denied(&denied, "127.80.76.74"));
@@ -239,10 +238,10 @@ mod tests {
     }
 
     #[test]
-    fn the_runtime_takes_everything_but_ranges_of_ipv6() {
-        let taken: Vec<_> = denied(&[], false)
+    fn the_runtime_takes_everything_but_ipv6_ranges() {
+        let taken: Vec<_> = denied_networks(&[], false)
             .iter()
-            .filter_map(Network::for_runtime)
+            .filter_map(|network| network.to_deno_argument())
             .collect();
 
         assert_eq!(taken.len(), PRIVATE.len() - 2);
@@ -251,16 +250,16 @@ mod tests {
     }
 
     #[test]
-    fn all_of_ipv6_is_denied_unless_it_is_spoken() {
-        assert!(is_without_ipv6(&denied(&[network("::1")], false)));
-        assert!(is_denied(&denied(&[], false), "2606:4700::1111"));
-        assert!(!is_without_ipv6(&denied(&[], true)));
+    fn all_of_ipv6_is_denied_unless_it_is_allowed() {
+        assert!(denies_ipv6(&denied_networks(&[network("::1")], false)));
+        assert!(is_denied(&denied_networks(&[], false), "2606:4700::1111"));
+        assert!(!denies_ipv6(&denied_networks(&[], true)));
     }
 
     #[test]
-    fn a_port_is_refused_wherever_it_is() {
-        let taken: Vec<_> = ports_everywhere(&[25, 587])
-            .filter_map(|network| network.for_runtime())
+    fn a_port_is_denied_on_every_host() {
+        let taken: Vec<_> = ports_on_all_hosts(&[25, 587])
+            .filter_map(|network| network.to_deno_argument())
             .collect();
 
         assert_eq!(taken, ["0.0.0.0/0:25", "0.0.0.0/0:587"]);

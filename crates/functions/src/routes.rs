@@ -1,10 +1,10 @@
-//! The service's one route, below `/functions/v1`: which function is meant stands in the path.
+//! The service's one route, below `/functions/v1`: the path names the function.
 
 use axum::Router;
 
 use crate::{invoke::invoke, service::FunctionsService};
 
-/// Everything that the service answers.
+/// The router of the service.
 pub fn routes(service: FunctionsService) -> Router {
     Router::new().fallback(invoke).with_state(service)
 }

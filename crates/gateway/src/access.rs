@@ -1,49 +1,52 @@
-//! One record per request, written when its answer has been sent or the client has gone.
+//! The access log: one record per request, written when the response is sent or the client is gone.
 
 use std::{
+    mem,
     net::IpAddr,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use ::metrics::Gauge;
-use http::{HeaderValue, Method, Request, StatusCode, Uri, header::USER_AGENT};
-use plinth_log::{Level, LogStore, Record, Source};
+use http::{
+    HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header::USER_AGENT,
+    uri::PathAndQuery,
+};
+use plinth_log::{AccessEntry, Level, LogStore, Record, Source, Timestamp};
 use plinth_project::{Caller, ProjectRef, RequestId};
 
 use crate::{
-    metrics::{self, Requests},
+    metrics::{self, RequestMetrics},
     origin::Origin,
 };
 
-/// The client went away before there was an answer. No standard has a number for that; this is
-/// the one that nginx made common.
+/// The client disconnected before the response began. Not a standard status; nginx logs the same.
 const CLIENT_CLOSED_REQUEST: u16 = 499;
 
-/// Where records and counts go.
-pub(crate) struct Sink {
+/// Where access records and request metrics go.
+pub(crate) struct AccessLog {
     pub(crate) logs: LogStore,
-    /// Project zero: what concerns no project is recorded there.
+    /// Project zero: requests to no project are recorded there.
     pub(crate) platform: ProjectRef,
     in_flight: Gauge,
-    requests: Requests,
+    requests: RequestMetrics,
 }
 
-impl Sink {
+impl AccessLog {
     pub(crate) fn new(logs: LogStore, platform: ProjectRef) -> Self {
         Self {
             logs,
             platform,
             in_flight: metrics::in_flight(),
-            requests: Requests::default(),
+            requests: RequestMetrics::default(),
         }
     }
 }
 
-/// A request from its arrival to the last byte of its answer. Dropping it writes the record, so
-/// that no way out of the edge can forget to.
-pub(crate) struct Access {
-    sink: Arc<Sink>,
+/// A request from its arrival to the last byte of its response. Its drop writes the record, so that
+/// no code path can omit it.
+pub(crate) struct AccessRecord {
+    access_log: Arc<AccessLog>,
     id: RequestId,
     started: Instant,
     method: Method,
@@ -51,30 +54,31 @@ pub(crate) struct Access {
     host: String,
     client: IpAddr,
     user_agent: Option<HeaderValue>,
-    /// The part that answers.
+    /// The service that handles it.
     pub(crate) service: &'static str,
     /// The project, once it is known to exist.
     pub(crate) project: Option<ProjectRef>,
-    /// Whoever sent the request, once known.
+    /// The caller, once verified.
     pub(crate) caller: Option<Caller>,
-    /// Why it could not be served, for the record only.
+    /// Why it failed, for the record only.
     pub(crate) error: Option<String>,
-    answered: Option<(StatusCode, Duration)>,
-    /// Bytes of the answer's body that were sent.
+    /// Status and time to the response's head.
+    response: Option<(StatusCode, Duration)>,
+    /// Bytes of the response body that were sent.
     pub(crate) bytes: u64,
 }
 
-impl Access {
-    /// Boxed, because it goes along with the request and then with the answer.
+impl AccessRecord {
+    /// Boxed, because it is moved along with the request and then with the response.
     pub(crate) fn begin<B>(
-        sink: &Arc<Sink>,
+        access_log: &Arc<AccessLog>,
         request: &Request<B>,
         origin: &Origin,
         id: RequestId,
     ) -> Box<Self> {
-        sink.in_flight.increment(1.0);
+        access_log.in_flight.increment(1.0);
         Box::new(Self {
-            sink: Arc::clone(sink),
+            access_log: Arc::clone(access_log),
             id,
             started: Instant::now(),
             method: request.method().clone(),
@@ -86,18 +90,18 @@ impl Access {
             project: None,
             caller: None,
             error: None,
-            answered: None,
+            response: None,
             bytes: 0,
         })
     }
 
-    /// The answer begins.
-    pub(crate) fn answer(&mut self, status: StatusCode) {
-        self.answered = Some((status, self.started.elapsed()));
+    /// The response begins.
+    pub(crate) fn begin_response(&mut self, status: StatusCode) {
+        self.response = Some((status, self.started.elapsed()));
     }
 
-    /// Something went wrong on our side: a record of its own, with the cause.
-    pub(crate) fn fault(&self, message: &str, cause: &str) {
+    /// Logs an internal error with its cause, as a record of its own.
+    pub(crate) fn log_failure(&self, message: &str, cause: &str) {
         tracing::error!(
             request_id = %self.id,
             service = self.service,
@@ -105,7 +109,7 @@ impl Access {
             "{message}: {cause}"
         );
         let record = Record::new(Source::Api, Level::Error, format!("{message}: {cause}"));
-        self.sink.logs.write(
+        self.access_log.logs.write(
             record
                 .project(self.project_ref().as_str())
                 .request_id(&*self.id.0)
@@ -113,68 +117,77 @@ impl Access {
         );
     }
 
-    fn project_ref(&self) -> &ProjectRef {
-        self.project.as_ref().unwrap_or(&self.sink.platform)
+    /// Logs that headers were removed from the response, because they would have acted on other
+    /// projects of the host. Their values may be secrets.
+    pub(crate) fn log_removed_headers(&self, names: &[HeaderName]) {
+        if names.is_empty() {
+            return;
+        }
+        let names: Vec<&str> = names.iter().map(HeaderName::as_str).collect();
+        let names = names.join(", ");
+        let message = format!(
+            "response headers removed, because they act on other projects of this host: {names}"
+        );
+        tracing::debug!(request_id = %self.id, project = %self.project_ref(), "{message}");
+        let record = Record::new(Source::Api, Level::Warn, message);
+        self.access_log.logs.write(
+            record
+                .project(self.project_ref().as_str())
+                .request_id(&*self.id.0)
+                .field("service", self.service)
+                .field("headers", names),
+        );
     }
 
-    fn record(&self, status: StatusCode, path: &str, duration: Duration) -> Record {
-        let method = self.method.as_str();
-        let milliseconds = duration.as_micros() as f64 / 1000.0;
-        let status = status.as_u16();
-        let level = match status {
-            500.. => Level::Error,
-            400.. => Level::Warn,
-            _ => Level::Info,
-        };
-        let mut record = Record::new(Source::Api, level, format!("{method} {path} {status}"))
-            .project(self.project_ref().as_str())
-            .request_id(&*self.id.0)
-            .field("method", method)
-            .field("path", path)
-            .field("status", status)
-            .field("duration_ms", milliseconds)
-            .field("bytes", self.bytes)
-            .field("service", self.service)
-            .field("client", self.client.to_string())
-            .field("host", self.host.as_str());
-        if let Some(agent) = &self.user_agent {
-            record = record.field("user_agent", String::from_utf8_lossy(agent.as_bytes()));
+    fn project_ref(&self) -> &ProjectRef {
+        self.project.as_ref().unwrap_or(&self.access_log.platform)
+    }
+
+    /// Takes what the log needs out of the record, which is dropped afterwards.
+    fn take_entry(&mut self, status: StatusCode, duration: Duration) -> AccessEntry {
+        let user_id = self.caller.as_ref().and_then(Caller::token);
+        let user_id = user_id.and_then(|token| token.sub()).map(str::to_owned);
+        let path = self.uri.path_and_query().map_or("", PathAndQuery::as_str);
+        let agent = self.user_agent.as_ref();
+        AccessEntry {
+            time: Timestamp::now(),
+            project: self.project_ref().shared(),
+            request_id: Arc::clone(&self.id.0),
+            method: self.method.clone(),
+            path: path.into(),
+            status: status.as_u16(),
+            duration,
+            bytes: self.bytes,
+            service: self.service,
+            client: self.client,
+            host: mem::take(&mut self.host),
+            user_agent: agent.map(|agent| agent.as_bytes().into()),
+            error: self.error.take(),
+            role: self.caller.as_ref().map(Caller::shared_role),
+            user_id,
         }
-        if let Some(error) = &self.error {
-            record = record.field("error", error.as_str());
-        }
-        if let Some(caller) = &self.caller {
-            record = record.field("role", caller.role());
-            if let Some(user) = caller.token().and_then(|token| token.sub()) {
-                record = record.field("user.id", user);
-            }
-        }
-        record
     }
 }
 
-impl Drop for Access {
+impl Drop for AccessRecord {
     fn drop(&mut self) {
-        self.sink.in_flight.decrement(1.0);
+        self.access_log.in_flight.decrement(1.0);
         let duration = self.started.elapsed();
-        let (status, until_answer) = self.answered.unwrap_or_else(|| {
+        let (status, time_to_head) = self.response.unwrap_or_else(|| {
             (
                 StatusCode::from_u16(CLIENT_CLOSED_REQUEST).unwrap_or_default(),
                 duration,
             )
         });
-        self.sink.requests.count(
+        self.access_log.requests.count(
             self.service,
             &self.method,
             status,
             self.project.as_ref(),
-            until_answer,
+            time_to_head,
         );
-        let target = self
-            .uri
-            .path_and_query()
-            .map_or("", |target| target.as_str());
-        // The store masks what is secret in it, also for those who read along.
-        self.sink.logs.write(self.record(status, target, duration));
+        // The log store redacts secrets in it, for `tail` as well.
+        let entry = self.take_entry(status, duration);
+        self.access_log.logs.write_access(Box::new(entry));
     }
 }

@@ -1,7 +1,7 @@
 //! gzip and brotli for texts, when the client accepts one of them.
 //!
-//! Only answers whose size is known are compressed: a stream may be a conversation, and the
-//! encoder would hold its pieces back. What can be asked for in ranges stays as it is too.
+//! Only responses of known size are compressed: the encoder would delay the chunks of a stream.
+//! Responses that support range requests are not compressed either.
 
 use axum::{body::Body, response::Response};
 use http::{
@@ -15,17 +15,17 @@ use hyper::body::Body as _;
 use tower::{Service, service_fn};
 use tower_http::compression::Compression;
 
-/// Smaller answers gain nothing.
+/// Smaller bodies gain nothing.
 const MIN_BYTES: u64 = 1024;
 
-/// What the client can unpack, kept from the request for its answer.
-pub(crate) struct Accepted {
+/// `Accept-Encoding` of the request, kept for its response.
+pub(crate) struct AcceptedEncodings {
     encodings: Option<HeaderValue>,
     is_head: bool,
 }
 
-impl Accepted {
-    pub(crate) fn read(method: &Method, headers: &HeaderMap) -> Self {
+impl AcceptedEncodings {
+    pub(crate) fn from_request(method: &Method, headers: &HeaderMap) -> Self {
         let encodings = headers.get(ACCEPT_ENCODING).cloned();
         Self {
             encodings,
@@ -33,21 +33,21 @@ impl Accepted {
         }
     }
 
-    /// Compresses the answer if that is right, and says in `Vary` that it depends.
-    pub(crate) async fn apply(self, mut response: Response) -> Response {
-        if !is_worth_it(&response) {
+    /// Compresses the response if it is compressible, and adds `Accept-Encoding` to `Vary`.
+    pub(crate) async fn compress(self, mut response: Response) -> Response {
+        if !is_compressible(&response) {
             return response;
         }
-        note_vary(response.headers_mut());
+        add_vary(response.headers_mut());
         let Some(encodings) = self.encodings.filter(|_| !self.is_head) else {
             return response;
         };
-        // Boxed, because few answers need its room and all would carry it.
+        // Boxed: few responses need this large future, and it would be part of every request's.
         Box::pin(compress(response, encodings)).await
     }
 }
 
-fn is_worth_it(response: &Response) -> bool {
+fn is_compressible(response: &Response) -> bool {
     let headers = response.headers();
     let size = response.body().size_hint().exact();
     let text = |name| {
@@ -83,7 +83,7 @@ fn is_text(content_type: &str) -> bool {
     }
 }
 
-fn note_vary(headers: &mut HeaderMap) {
+fn add_vary(headers: &mut HeaderMap) {
     let names = headers
         .get_all(VARY)
         .into_iter()
@@ -97,19 +97,19 @@ fn note_vary(headers: &mut HeaderMap) {
 async fn compress(response: Response, encodings: HeaderValue) -> Response {
     let status = response.status();
     let mut ready = Some(response);
-    let answer = service_fn(move |_: Request<()>| {
+    let inner = service_fn(move |_: Request<()>| {
         let response = ready.take().unwrap_or_default();
         std::future::ready(Ok::<_, std::convert::Infallible>(response))
     });
-    let mut asked = Request::new(());
-    asked.headers_mut().insert(ACCEPT_ENCODING, encodings);
-    let compressed = match Compression::new(answer).call(asked).await {
+    let mut request = Request::new(());
+    request.headers_mut().insert(ACCEPT_ENCODING, encodings);
+    let compressed = match Compression::new(inner).call(request).await {
         Ok(compressed) => compressed,
         Err(impossible) => match impossible {},
     };
     let mut response = compressed.map(Body::new);
-    // The library answers 406 when the client refuses even plain text; by now the work is done,
-    // and every client of ours can read the plain form.
+    // tower-http answers 406 when `identity` is not acceptable either; the request has had its
+    // effect by now, and every client can read the plain form.
     *response.status_mut() = status;
     if response.headers().contains_key(CONTENT_ENCODING) {
         weaken_etag(response.headers_mut());
@@ -117,7 +117,7 @@ async fn compress(response: Response, encodings: HeaderValue) -> Response {
     response
 }
 
-/// The bytes differ from the plain form's, so a strong validator would lie.
+/// The bytes differ from the uncompressed ones, so the validator can only be weak.
 fn weaken_etag(headers: &mut HeaderMap) {
     let Some(tag) = headers.get(ETAG).and_then(|tag| tag.to_str().ok()) else {
         return;
@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    async fn answer(
+    async fn respond(
         accept: Option<&str>,
         headers: &[(&'static str, &str)],
         size: usize,
@@ -147,15 +147,16 @@ mod tests {
                 .headers_mut()
                 .append(*name, value.parse().expect("a header value"));
         }
-        let mut asked = HeaderMap::new();
+        let mut request = HeaderMap::new();
         if let Some(accept) = accept {
-            asked.insert(ACCEPT_ENCODING, accept.parse().expect("a header value"));
+            request.insert(ACCEPT_ENCODING, accept.parse().expect("a header value"));
         }
-        Accepted::read(&Method::GET, &asked).apply(response).await
+        let accepted = AcceptedEncodings::from_request(&Method::GET, &request);
+        accepted.compress(response).await
     }
 
     async fn check(accept: &str, headers: &[(&'static str, &str)], size: usize, expected: &str) {
-        let response = answer(Some(accept), headers, size).await;
+        let response = respond(Some(accept), headers, size).await;
         let encoding = response.headers().get(CONTENT_ENCODING);
         let encoding = encoding.map_or("", |value| value.to_str().expect("text"));
         assert_eq!(encoding, expected, "{accept} {headers:?} {size}");
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn small_encoded_and_ranged_answers_stay_as_they_are() {
+    async fn small_encoded_and_ranged_responses_stay_as_they_are() {
         check("gzip", &[JSON], 1023, "").await;
         check("gzip", &[JSON, ("content-encoding", "zstd")], 2000, "zstd").await;
         check("gzip", &[JSON, ("content-range", "0-9/*")], 2000, "").await;
@@ -208,29 +209,29 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn vary_is_said_whether_or_not_it_was_compressed() {
+    async fn vary_is_set_whether_or_not_it_was_compressed() {
         for accept in [None, Some("gzip")] {
-            let response = answer(accept, &[JSON, ("vary", "Origin")], 2000).await;
+            let response = respond(accept, &[JSON, ("vary", "Origin")], 2000).await;
             let vary: Vec<_> = response.headers().get_all(VARY).iter().collect();
             assert_eq!(vary, ["Origin", "Accept-Encoding"]);
         }
-        let response = answer(Some("gzip"), &[JSON, ("vary", "accept-encoding")], 2000).await;
+        let response = respond(Some("gzip"), &[JSON, ("vary", "accept-encoding")], 2000).await;
         assert_eq!(response.headers().get_all(VARY).iter().count(), 1);
-        let response = answer(Some("gzip"), &[("content-type", "image/png")], 2000).await;
+        let response = respond(Some("gzip"), &[("content-type", "image/png")], 2000).await;
         assert!(!response.headers().contains_key(VARY));
     }
 
     #[tokio::test]
     async fn a_strong_validator_becomes_a_weak_one() {
-        let response = answer(Some("gzip"), &[JSON, ("etag", "\"abc\"")], 2000).await;
+        let response = respond(Some("gzip"), &[JSON, ("etag", "\"abc\"")], 2000).await;
         assert_eq!(response.headers()[ETAG], "W/\"abc\"");
-        let response = answer(None, &[JSON, ("etag", "\"abc\"")], 2000).await;
+        let response = respond(None, &[JSON, ("etag", "\"abc\"")], 2000).await;
         assert_eq!(response.headers()[ETAG], "\"abc\"");
     }
 
     #[tokio::test]
-    async fn refusing_even_plain_text_changes_no_status() {
-        let response = answer(Some("identity;q=0"), &[JSON], 2000).await;
+    async fn not_accepting_identity_changes_no_status() {
+        let response = respond(Some("identity;q=0"), &[JSON], 2000).await;
         assert_eq!(response.status(), StatusCode::OK);
     }
 }

@@ -1,17 +1,17 @@
-//! Settings of the edge. They are read once at the start: a listener does not change its shape.
+//! Settings of the edge. They are read once at the start and not reloaded.
 
 use std::{net::IpAddr, path::PathBuf, time::Duration};
 
-use plinth_settings::Settings;
+use plinth_settings::{Settings, keys};
 use plinth_token::Secret;
 use url::Url;
 
 use crate::Network;
 
-/// How long a client may take to send a request's head.
+/// Timeout for receiving a request's head.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// More connections than this wait in the operating system's queue.
+/// Further connections wait in the kernel's accept queue.
 const MAX_CONNECTIONS: usize = 16_384;
 
 /// Settings of the edge.
@@ -24,11 +24,11 @@ pub struct GatewayConfig {
     pub public_url: Option<Url>,
     /// Peers whose forwarding headers count. `plinth.trusted_proxies`, default none.
     pub trusted_proxies: Vec<Network>,
-    /// Whether answers are compressed. `plinth.compression`, default yes.
+    /// Whether responses are compressed. `plinth.compression`, default yes.
     pub compression: bool,
-    /// What `/metrics` asks for. `plinth.metrics_token`, unset: nobody is let in.
+    /// Bearer token for `/metrics`. `plinth.metrics_token`, unset: no access.
     pub metrics_token: Option<Secret>,
-    /// Whether `/metrics` asks for nothing; the binary sets it in development on loopback.
+    /// Whether `/metrics` needs no token; the binary sets it in development on loopback.
     pub open_metrics: bool,
     /// Certificate and key. `plinth.tls.*`, unset: plain HTTP.
     pub tls: Option<TlsFiles>,
@@ -36,17 +36,17 @@ pub struct GatewayConfig {
     pub max_body_bytes: u64,
     /// Largest request head. `plinth.limits.max_header`.
     pub max_header_bytes: usize,
-    /// Longest silence before an answer begins. `plinth.limits.request_timeout`.
+    /// Timeout until a response begins. `plinth.limits.request_timeout`.
     pub request_timeout: Duration,
-    /// How long a client may take to send a request's head; also closes idle connections.
+    /// Timeout for receiving a request's head; also closes idle connections.
     pub header_timeout: Duration,
-    /// Time that open requests get at shutdown. `plinth.limits.drain`.
+    /// Time that requests in flight get at shutdown. `plinth.limits.drain`.
     pub drain: Duration,
     /// Most connections served at once.
     pub max_connections: usize,
 }
 
-/// Where certificate and key lie.
+/// Paths of certificate and key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
     /// The certificate chain, PEM, the server's own first.
@@ -59,8 +59,8 @@ impl GatewayConfig {
     /// The tree is checked already, so this cannot fail.
     pub fn from_settings(settings: &Settings) -> Self {
         let files = (
-            settings.opt_path("plinth.tls.cert_file"),
-            settings.opt_path("plinth.tls.key_file"),
+            settings.get(keys::plinth::TLS_CERT_FILE),
+            settings.get(keys::plinth::TLS_KEY_FILE),
         );
         let tls = match files {
             (Some(cert), Some(key)) => Some(TlsFiles {
@@ -69,25 +69,26 @@ impl GatewayConfig {
             }),
             _ => None,
         };
-        let proxies = settings.list("plinth.trusted_proxies").iter();
-        let max_header = settings.bytes("plinth.limits.max_header");
+        let proxies = settings.get(keys::plinth::TRUSTED_PROXIES).iter();
+        let max_header = settings.get(keys::plinth::LIMITS_MAX_HEADER);
         Self {
-            domain: settings.opt_text("plinth.domain").map(tidy_domain),
+            domain: settings.get(keys::plinth::DOMAIN).map(normalize_domain),
             public_url: settings
-                .opt_url("plinth.public_url")
-                .or_else(|| settings.opt_url("api.external_url")),
+                .get(keys::plinth::PUBLIC_URL)
+                .or_else(|| settings.get(keys::api::EXTERNAL_URL))
+                .map(|url| url.url().clone()),
             trusted_proxies: proxies.filter_map(|text| text.parse().ok()).collect(),
-            compression: settings.bool("plinth.compression"),
+            compression: settings.get(keys::plinth::COMPRESSION),
             metrics_token: settings
-                .secret("plinth.metrics_token")
+                .get(keys::plinth::METRICS_TOKEN)
                 .map(|secret| Secret::new(secret.expose())),
             open_metrics: false,
             tls,
-            max_body_bytes: settings.bytes("plinth.limits.max_body"),
+            max_body_bytes: settings.get(keys::plinth::LIMITS_MAX_BODY),
             max_header_bytes: usize::try_from(max_header).unwrap_or(usize::MAX),
-            request_timeout: settings.duration("plinth.limits.request_timeout"),
+            request_timeout: settings.get(keys::plinth::LIMITS_REQUEST_TIMEOUT),
             header_timeout: HEADER_TIMEOUT,
-            drain: settings.duration("plinth.limits.drain"),
+            drain: settings.get(keys::plinth::LIMITS_DRAIN),
             max_connections: MAX_CONNECTIONS,
         }
     }
@@ -107,8 +108,8 @@ impl GatewayConfig {
     }
 }
 
-/// As hosts are compared: in lower case, without dots around it.
-fn tidy_domain(text: &str) -> String {
+/// The form in which hosts are compared: lower case, without leading and trailing dots.
+fn normalize_domain(text: &str) -> String {
     text.trim().trim_matches('.').to_ascii_lowercase()
 }
 
@@ -133,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_domain_is_compared_in_lower_case_and_without_dots_around_it() {
-        assert_eq!(tidy_domain(" .Plinth.Example. "), "plinth.example");
+        assert_eq!(normalize_domain(" .Plinth.Example. "), "plinth.example");
     }
 
     #[test]

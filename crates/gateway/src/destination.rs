@@ -1,12 +1,14 @@
-//! Where a request goes, read from its host and path alone (console contract F1, F2).
+//! Which project a request is for, from its host and path alone (console contract F1, F2).
 //!
 //! In this order: a custom domain, `<ref>.<domain>`, `/p/<name>/…`, `/console` for operators, and a
-//! service's path on any other host, which is the default project's. What is left belongs to the
+//! service's path on any other host, which is the default project's. Everything else belongs to the
 //! instance.
+
+use std::borrow::Cow;
 
 use plinth_project::{CONSOLE, ProjectName, ProjectRef};
 
-/// Where a request goes.
+/// What a request is for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Destination<'a> {
     /// A path of the instance, on the platform host.
@@ -18,37 +20,35 @@ pub(crate) enum Destination<'a> {
         /// What follows the project, beginning with a slash.
         path: &'a str,
     },
-    /// `/p/` followed by something that can be no project.
+    /// `/p/` followed by something that is no valid project name.
     NoProject(&'a str),
 }
 
 /// How a request named its project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Addressed<'a> {
-    /// By a host of its own.
+    /// By the project's own host.
     Host,
-    /// By `/p/<name>`, spelled as here.
+    /// By `/p/<name>`, with the name as the client wrote it.
     Path(&'a str),
     /// Not at all: the default project.
     Bare,
 }
 
-/// What the instance knows about names.
-pub(crate) struct Names<'a> {
-    /// Below it each project has a host.
+/// Maps host and path to a project.
+pub(crate) struct ProjectLocator<'a> {
+    /// Each project has a host below this domain.
     pub(crate) domain: Option<&'a str>,
-    /// Whose custom domain a host is.
+    /// The project with this custom domain.
     pub(crate) custom_domain: &'a dyn Fn(&str) -> Option<ProjectName>,
-    /// Whether a path is some service's, or a page of the default project.
+    /// Whether a path belongs to a service, or to the default project's pages.
     pub(crate) is_service: &'a dyn Fn(&str) -> bool,
 }
 
-impl Names<'_> {
+impl ProjectLocator<'_> {
     /// `host` has no port.
     pub(crate) fn locate<'a>(&self, host: &str, path: &'a str) -> Destination<'a> {
-        let host = host.trim_end_matches('.').to_ascii_lowercase();
-        let by_host = (self.custom_domain)(&host).or_else(|| self.subdomain(&host));
-        if let Some(name) = by_host {
+        if let Some(name) = self.project_of_host(host) {
             return Destination::Project {
                 name,
                 addressed: Addressed::Host,
@@ -69,7 +69,7 @@ impl Names<'_> {
                 Err(_) => Destination::NoProject(name),
             };
         }
-        if below(path, CONSOLE).is_some() {
+        if strip_path_prefix(path, CONSOLE).is_some() {
             return Destination::Project {
                 name: ProjectName::Platform,
                 addressed: Addressed::Path("platform"),
@@ -87,15 +87,43 @@ impl Names<'_> {
         Destination::Instance
     }
 
-    /// Other names below the domain (`www`, say) are as good as the domain itself.
+    /// Where paths name no project: the host's, else the default one.
+    pub(crate) fn locate_by_host<'a>(&self, host: &str, path: &'a str) -> Destination<'a> {
+        let (name, addressed) = match self.project_of_host(host) {
+            Some(name) => (name, Addressed::Host),
+            None => (ProjectName::Default, Addressed::Bare),
+        };
+        Destination::Project {
+            name,
+            addressed,
+            path,
+        }
+    }
+
+    fn project_of_host(&self, host: &str) -> Option<ProjectName> {
+        let host = canonical_host(host);
+        (self.custom_domain)(&host).or_else(|| self.subdomain(&host))
+    }
+
+    /// Other names below the domain (such as `www`) are treated as the domain itself.
     fn subdomain(&self, host: &str) -> Option<ProjectName> {
         let label = host.strip_suffix(self.domain?)?.strip_suffix('.')?;
         label.parse::<ProjectRef>().ok().map(ProjectName::Ref)
     }
 }
 
-/// `path` without `prefix`, if it lies below it: `/auth/v1/user` below `/auth/v1` is `/user`.
-pub(crate) fn below<'a>(path: &'a str, prefix: &str) -> Option<&'a str> {
+/// A host in lower case and without a dot at its end, as most clients write it.
+pub(crate) fn canonical_host(host: &str) -> Cow<'_, str> {
+    let host = host.trim_end_matches('.');
+    if host.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        host.to_ascii_lowercase().into()
+    } else {
+        host.into()
+    }
+}
+
+/// The rest of a path below a prefix: `/auth/v1/user` and `/auth/v1` give `/user`.
+pub(crate) fn strip_path_prefix<'a>(path: &'a str, prefix: &str) -> Option<&'a str> {
     match path.strip_prefix(prefix)? {
         "" => Some("/"),
         rest if rest.starts_with('/') => Some(rest),
@@ -111,10 +139,10 @@ mod tests {
 
     fn locate<'a>(host: &str, path: &'a str) -> Destination<'a> {
         let shop = |host: &str| (host == "shop.example").then_some(ProjectName::Platform);
-        let names = Names {
+        let names = ProjectLocator {
             domain: Some("plinth.example"),
             custom_domain: &shop,
-            is_service: &|path| below(path, "/auth/v1").is_some(),
+            is_service: &|path| strip_path_prefix(path, "/auth/v1").is_some(),
         };
         names.locate(host, path)
     }
@@ -139,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_console_is_the_platforms() {
+    fn the_console_belongs_to_the_platform_project() {
         let expected = |path| Destination::Project {
             name: ProjectName::Platform,
             addressed: Addressed::Path("platform"),
@@ -201,6 +229,33 @@ mod tests {
     }
 
     #[test]
+    fn where_paths_name_no_project_the_host_does() {
+        let shop = |host: &str| (host == "shop.example").then_some(ProjectName::Platform);
+        let names = ProjectLocator {
+            domain: Some("plinth.example"),
+            custom_domain: &shop,
+            is_service: &|_| false,
+        };
+        let check = |host: &str, name, addressed| {
+            for path in ["/", "/p/default/key", "/console/key", "/health"] {
+                let expected = Destination::Project {
+                    name: ProjectName::clone(&name),
+                    addressed,
+                    path,
+                };
+                assert_eq!(names.locate_by_host(host, path), expected);
+            }
+        };
+        check("127.0.0.1", ProjectName::Default, Addressed::Bare);
+        check("shop.example", ProjectName::Platform, Addressed::Host);
+        check(
+            "abcdefghijklmnopqrst.plinth.example",
+            reference(),
+            Addressed::Host,
+        );
+    }
+
+    #[test]
     fn a_path_may_name_something_that_is_no_project() {
         assert_eq!(
             locate("localhost", "/p/nonsense/auth/v1"),
@@ -231,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_the_instances() {
+    fn everything_else_belongs_to_the_instance() {
         for path in [
             "/",
             "/v1/projects",
@@ -248,9 +303,12 @@ mod tests {
 
     #[test]
     fn a_prefix_ends_at_a_slash() {
-        assert_eq!(below("/auth/v1", "/auth/v1"), Some("/"));
-        assert_eq!(below("/auth/v1/", "/auth/v1"), Some("/"));
-        assert_eq!(below("/auth/v1//a%2Fb", "/auth/v1"), Some("//a%2Fb"));
-        assert_eq!(below("/auth/v1x", "/auth/v1"), None);
+        assert_eq!(strip_path_prefix("/auth/v1", "/auth/v1"), Some("/"));
+        assert_eq!(strip_path_prefix("/auth/v1/", "/auth/v1"), Some("/"));
+        assert_eq!(
+            strip_path_prefix("/auth/v1//a%2Fb", "/auth/v1"),
+            Some("//a%2Fb")
+        );
+        assert_eq!(strip_path_prefix("/auth/v1x", "/auth/v1"), None);
     }
 }

@@ -1,21 +1,25 @@
-//! Every failure that the edge itself answers with; services render their own.
+//! Errors of the edge itself; services render their own.
 //!
-//! All of them are JSON with a code, and carry `Access-Control-Allow-Origin: *`, because a browser
-//! hides an answer without it and the app would see nothing but "network error".
+//! All of them are JSON with a code (in a header for rejected API keys, whose bodies are those of the
+//! hosted service), and carry `Access-Control-Allow-Origin: *`, because a browser
+//! hides a response without it and the app would see nothing but "network error".
 
 use axum::{
     Json,
     response::{IntoResponse, Response},
 };
 use http::{
-    HeaderValue, Method, StatusCode,
+    HeaderName, HeaderValue, Method,
     header::{
         ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, RETRY_AFTER,
         WWW_AUTHENTICATE,
     },
 };
-use plinth_project::{OpenError, RequestId};
+use plinth_project::{ErrorEntry, OpenError, RequestId, error_table};
 use serde_json::json;
+
+/// The header of a code that is not in the body; the auth service uses it for all of its errors.
+const ERROR_CODE: HeaderName = HeaderName::from_static("x-sb-error-code");
 
 /// A failure at the edge.
 #[derive(Debug, thiserror::Error)]
@@ -34,45 +38,105 @@ pub(crate) enum EdgeError {
     /// Our fault: the cause goes to the log, never to the client.
     #[error("This project cannot be opened; its operator finds the reason in the log")]
     ProjectBroken,
+    #[error("An HTTP/1.1 request has exactly one Host header")]
+    InvalidHost,
+    #[error("No API key found in request")]
+    ApiKeyMissing,
+    /// Unknown, revoked, expired or signed with another key: which of them is nobody's business.
+    #[error("Invalid API key")]
+    ApiKeyInvalid,
+    #[error("Legacy API keys are disabled")]
+    LegacyKeysDisabled,
     #[error("The request's headers are larger than {limit} bytes")]
     HeadersTooLarge { limit: usize },
     #[error("The request's body is larger than {limit} bytes")]
     BodyTooLarge { limit: u64 },
-    #[error("The request took too long to answer")]
+    #[error("Request timeout: the response did not begin in time")]
     TimedOut,
     /// Our fault, as [`EdgeError::ProjectBroken`].
     #[error("Something went wrong on our side")]
     Panicked(RequestId),
-    #[error("The server is not ready: its database does not answer")]
+    #[error("The server is not ready: its database cannot be reached")]
     NotReady,
     #[error("This page needs the metrics token: Authorization: Bearer <plinth.metrics_token>")]
     MetricsTokenNeeded,
 }
 
+error_table! { pub(crate) EdgeError;
+    Self::NotFound { .. } => NOT_FOUND, "not_found",
+        "No service has this path.",
+        "Check the path and the prefix of the service, such as `/rest/v1`.";
+    Self::ProjectNotFound(_) => NOT_FOUND, "project_not_found",
+        "There is no project with this ref, alias or host.",
+        "Check the ref; `plinth projects list` shows all projects.";
+    Self::ProjectPaused => SERVICE_UNAVAILABLE, "project_paused",
+        "An operator paused the project.",
+        "Resume it with `plinth projects resume <ref>`.";
+    Self::ProjectNotReady => SERVICE_UNAVAILABLE, "project_not_ready",
+        "The project is still being created.",
+        "Retry after the seconds in `Retry-After`.";
+    Self::DatabaseUnavailable => SERVICE_UNAVAILABLE, "database_unavailable",
+        "The database cannot be reached.",
+        "Retry after the seconds in `Retry-After`; operators check it with `plinth doctor`.";
+    Self::ProjectBroken => INTERNAL_SERVER_ERROR, "project_broken",
+        "The project cannot be opened: its secrets cannot be decrypted, its settings are invalid, or a \
+         system migration failed.",
+        "Operators find the cause in the server's log.";
+    Self::InvalidHost => BAD_REQUEST, "invalid_host",
+        "The request has no `Host` header, or more than one.",
+        "Send one `Host` header, as every HTTP library does.";
+    Self::ApiKeyMissing => UNAUTHORIZED, "api_key_missing",
+        "The request has neither an API key nor a valid access token. The code is in the header \
+         `x-sb-error-code`.",
+        "Send the project's publishable key as header `apikey`.";
+    Self::ApiKeyInvalid => UNAUTHORIZED, "api_key_invalid",
+        "The API key is unknown or was revoked. The code is in the header `x-sb-error-code`.",
+        "Send a key that `plinth keys list` shows.";
+    Self::LegacyKeysDisabled => UNAUTHORIZED, "legacy_keys_disabled",
+        "The API key is a legacy one, and an operator disabled those. The code is in the header \
+         `x-sb-error-code`.",
+        "Send a publishable or secret key instead.";
+    Self::HeadersTooLarge { .. } => REQUEST_HEADER_FIELDS_TOO_LARGE, "request_headers_too_large",
+        "The request's headers are larger than the limit.",
+        "Send smaller headers, or raise `plinth.limits.max_header`.";
+    Self::BodyTooLarge { .. } => PAYLOAD_TOO_LARGE, "request_entity_too_large",
+        "The request's body is larger than the limit.",
+        "Send a smaller body, or raise `plinth.limits.max_body`.";
+    Self::TimedOut => GATEWAY_TIMEOUT, "request_timeout",
+        "The response did not begin within the request timeout.",
+        "Ask for less at once, or raise `plinth.limits.request_timeout`.";
+    Self::Panicked(_) => INTERNAL_SERVER_ERROR, "unexpected_failure",
+        "A handler panicked, which is a bug.",
+        "Report it with the `request_id` of the response; the panic's message is in the server's log.";
+    Self::NotReady => SERVICE_UNAVAILABLE, "not_ready",
+        "The readiness check failed: the platform's database cannot be reached.",
+        "Retry after the seconds in `Retry-After`; operators check it with `plinth doctor`.";
+    Self::MetricsTokenNeeded => UNAUTHORIZED, "metrics_token_needed",
+        "`/metrics` was requested without the metrics token.",
+        "Send `Authorization: Bearer <plinth.metrics_token>`.";
+}
+
+/// The edge's rows of `docs/errors.md`.
+pub fn error_reference() -> Vec<ErrorEntry> {
+    EdgeError::reference()
+}
+
 impl EdgeError {
-    fn status_and_code(&self) -> (StatusCode, &'static str) {
+    /// The second sentence about a rejected API key, in the words of the hosted service.
+    fn key_hint(&self) -> Option<&'static str> {
         match self {
-            Self::NotFound { .. } => (StatusCode::NOT_FOUND, "not_found"),
-            Self::ProjectNotFound(_) => (StatusCode::NOT_FOUND, "project_not_found"),
-            Self::ProjectPaused => (StatusCode::SERVICE_UNAVAILABLE, "project_paused"),
-            Self::ProjectNotReady => (StatusCode::SERVICE_UNAVAILABLE, "project_not_ready"),
-            Self::DatabaseUnavailable => (StatusCode::SERVICE_UNAVAILABLE, "database_unavailable"),
-            Self::ProjectBroken => (StatusCode::INTERNAL_SERVER_ERROR, "project_broken"),
-            Self::HeadersTooLarge { .. } => (
-                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-                "request_headers_too_large",
-            ),
-            Self::BodyTooLarge { .. } => {
-                (StatusCode::PAYLOAD_TOO_LARGE, "request_entity_too_large")
+            Self::ApiKeyMissing => Some("No `apikey` request header or url param was found."),
+            Self::ApiKeyInvalid => {
+                Some("Double check your Supabase `anon` or `service_role` API key.")
             }
-            Self::TimedOut => (StatusCode::GATEWAY_TIMEOUT, "request_timeout"),
-            Self::Panicked(_) => (StatusCode::INTERNAL_SERVER_ERROR, "unexpected_failure"),
-            Self::NotReady => (StatusCode::SERVICE_UNAVAILABLE, "not_ready"),
-            Self::MetricsTokenNeeded => (StatusCode::UNAUTHORIZED, "metrics_token_needed"),
+            Self::LegacyKeysDisabled => {
+                Some("Use a publishable or secret API key, or enable the legacy keys again.")
+            }
+            _ => None,
         }
     }
 
-    /// When it is worth coming back, in seconds.
+    /// `Retry-After` in seconds.
     fn retry_after(&self) -> Option<u32> {
         match self {
             Self::ProjectPaused => Some(60),
@@ -97,17 +161,24 @@ impl From<&OpenError> for EdgeError {
 impl IntoResponse for EdgeError {
     fn into_response(self) -> Response {
         let (status, code) = self.status_and_code();
-        let mut body = json!({ "code": code, "message": self.to_string() });
+        let hint = self.key_hint();
+        let mut body = match hint {
+            Some(hint) => json!({ "message": self.to_string(), "hint": hint }),
+            None => json!({ "code": code, "message": self.to_string() }),
+        };
         if let Self::Panicked(id) = &self {
             body["request_id"] = json!(*id.0);
         }
         let mut response = (status, Json(body)).into_response();
         let headers = response.headers_mut();
+        if hint.is_some() {
+            headers.insert(ERROR_CODE, HeaderValue::from_static(code));
+        }
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
         headers.insert(
             ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static("Retry-After, X-Request-Id"),
+            HeaderValue::from_static("Retry-After, X-Request-Id, X-Sb-Error-Code"),
         );
         if let Some(seconds) = self.retry_after() {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
@@ -140,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_that_cannot_be_served_says_why_and_when_to_come_back() {
+    fn a_project_that_cannot_be_served_says_why_and_when_to_retry() {
         let reference: plinth_project::ProjectRef = "abcdefghijklmnopqrst".parse().expect("a ref");
         let unavailable = OpenError::Unavailable(DbError::PoolTimeout);
         check(

@@ -1,21 +1,21 @@
-//! What proxies say about the request they pass on: `Forwarded` (RFC 7239) and `X-Forwarded-*`.
+//! Forwarding headers: `Forwarded` (RFC 7239) and `X-Forwarded-*`.
 //!
-//! Only parsing; whether a peer is believed is decided in [`crate::origin`].
+//! Only parsing; whether a peer is trusted is decided in [`crate::origin`].
 
 use std::net::{IpAddr, SocketAddr};
 
 use http::{HeaderMap, header::FORWARDED, uri::Authority};
 
-/// What the headers say, as far as it makes sense. `X-Forwarded-*` win over `Forwarded`, because
-/// a proxy that knows only the former leaves a client's `Forwarded` as it is.
+/// The valid parts of the headers. `X-Forwarded-*` win over `Forwarded`, because a proxy that knows
+/// only the former passes a client's `Forwarded` on unchanged.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Forwarded {
-    /// Who the request passed through, the client first. An entry that is no address is `None`.
+    /// Addresses the request passed through, the client first. An entry that is no address is `None`.
     pub(crate) chain: Vec<Option<IpAddr>>,
     pub(crate) scheme: Option<&'static str>,
     pub(crate) host: Option<Authority>,
     pub(crate) port: Option<u16>,
-    /// The part of the path that the proxy took away; begins with a slash, ends with none.
+    /// The path prefix that the proxy removed; begins with a slash, ends with none.
     pub(crate) prefix: Option<String>,
 }
 
@@ -102,7 +102,7 @@ fn scheme(text: &str) -> Option<&'static str> {
     }
 }
 
-/// A host with or without a port, and nothing else: it ends up in links.
+/// A host with or without a port, and nothing else, because it is used in links.
 pub(crate) fn authority(text: &str) -> Option<Authority> {
     let authority: Authority = text.parse().ok()?;
     let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-._:[]".contains(&b);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn nonsense_says_nothing() {
+    fn invalid_values_are_ignored() {
         let forwarded = read(&[
             ("x-forwarded-proto", "javascript"),
             ("x-forwarded-host", "user@evil.example"),
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_with_anything_beside_it_is_none() {
+    fn a_host_with_anything_beside_it_is_rejected() {
         for text in [
             "",
             "a/b",

@@ -1,7 +1,7 @@
-//! The edge as a value: its parts, and the frame around every request.
+//! The edge as a value: its parts, and the middleware around every request.
 //!
-//! The frame gives the request its name, catches panics, compresses the answer and keeps the
-//! record; what happens inside is [`crate::passage`].
+//! [`Gateway::handle`] assigns the request id, catches panics, compresses the response and keeps
+//! the access record; [`crate::routing`] does the rest.
 
 use std::sync::Arc;
 
@@ -17,13 +17,13 @@ use plinth_project::ProjectRef;
 
 use crate::{
     GatewayConfig, Metrics, Mounts, Peer, ReadyCheck, Resolve, TrackedBody,
-    access::{Access, Sink},
-    compression::Accepted,
-    destination::{Destination, Names},
+    access::{AccessLog, AccessRecord},
+    compression::AcceptedEncodings,
+    destination::{Destination, ProjectLocator},
     error::EdgeError,
     origin::Origin,
     panics,
-    passage::Passage,
+    request_context::RequestContext,
     request_id,
 };
 
@@ -35,13 +35,13 @@ pub struct GatewayParts {
     pub mounts: Mounts,
     /// Where projects come from.
     pub resolver: Arc<dyn Resolve>,
-    /// Where the records of requests go.
+    /// Receives the access records.
     pub logs: LogStore,
-    /// Project zero, whose log takes the records that concern no project.
+    /// Project zero: access records of requests to no project go to its log.
     pub platform: ProjectRef,
     /// The recorder behind `/metrics`, when one is installed.
     pub metrics: Option<Metrics>,
-    /// What `/ready` asks.
+    /// The check behind `/ready`.
     pub ready: ReadyCheck,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Inner {
     pub(crate) config: GatewayConfig,
     pub(crate) mounts: Mounts,
     pub(crate) resolver: Arc<dyn Resolve>,
-    pub(crate) sink: Arc<Sink>,
+    pub(crate) access_log: Arc<AccessLog>,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) ready: ReadyCheck,
 }
@@ -72,12 +72,12 @@ impl Gateway {
         } = parts;
         mounts.platform = mounts.platform.fallback(not_found);
         mounts.landing = mounts.landing.fallback(not_found);
-        let sink = Arc::new(Sink::new(logs, platform));
+        let access_log = Arc::new(AccessLog::new(logs, platform));
         Self(Arc::new(Inner {
             config,
             mounts,
             resolver,
-            sink,
+            access_log,
             metrics,
             ready,
         }))
@@ -87,61 +87,65 @@ impl Gateway {
         &self.0.config
     }
 
-    /// Answers one request. Never fails: every failure is an answer.
+    /// Serves one request. Never fails: every failure becomes a response.
     pub async fn handle<B>(&self, request: Request<B>, peer: Peer) -> Response<TrackedBody>
     where
         B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<BoxError>,
     {
         let inner = &*self.0;
-        // Everything here is copied whenever it is handed on, and it is handed on often.
+        // Boxed: it is passed by value through several layers, and a copy each time costs.
         let request = Box::new(request);
         let origin = Origin::read(&inner.config, &peer, request.uri(), request.headers());
-        let id = request_id::name(request.headers(), origin.is_trusted);
-        let mut access = Access::begin(&inner.sink, &request, &origin, id.clone());
+        let id = request_id::assign(request.headers(), origin.is_trusted);
+        let mut access = AccessRecord::begin(&inner.access_log, &request, &origin, id.clone());
         let uri = request.uri().clone();
-        let accepted = Accepted::read(request.method(), request.headers());
+        let accepted = AcceptedEncodings::from_request(request.method(), request.headers());
 
-        let mut passage = Passage {
+        let mut context = RequestContext {
             inner,
             origin,
             id: id.clone(),
             uri,
             access: &mut access,
         };
-        let answer = async {
-            let response = passage.answer(request).await;
+        let response = async {
+            let response = context.route(request).await;
             let response = response.unwrap_or_else(IntoResponse::into_response);
             if inner.config.compression {
-                accepted.apply(response).await
+                accepted.compress(response).await
             } else {
                 response
             }
         };
-        let mut response = match panics::caught(answer).await {
+        let mut response = match panics::catch(response).await {
             Ok(response) => response,
             Err(panic) => {
-                access.fault("a request's handler panicked", panics::describe(&*panic));
+                access.log_failure("request handler panicked", panics::message(&*panic));
                 EdgeError::Panicked(id.clone()).into_response()
             }
         };
         if let Some(value) = request_id::header_value(&id) {
             response.headers_mut().insert(request_id::HEADER, value);
         }
-        access.answer(response.status());
+        access.begin_response(response.status());
         response.map(|body| TrackedBody::new(body, access))
     }
 }
 
 impl Inner {
-    /// Where a request goes.
+    /// What a request is for.
     pub(crate) fn locate<'a>(&self, host: &str, path: &'a str) -> Destination<'a> {
-        let names = Names {
+        let locator = ProjectLocator {
             domain: self.config.domain.as_deref(),
             custom_domain: &|host| self.resolver.custom_domain(host),
-            is_service: &|path| self.mounts.is_of_project(path),
+            is_service: &|path| self.mounts.is_default_project_path(path),
         };
-        names.locate(host, path)
+        if self.mounts.has_one_service {
+            locator.locate_by_host(host, path)
+        } else {
+            locator.locate(host, path)
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The pages of the process itself: `/health`, `/ready`, `/metrics`.
+//! Endpoints of the process itself: `/health`, `/ready`, `/metrics`.
 
 use std::sync::Arc;
 
@@ -16,24 +16,38 @@ use serde_json::json;
 
 use crate::{GatewayConfig, error::EdgeError};
 
-/// Asks whether the database answers.
-pub type ReadyCheck = Arc<dyn Fn() -> BoxFuture<'static, bool> + Send + Sync>;
+/// What a readiness check finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    /// Everything works.
+    Ready,
+    /// Requests are served, but something else does not work: what.
+    Degraded(&'static str),
+    /// The database cannot be reached.
+    NotReady,
+}
 
-/// `GET /health`: the process is alive. Says nothing about the database.
+/// The check behind `/ready`.
+pub type ReadyCheck = Arc<dyn Fn() -> BoxFuture<'static, Readiness> + Send + Sync>;
+
+/// `GET /health`: the process is alive. Does not check the database.
 pub(crate) fn health() -> Response {
     let body = json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") });
     uncached(Json(body).into_response())
 }
 
-/// `GET /ready`: requests will find a database.
+/// `GET /ready`: the database can be reached. A node that only cannot reach the others stays in
+/// service, and says so.
 pub(crate) async fn ready(check: &ReadyCheck) -> Response {
-    match check().await {
-        true => uncached(Json(json!({ "status": "ready" })).into_response()),
-        false => EdgeError::NotReady.into_response(),
-    }
+    let body = match check().await {
+        Readiness::Ready => json!({ "status": "ready" }),
+        Readiness::Degraded(reason) => json!({ "status": "degraded", "reason": reason }),
+        Readiness::NotReady => return EdgeError::NotReady.into_response(),
+    };
+    uncached(Json(body).into_response())
 }
 
-/// `GET /metrics`, for whoever may see them.
+/// `GET /metrics`, with the metrics token.
 pub(crate) fn metrics(
     config: &GatewayConfig,
     headers: &HeaderMap,
@@ -52,11 +66,11 @@ fn has_token(token: Option<&Secret>, headers: &HeaderMap) -> bool {
     let header = headers
         .get(AUTHORIZATION)
         .and_then(|value| value.to_str().ok());
-    let shown = header.and_then(|header| header.split_once(' '));
-    match (token, shown) {
-        (Some(token), Some((scheme, shown))) => {
-            // Secrets are compared in constant time.
-            scheme.eq_ignore_ascii_case("bearer") && *token == Secret::new(shown.trim())
+    let credential = header.and_then(|header| header.split_once(' '));
+    match (token, credential) {
+        (Some(token), Some((scheme, sent))) => {
+            // `Secret` compares in constant time.
+            scheme.eq_ignore_ascii_case("bearer") && *token == Secret::new(sent.trim())
         }
         _ => false,
     }

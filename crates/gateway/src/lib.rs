@@ -1,16 +1,17 @@
 //! The HTTP edge: one listener for everything (design §2, console contract F1–F3).
 //!
-//! A request is given a name, its project is found by host or path, its credentials are read, and
-//! the service's router gets it with all that as extensions: `Project`, `Credentials`,
+//! A request gets an id, its project is found by host or path, its credentials are verified, and
+//! the service's router receives the result as extensions: `Project`, `Credentials`,
 //! `Result<Caller, CallerError>`, `RequestId`, `ClientAddress`, `PublicUrl` and `BodyLimit`.
-//! Around that stand limits, compression, one log record per request, metrics, and the pages of
-//! the process itself.
+//! The edge adds limits, compression, one access record per request, metrics, and the endpoints
+//! of the process itself (`/health`, `/ready`, `/metrics`).
 //!
-//! Services are known only as routers. The edge refuses nobody for a credential and answers no
-//! preflight: both are each service's own. Start reading at [`Gateway::handle`], or at [`serve`]
-//! for connections.
+//! Services are known only as routers. The edge rejects requests without an API key where a mount says
+//! so; everything else about credentials, and CORS preflights, is each service's own. Start reading at
+//! [`Gateway::handle`], or at [`serve`] for connections.
 
 mod access;
+mod api_key;
 mod compression;
 mod config;
 mod destination;
@@ -24,20 +25,23 @@ mod mounts;
 mod network;
 mod origin;
 mod panics;
-mod passage;
 mod public_url;
+mod request_context;
 mod request_id;
 mod resolve;
+mod routing;
 mod sandbox;
 mod server;
+mod shared_origin;
 mod tracked_body;
 
 pub use config::{GatewayConfig, TlsFiles};
+pub use error::error_reference;
 pub use gateway::{Gateway, GatewayParts};
-pub use instance::ReadyCheck;
+pub use instance::{Readiness, ReadyCheck};
 pub use metrics::{Metrics, MetricsError};
 pub use mounts::{Mount, Mounts};
-pub use network::{BadNetwork, Network};
+pub use network::{Network, NetworkParseError};
 pub use origin::Peer;
 pub use resolve::Resolve;
 pub use server::{BindError, Drained, Tls, TlsError, bind, serve, serve_unix};

@@ -1,25 +1,28 @@
-//! What the edge serves: services below a prefix, and the instance's own pages.
+//! The routers that the edge serves: services below a prefix, pages, and the platform's API.
 
 use std::{sync::Arc, time::Duration};
 
 use axum::Router;
+use http::Method;
 use plinth_log::Source;
 
-use crate::destination::below;
+use crate::{api_key::KeyRule, destination::strip_path_prefix};
 
-/// Everything that is served. The binary hands it over.
+/// All routers, given by the binary.
 pub struct Mounts {
     services: Vec<Mount>,
     pages: Option<Pages>,
+    /// Whether one service has every path. Projects are named by their hosts only then.
+    pub(crate) has_one_service: bool,
     pub(crate) platform: Router,
     pub(crate) landing: Router,
 }
 
-/// The pages of every project: everything below it that no service takes.
+/// The pages of every project: paths that belong to no service.
 struct Pages {
     mount: Mount,
-    /// Which paths of a host that names no project are the default project's pages.
-    are_default: IsPage,
+    /// Which paths on a host that names no project are the default project's pages.
+    is_default_page: IsPage,
 }
 
 /// Whether a path is a page.
@@ -30,28 +33,43 @@ pub struct Mount {
     pub(crate) prefix: &'static str,
     pub(crate) source: Source,
     pub(crate) router: Router,
-    pub(crate) time_limit: TimeLimit,
-    pub(crate) has_foreign_pages: bool,
+    pub(crate) timeout: ResponseTimeout,
+    pub(crate) serves_user_content: bool,
+    pub(crate) key_rule: Option<KeyRule>,
+    pub(crate) has_filters_in_query: bool,
+    /// Whether it serves the projects' pages, which are our own.
+    pub(crate) is_pages: bool,
 }
 
-/// How long a service may take until its answer begins.
+/// Timeout until a service's response begins.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum TimeLimit {
-    /// As the settings say.
+pub(crate) enum ResponseTimeout {
+    /// `plinth.limits.request_timeout`.
     Configured,
-    /// Its own; `None` means that it watches the time itself.
+    /// The service's own; `None`: it enforces its timeouts itself.
     Own(Option<Duration>),
 }
 
 impl Mounts {
-    /// `platform` serves everything that no project does, at the root of the platform host;
-    /// `landing` serves `/` there. The outermost fallback is the edge's.
+    /// `platform` serves all paths that belong to no project; `landing` serves `/`. The edge adds a
+    /// fallback to both.
     pub fn new(platform: Router, landing: Router) -> Self {
         Self {
             services: Vec::new(),
             pages: None,
+            has_one_service: false,
             platform,
             landing,
+        }
+    }
+
+    /// One service at every path, for a port of its own. Its router sees the whole path. The project
+    /// is named by the host, or else it is the default one.
+    pub fn only(source: Source, router: Router) -> Self {
+        let service = Mount::new("", source, router).without_timeout();
+        Self {
+            has_one_service: true,
+            ..Self::new(Router::new(), Router::new()).service(service)
         }
     }
 
@@ -59,15 +77,15 @@ impl Mounts {
     #[must_use]
     pub fn service(mut self, mount: Mount) -> Self {
         self.services.push(mount);
-        // The longest prefix is tried first, so that one may lie below another.
+        // The longest prefix is tried first, so that one may be below another.
         self.services
             .sort_by_key(|mount| std::cmp::Reverse(mount.prefix.len()));
         self
     }
 
-    /// Adds the pages of projects. Their router gets the whole path below the project, and answers
-    /// what is no page with [`plinth_project::NotServed`]. `is_page` tells on hosts that name no
-    /// project which paths are the default project's.
+    /// Adds the pages of projects. Their router gets the whole path below the project, and marks its
+    /// response with [`plinth_project::PathNotFound`] where there is no page. `is_page` says which paths
+    /// are the default project's pages on a host that names no project.
     #[must_use]
     pub fn pages(
         mut self,
@@ -76,19 +94,22 @@ impl Mounts {
         is_page: impl Fn(&str) -> bool + Send + Sync + 'static,
     ) -> Self {
         self.pages = Some(Pages {
-            mount: Mount::new("", source, router),
-            are_default: Arc::new(is_page),
+            mount: Mount {
+                is_pages: true,
+                ..Mount::new("", source, router)
+            },
+            is_default_page: Arc::new(is_page),
         });
         self
     }
 
-    /// Whether a path of a host that names no project is the default project's.
-    pub(crate) fn is_of_project(&self, path: &str) -> bool {
-        let is_page = |pages: &Pages| (pages.are_default)(path);
+    /// Whether a path on a host that names no project is the default project's.
+    pub(crate) fn is_default_project_path(&self, path: &str) -> bool {
+        let is_page = |pages: &Pages| (pages.is_default_page)(path);
         self.find(path).is_some() || self.pages.as_ref().is_some_and(is_page)
     }
 
-    /// What answers a project's path: a service without its prefix, else the pages.
+    /// The mount for a project's path: a service, with the rest of the path, else the pages.
     pub(crate) fn find_or_pages<'a>(&self, path: &'a str) -> Option<(&Mount, &'a str)> {
         let pages = || Some((&self.pages.as_ref()?.mount, path));
         self.find(path).or_else(pages)
@@ -98,7 +119,7 @@ impl Mounts {
     pub(crate) fn find<'a>(&self, path: &'a str) -> Option<(&Mount, &'a str)> {
         self.services
             .iter()
-            .find_map(|mount| Some((mount, below(path, mount.prefix)?)))
+            .find_map(|mount| Some((mount, strip_path_prefix(path, mount.prefix)?)))
     }
 }
 
@@ -106,34 +127,73 @@ impl Mount {
     /// `router` sees the path without `prefix` (`/auth/v1/health` as `/health`); the whole one is
     /// in `axum::extract::OriginalUri`.
     pub fn new(prefix: &'static str, source: Source, router: Router) -> Self {
-        let time_limit = TimeLimit::Configured;
+        let timeout = ResponseTimeout::Configured;
         Self {
             prefix,
             source,
             router,
-            time_limit,
-            has_foreign_pages: false,
+            timeout,
+            serves_user_content: false,
+            key_rule: None,
+            has_filters_in_query: false,
+            is_pages: false,
         }
     }
 
-    /// Another time until an answer begins than the settings say.
+    /// Overrides the timeout until a response begins.
     #[must_use]
-    pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.time_limit = TimeLimit::Own(Some(limit));
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.timeout = ResponseTimeout::Own(Some(limit));
         self
     }
 
-    /// The service watches the time itself.
+    /// The service enforces its timeouts itself.
     #[must_use]
-    pub fn without_time_limit(mut self) -> Self {
-        self.time_limit = TimeLimit::Own(None);
+    pub fn without_timeout(mut self) -> Self {
+        self.timeout = ResponseTimeout::Own(None);
         self
     }
 
-    /// Its pages are written by users: they are shown in a sandbox, apart from our own.
+    /// It serves documents written by users: they get a sandboxing `Content-Security-Policy`.
     #[must_use]
-    pub fn with_foreign_pages(mut self) -> Self {
-        self.has_foreign_pages = true;
+    pub fn with_user_content(mut self) -> Self {
+        self.serves_user_content = true;
+        self
+    }
+
+    /// Requests need an API key or a valid access token of the project, except those for which
+    /// `is_open` returns true. It gets the path below the prefix. Preflights need none.
+    #[must_use]
+    pub fn requires_api_key(
+        mut self,
+        is_open: impl Fn(&Method, &str) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.key_rule = Some(KeyRule::new(is_open));
+        self
+    }
+
+    /// Requests for which `is_optional` returns true need no API key, but one that they have must be valid.
+    #[must_use]
+    pub fn with_optional_api_key(
+        mut self,
+        is_optional: impl Fn(&Method, &str) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.key_rule = self.key_rule.map(|rule| rule.with_optional(is_optional));
+        self
+    }
+
+    /// The service checks bearer tokens itself, because it accepts more of them than the edge does: a request
+    /// needs some credential, and only API keys are checked at the edge.
+    #[must_use]
+    pub fn with_own_token_check(mut self) -> Self {
+        self.key_rule = self.key_rule.map(KeyRule::without_token_check);
+        self
+    }
+
+    /// Its query consists of filters, so a key in the query is removed once it was used.
+    #[must_use]
+    pub fn with_filters_in_query(mut self) -> Self {
+        self.has_filters_in_query = true;
         self
     }
 }
@@ -169,7 +229,10 @@ mod tests {
 
         assert_eq!(find("/auth/v1/user"), Some(("/auth/v1", "/user")));
         assert_eq!(find("/anything"), Some(("", "/anything")));
-        assert!(mounts.is_of_project("/sign-in") && mounts.is_of_project("/auth/v1"));
-        assert!(!mounts.is_of_project("/anything"));
+        assert!(
+            mounts.is_default_project_path("/sign-in")
+                && mounts.is_default_project_path("/auth/v1")
+        );
+        assert!(!mounts.is_default_project_path("/anything"));
     }
 }

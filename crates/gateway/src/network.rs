@@ -9,13 +9,13 @@ pub struct Network {
     prefix: u8,
 }
 
-/// A text that is no address range.
+/// The text is no address range.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not an address or an address range, as in 10.0.0.0/8 or ::1")]
-pub struct BadNetwork(String);
+pub struct NetworkParseError(String);
 
 impl Network {
-    /// Whether the address lies in the range. IPv4 addresses in IPv6 clothes count as IPv4.
+    /// Whether the address is in the range. IPv4-mapped IPv6 addresses count as IPv4.
     pub fn contains(&self, address: IpAddr) -> bool {
         match (self.address, address.to_canonical()) {
             (IpAddr::V4(ours), IpAddr::V4(theirs)) => {
@@ -36,10 +36,10 @@ impl Network {
 }
 
 impl FromStr for Network {
-    type Err = BadNetwork;
+    type Err = NetworkParseError;
 
-    fn from_str(text: &str) -> Result<Self, BadNetwork> {
-        let bad = || BadNetwork(text.chars().take(64).collect());
+    fn from_str(text: &str) -> Result<Self, NetworkParseError> {
+        let bad = || NetworkParseError(text.chars().take(64).collect());
         let (address, prefix) = match text.split_once('/') {
             Some((address, prefix)) => (address, Some(prefix)),
             None => (text, None),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_refused() {
+    fn other_texts_are_rejected() {
         for text in [
             "",
             "localhost",

@@ -1,47 +1,48 @@
-//! Who sent the request and which address they used, with proxies taken into account.
+//! The client's address and the host it used, with proxies taken into account.
 //!
-//! Forwarding headers count only when a trusted proxy sends them. The client is then the last
-//! entry of the chain that is no trusted proxy: everything before it can be made up.
+//! Forwarding headers count only from a trusted proxy. The client is then the last entry of the
+//! chain that is no trusted proxy: all entries before it can be forged.
 
 use std::net::{IpAddr, SocketAddr};
 
 use http::{
     HeaderMap, HeaderName, HeaderValue, Uri,
-    header::{FORWARDED, HOST},
+    header::{FORWARDED, HOST, VIA},
     uri::Authority,
 };
 
-use plinth_project::ClientAddress;
+use plinth_project::{ClientAddress, SentHeaders};
 
 use crate::{
     GatewayConfig,
     forwarded::{Forwarded, authority},
+    request_id,
 };
 
 /// The two ends of a connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Peer {
-    /// Who connected.
+    /// The peer's address.
     pub remote: SocketAddr,
-    /// Where to.
+    /// Our address.
     pub local: SocketAddr,
-    /// Whether the connection is encrypted by us.
+    /// Whether we terminate TLS.
     pub is_tls: bool,
 }
 
-/// How the outside world sees the request.
+/// The request as the client sent it, before proxies.
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) client: ClientAddress,
     pub(crate) is_trusted: bool,
     pub(crate) scheme: &'static str,
-    /// Host and, if it is not the scheme's own, port.
+    /// Host and, if it is not the scheme's default, port.
     pub(crate) authority: String,
     /// The host alone, for finding the project.
     pub(crate) host: String,
-    /// What a proxy took away from the path.
+    /// The path prefix that a proxy removed.
     pub(crate) prefix: String,
-    /// Where the connection came in.
+    /// Our address of the connection.
     pub(crate) local: SocketAddr,
 }
 
@@ -62,9 +63,9 @@ impl Origin {
 
         let own_scheme = if peer.is_tls { "https" } else { "http" };
         let scheme = forwarded.scheme.unwrap_or(own_scheme);
-        let asked = forwarded.host.or_else(|| asked_authority(uri, headers));
-        let (host, port) = match asked {
-            Some(asked) => (asked.host().to_owned(), asked.port_u16().or(forwarded.port)),
+        let sent = forwarded.host.or_else(|| sent_authority(uri, headers));
+        let (host, port) = match sent {
+            Some(sent) => (sent.host().to_owned(), sent.port_u16().or(forwarded.port)),
             None => (host_text(peer.local.ip()), Some(peer.local.port())),
         };
         let default_port = if scheme == "https" { 443 } else { 80 };
@@ -72,8 +73,12 @@ impl Origin {
             Some(port) if port != default_port => format!("{host}:{port}"),
             _ => host.clone(),
         };
-        let ip = client_of(config, peer_ip, &forwarded.chain);
-        let client = ClientAddress { ip, peer: peer_ip };
+        let ip = client_ip(config, peer_ip, &forwarded.chain);
+        let client = ClientAddress {
+            ip,
+            peer: peer_ip,
+            is_forwarded: headers.keys().any(|name| is_one_of(name, &FORWARDING)),
+        };
         let prefix = forwarded.prefix.unwrap_or_default();
         Self {
             client,
@@ -86,11 +91,15 @@ impl Origin {
         }
     }
 
-    /// Makes the forwarding headers say what we know, so that whatever reads them further on (a
-    /// function, SQL that reads `request.headers`) cannot be deceived by a client.
-    pub(crate) fn rewrite(&self, headers: &mut HeaderMap) {
-        for name in [FORWARDED, PREFIX, REAL_IP] {
-            headers.remove(name);
+    /// Replaces the forwarding headers by verified values, so that a client cannot forge what a
+    /// function or SQL (`request.headers`) reads from them. Returns what was sent, as well for the
+    /// request id, which is replaced too: a signature covers the headers as they were sent.
+    pub(crate) fn rewrite_headers(&self, headers: &mut HeaderMap) -> Option<SentHeaders> {
+        let sent = SentHeaders::save(headers, |name| is_one_of(name, &REPLACED));
+        if sent.is_some() {
+            for name in [FORWARDED, PREFIX, REAL_IP] {
+                headers.remove(name);
+            }
         }
         let (_, port) = self.authority.rsplit_once(':').unwrap_or_default();
         let port = match port.parse::<u16>() {
@@ -110,7 +119,29 @@ impl Origin {
         }
         headers.insert(PROTO, HeaderValue::from_static(self.scheme));
         headers.insert(PORT, HeaderValue::from(port));
+        sent
     }
+}
+
+/// What proxies and tunnels add to requests.
+static FORWARDING: [HeaderName; 4] = [FOR, FORWARDED, REAL_IP, VIA];
+
+/// The headers that a service gets with a value of ours, or not at all.
+static REPLACED: [HeaderName; 8] = [
+    FORWARDED,
+    FOR,
+    HOST_NAME,
+    PROTO,
+    PORT,
+    PREFIX,
+    REAL_IP,
+    request_id::HEADER,
+];
+
+/// Every name of every request is asked for. Most requests have none of them, which the first letters
+/// tell: looking all of them up takes longer.
+fn is_one_of(name: &HeaderName, names: &[HeaderName]) -> bool {
+    name.as_str().starts_with(['f', 'v', 'x']) && names.contains(name)
 }
 
 const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
@@ -120,14 +151,14 @@ const PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
 const PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
 const REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 
-/// HTTP/2 and the absolute form carry the host in the target, which then counts.
-fn asked_authority(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
+/// HTTP/2 and the absolute form have the host in the target, which takes precedence.
+fn sent_authority(uri: &Uri, headers: &HeaderMap) -> Option<Authority> {
     let in_target = uri.authority().map(Authority::as_str);
     let in_header = || headers.get(HOST).and_then(|value| value.to_str().ok());
     in_target.or_else(in_header).and_then(authority)
 }
 
-fn client_of(config: &GatewayConfig, peer: IpAddr, chain: &[Option<IpAddr>]) -> IpAddr {
+fn client_ip(config: &GatewayConfig, peer: IpAddr, chain: &[Option<IpAddr>]) -> IpAddr {
     let mut client = peer;
     for node in chain.iter().rev() {
         let Some(node) = node else { break };
@@ -175,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_cannot_say_who_it_is() {
+    fn headers_of_an_untrusted_peer_are_ignored() {
         let origin = origin(
             "203.0.113.5:999",
             &[
@@ -197,7 +228,17 @@ mod tests {
     }
 
     #[test]
-    fn a_trusted_proxy_tells_the_client_and_the_address() {
+    fn a_proxy_is_recognised_by_its_headers_even_if_nobody_trusts_it() {
+        let is_forwarded = |headers: &[_]| origin("127.0.0.1:999", headers).client.is_forwarded;
+        assert!(!is_forwarded(&[("host", "localhost")]));
+        assert!(is_forwarded(&[("x-forwarded-for", "192.0.2.1")]));
+        assert!(is_forwarded(&[("forwarded", "for=192.0.2.1")]));
+        assert!(is_forwarded(&[("x-real-ip", "192.0.2.1")]));
+        assert!(is_forwarded(&[("via", "1.1 proxy")]));
+    }
+
+    #[test]
+    fn a_trusted_proxy_names_the_client_and_the_address() {
         let origin = origin(
             "10.1.2.3:999",
             &[
@@ -223,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn the_client_is_the_last_one_that_no_trusted_proxy_is() {
+    fn the_client_is_the_last_entry_that_is_no_trusted_proxy() {
         assert_eq!(
             client("10.0.0.1:1", "198.51.100.7, 192.0.2.1, 10.0.0.9"),
             "192.0.2.1"
@@ -257,24 +298,53 @@ mod tests {
     }
 
     #[test]
-    fn headers_are_rewritten_to_the_truth() {
-        let made_up = [
+    fn forged_headers_are_rewritten() {
+        let forged = [
             ("x-forwarded-for", "192.0.2.1"),
             ("x-real-ip", "192.0.2.1"),
             ("forwarded", "for=192.0.2.1"),
+            ("x-request-id", "forged"),
+            ("x-client-info", "supabase-js/2"),
             ("host", "a.example:8080"),
         ];
         let mut headers = HeaderMap::new();
-        for (name, value) in made_up {
+        for (name, value) in forged {
             headers.append(name, HeaderValue::from_static(value));
         }
 
-        origin("203.0.113.5:999", &made_up).rewrite(&mut headers);
+        let sent = origin("203.0.113.5:999", &forged).rewrite_headers(&mut headers);
 
+        let sent = sent.expect("what was sent");
+        for (name, value) in forged {
+            let is_replaced = !matches!(name, "host" | "x-client-info");
+            assert_eq!(
+                sent.values(name).any(|sent| sent == value),
+                is_replaced,
+                "{name}"
+            );
+        }
         assert_eq!(headers["x-forwarded-for"], "203.0.113.5");
         assert_eq!(headers["x-forwarded-proto"], "http");
         assert_eq!(headers["x-forwarded-host"], "a.example:8080");
         assert_eq!(headers["x-forwarded-port"], "8080");
         assert!(!headers.contains_key("x-real-ip") && !headers.contains_key("forwarded"));
+    }
+
+    #[test]
+    fn without_forged_headers_nothing_is_kept() {
+        let usual = [
+            ("host", "a.example:8080"),
+            ("x-client-info", "supabase-js/2"),
+        ];
+        let mut headers = HeaderMap::new();
+        for (name, value) in usual {
+            headers.append(name, HeaderValue::from_static(value));
+        }
+
+        let sent = origin("203.0.113.5:999", &usual).rewrite_headers(&mut headers);
+
+        assert!(sent.is_none());
+        assert_eq!(headers["x-forwarded-for"], "203.0.113.5");
+        assert_eq!(headers["x-forwarded-host"], "a.example:8080");
     }
 }

@@ -1,15 +1,19 @@
-//! Which public URL a request's project has.
+//! The public URL of a request's project.
 
 use std::net::IpAddr;
 
 use plinth_project::PublicUrl;
 
-use crate::{GatewayConfig, destination::Addressed, origin::Origin};
+use crate::{
+    GatewayConfig,
+    destination::{Addressed, canonical_host},
+    origin::Origin,
+};
 
-/// The configured URL counts first. A project with a host of its own keeps that host: the
-/// configured URL then says only scheme and port. Without one it is where the client came to, in
-/// the client's own words only if these cannot lead anybody astray: mails have this URL in them,
-/// and whoever asks for a mail is not always who reads it.
+/// The configured URL takes precedence; for a project with its own host it gives only scheme and
+/// port. Without one it is the host that the client sent, if that host is known to be ours, else the
+/// address that the connection came to. An arbitrary `Host` header is not used: mails contain this
+/// URL, and the sender of the request need not be the mail's recipient.
 pub(crate) fn public_url(
     config: &GatewayConfig,
     origin: &Origin,
@@ -29,7 +33,7 @@ pub(crate) fn public_url(
             .next()
             .unwrap_or_default()
             .to_owned(),
-        (None, _) if is_ours(config, origin, addressed) => {
+        (None, _) if is_own_host(config, origin, addressed) => {
             format!("{}://{}{}", origin.scheme, origin.authority, origin.prefix)
         }
         (None, _) => format!("{}://{}{}", origin.scheme, origin.local, origin.prefix),
@@ -39,19 +43,20 @@ pub(crate) fn public_url(
         url.push_str("/p/");
         url.push_str(name);
     }
-    match config.public_url.is_some() {
-        true => PublicUrl::configured(&url),
-        false => PublicUrl::new(&url),
+    if config.public_url.is_some() {
+        PublicUrl::configured(&url)
+    } else {
+        PublicUrl::new(&url)
     }
 }
 
-/// Whether the host that the client used is known to be this instance's: a project's own, one at
-/// or below the domain, what a trusted proxy says, or this machine.
-fn is_ours(config: &GatewayConfig, origin: &Origin, addressed: Addressed<'_>) -> bool {
+/// Whether the host that the client sent is known to be this instance's: a project's own host, one at
+/// or below `plinth.domain`, one from a trusted proxy, or loopback.
+fn is_own_host(config: &GatewayConfig, origin: &Origin, addressed: Addressed<'_>) -> bool {
     if addressed == Addressed::Host || origin.is_trusted {
         return true;
     }
-    let host = origin.host.trim_end_matches('.').to_ascii_lowercase();
+    let host = canonical_host(&origin.host);
     let is_at_or_below = |domain: &str| {
         let rest = host.strip_suffix(domain);
         rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
@@ -76,7 +81,11 @@ mod tests {
         config.domain = Some("plinth.example".to_owned());
         let ip = [127, 0, 0, 1].into();
         let origin = Origin {
-            client: ClientAddress { ip, peer: ip },
+            client: ClientAddress {
+                ip,
+                peer: ip,
+                is_forwarded: false,
+            },
             is_trusted: false,
             scheme: "http",
             authority: format!("{host}:8080"),
@@ -92,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_setting_it_is_where_the_client_came_to() {
+    fn without_a_setting_it_is_the_address_of_the_connection() {
         let bare = Addressed::Bare;
         let path = Addressed::Path("default");
         check(None, bare, "http://192.0.2.1:54321/base");
@@ -107,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_known_stay() {
+    fn known_hosts_are_kept() {
         for host in [
             "localhost",
             "app.localhost",
@@ -123,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_setting_counts_first() {
+    fn the_setting_takes_precedence() {
         let public = Some("https://plinth.example/");
         check(public, Addressed::Bare, "https://plinth.example");
         check(
@@ -139,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_project_with_a_host_of_its_own_keeps_it() {
+    fn a_project_with_its_own_host_keeps_it() {
         check(
             Some("https://plinth.example"),
             Addressed::Host,

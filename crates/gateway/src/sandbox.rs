@@ -1,5 +1,7 @@
-//! Pages that users wrote run on the host of our own pages, whose session cookies scripts can
-//! read. They are therefore shown in a sandbox: visible, but never in our origin (design §7).
+//! A sandboxing `Content-Security-Policy` for documents written by users (design §7).
+//!
+//! They share the host of our own pages, whose session cookies scripts can read. In a sandbox they
+//! are displayed, but run in an opaque origin.
 
 use axum::response::Response;
 use http::{
@@ -11,8 +13,8 @@ use hyper::body::Body as _;
 const POLICY: HeaderValue =
     HeaderValue::from_static("sandbox allow-scripts allow-forms allow-popups");
 
-/// Adds the policy to every answer that a browser may take for a document with scripts, beside any
-/// that it has.
+/// Adds the policy to every response that a browser may render as a document with scripts, in
+/// addition to a policy that it already has.
 pub(crate) fn apply(response: &mut Response) {
     let is_empty = response.body().size_hint().exact() == Some(0);
     if !is_empty && !is_harmless(response.headers()) {
@@ -22,8 +24,8 @@ pub(crate) fn apply(response: &mut Response) {
     }
 }
 
-/// Whether it says clearly that it is of a kind in which nothing runs. Of several kinds browsers
-/// believe the last one, and without any they guess.
+/// Whether exactly one content type is declared, of a kind without scripts. Of several types browsers
+/// use the last, and without any they sniff.
 fn is_harmless(headers: &HeaderMap) -> bool {
     let mut kinds = headers.get_all(CONTENT_TYPE).iter();
     let (Some(kind), None) = (kinds.next(), kinds.next()) else {
@@ -124,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_browsers_must_guess_is_sandboxed() {
+    fn what_browsers_must_sniff_is_sandboxed() {
         assert!(is_sandboxed(Response::new(Body::from("<script>"))));
 
         let mut twice = Response::new(Body::from("<script>"));

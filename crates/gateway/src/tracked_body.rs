@@ -1,4 +1,4 @@
-//! The body of an answer on its way out: counts its bytes and keeps the request's [`Access`]
+//! The body of a response being sent: counts its bytes and keeps the request's [`AccessRecord`]
 //! alive until the last of them is sent.
 
 use std::{
@@ -11,16 +11,16 @@ use axum::{BoxError, body::Body};
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
-use crate::{access::Access, panics};
+use crate::{access::AccessRecord, panics};
 
-/// The body of an answer from the edge.
+/// The body of a response of the edge.
 pub struct TrackedBody {
     inner: Body,
-    access: Box<Access>,
+    access: Box<AccessRecord>,
 }
 
 impl TrackedBody {
-    pub(crate) fn new(inner: Body, access: Box<Access>) -> Self {
+    pub(crate) fn new(inner: Body, access: Box<AccessRecord>) -> Self {
         Self { inner, access }
     }
 }
@@ -34,15 +34,15 @@ impl hyper::body::Body for TrackedBody {
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let inner = &mut self.inner;
-        // A stream that panics ends this answer, not the other ones on the same connection.
+        // A stream that panics ends this response, not the others on the same connection.
         let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(inner).poll_frame(cx)));
         let frame = match polled {
             Ok(poll) => ready!(poll),
             Err(panic) => {
                 self.inner = Body::empty();
-                let cause = panics::describe(&*panic);
+                let cause = panics::message(&*panic);
                 self.access
-                    .fault("an answer broke off because its stream panicked", cause);
+                    .log_failure("response aborted: its body stream panicked", cause);
                 return Poll::Ready(Some(Err("the stream panicked".into())));
             }
         };

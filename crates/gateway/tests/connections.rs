@@ -1,4 +1,4 @@
-//! Protocols, TLS, upgrades, strange clients, and the end.
+//! Protocols, TLS, upgrades, invalid input, and graceful shutdown.
 
 mod support;
 
@@ -53,14 +53,17 @@ async fn connect(server: &support::TestServer) -> TcpStream {
 async fn one_port_speaks_http1_and_http2() {
     let server = Setup::new(router()).start().await;
 
-    let answer = server.get("/ok").await;
-    assert_eq!((answer.version, answer.text()), (Version::HTTP_11, "ok"));
-    assert_eq!(answer.header("server"), "");
+    let response = server.get("/ok").await;
+    assert_eq!(
+        (response.version, response.text()),
+        (Version::HTTP_11, "ok")
+    );
+    assert_eq!(response.header("server"), "");
 
     let mut client = Client::http2_on(connect(&server).await).await;
     for _ in 0..2 {
-        let answer = client.get("/ok", &[]).await;
-        assert_eq!((answer.version, answer.text()), (Version::HTTP_2, "ok"));
+        let response = client.get("/ok", &[]).await;
+        assert_eq!((response.version, response.text()), (Version::HTTP_2, "ok"));
     }
 }
 
@@ -108,12 +111,15 @@ async fn tls_speaks_both_protocols_as_the_client_chooses() {
 
     let stream = connect_tls(&server, &certificate, b"h2").await;
     assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
-    let answer = Client::http2_on(stream).await.get("/ok", &[]).await;
-    assert_eq!((answer.version, answer.text()), (Version::HTTP_2, "ok"));
+    let response = Client::http2_on(stream).await.get("/ok", &[]).await;
+    assert_eq!((response.version, response.text()), (Version::HTTP_2, "ok"));
 
     let stream = connect_tls(&server, &certificate, b"http/1.1").await;
-    let answer = Client::http1_on(stream).await.get("/ok", &[]).await;
-    assert_eq!((answer.version, answer.text()), (Version::HTTP_11, "ok"));
+    let response = Client::http1_on(stream).await.get("/ok", &[]).await;
+    assert_eq!(
+        (response.version, response.text()),
+        (Version::HTTP_11, "ok")
+    );
 }
 
 #[tokio::test]
@@ -146,15 +152,15 @@ async fn garbage_does_no_harm() {
         let mut stream = connect(&server).await;
         stream.write_all(garbage).await.expect("sent");
         stream.shutdown().await.expect("nothing more");
-        let mut answer = Vec::new();
-        let _ = stream.read_to_end(&mut answer).await;
+        let mut response = Vec::new();
+        let _ = stream.read_to_end(&mut response).await;
     }
 
     assert_eq!(server.get("/ok").await.text(), "ok");
 }
 
 #[tokio::test]
-async fn silent_clients_and_slow_heads_are_given_up() {
+async fn silent_clients_and_slow_heads_time_out() {
     let mut setup = Setup::new(router());
     setup.config.header_timeout = Duration::from_millis(50);
     let server = setup.start().await;
@@ -165,13 +171,13 @@ async fn silent_clients_and_slow_heads_are_given_up() {
         b"GET /ok HTTP/1.1\r\nhost: a\r\nx-slow: ",
     ] {
         // Ends only because the server closes.
-        let answer = exchange(server.address, opening).await;
-        assert!(!answer.contains("200 OK"), "{answer}");
+        let response = exchange(server.address, opening).await;
+        assert!(!response.contains("200 OK"), "{response}");
     }
 }
 
 #[tokio::test]
-async fn connections_beyond_the_limit_wait_for_a_place() {
+async fn connections_beyond_the_limit_wait_for_a_permit() {
     let mut setup = Setup::new(router());
     setup.config.max_connections = 1;
     let server = setup.start().await;
@@ -181,7 +187,7 @@ async fn connections_beyond_the_limit_wait_for_a_place() {
     let mut second = server.client().await;
     let mut waiting = std::pin::pin!(second.get("/ok", &[]));
     let early = tokio::time::timeout(Duration::from_millis(50), &mut waiting).await;
-    assert!(early.is_err(), "there is only one place");
+    assert!(early.is_err(), "there is only one permit");
 
     drop(first);
     assert_eq!(waiting.await.text(), "ok");
@@ -198,7 +204,7 @@ async fn an_upgraded_connection_is_left_alone() {
     stream.write_all(request).await.expect("sent");
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
-        head.push(stream.read_u8().await.expect("an answer"));
+        head.push(stream.read_u8().await.expect("a response"));
     }
     let head = String::from_utf8(head).expect("text");
     assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
@@ -213,25 +219,27 @@ async fn an_upgraded_connection_is_left_alone() {
     assert_eq!(&echoed, b"still there?");
 }
 
-/// A handler that says when it has begun and waits for permission to end.
-fn patient_router(begun: &Arc<Notify>, permitted: &Arc<Notify>) -> Router {
+/// A handler that notifies `begun` and blocks until `permitted` is notified.
+fn blocking_router(begun: &Arc<Notify>, permitted: &Arc<Notify>) -> Router {
     let (begun, permitted) = (Arc::clone(begun), Arc::clone(permitted));
     let handler = async move || {
         begun.notify_one();
         permitted.notified().await;
         "finished"
     };
-    Router::new().route("/patient", get(handler))
+    Router::new().route("/blocking", get(handler))
 }
 
 #[tokio::test]
 async fn a_shutdown_lets_open_requests_finish_and_takes_no_new_ones() {
     let (begun, permitted) = (Arc::default(), Arc::default());
-    let server = Setup::new(patient_router(&begun, &permitted)).start().await;
+    let server = Setup::new(blocking_router(&begun, &permitted))
+        .start()
+        .await;
     let mut idle = server.client().await;
     assert_eq!(idle.get("/nonsense", &[]).await.status, 404);
     let mut client = server.client().await;
-    let open = tokio::spawn(async move { client.get("/patient", &[]).await });
+    let open = tokio::spawn(async move { client.get("/blocking", &[]).await });
     begun.notified().await;
 
     let address = server.address;
@@ -242,38 +250,40 @@ async fn a_shutdown_lets_open_requests_finish_and_takes_no_new_ones() {
     }
     permitted.notify_one();
 
-    assert_eq!(open.await.expect("an answer").text(), "finished");
-    assert_eq!(stopped.await.expect("the end").cut_off, 0);
+    assert_eq!(open.await.expect("a response").text(), "finished");
+    assert_eq!(stopped.await.expect("the end").aborted, 0);
 }
 
 #[tokio::test]
-async fn what_does_not_finish_in_time_is_cut_off_and_counted() {
+async fn what_does_not_finish_in_time_is_aborted_and_counted() {
     let (begun, permitted) = (Arc::default(), Arc::<Notify>::default());
-    let mut setup = Setup::new(patient_router(&begun, &permitted));
+    let mut setup = Setup::new(blocking_router(&begun, &permitted));
     setup.drain = Duration::from_millis(50);
     let server = setup.start().await;
     let mut stream = connect(&server).await;
     stream
-        .write_all(b"GET /patient HTTP/1.1\r\nhost: a\r\n\r\n")
+        .write_all(b"GET /blocking HTTP/1.1\r\nhost: a\r\n\r\n")
         .await
         .expect("sent");
     begun.notified().await;
 
     let drained = server.stop().await;
 
-    assert_eq!(drained.cut_off, 1);
-    let mut answer = Vec::new();
-    let _ = stream.read_to_end(&mut answer).await;
-    assert!(answer.is_empty());
+    assert_eq!(drained.aborted, 1);
+    let mut response = Vec::new();
+    let _ = stream.read_to_end(&mut response).await;
+    assert!(response.is_empty());
 }
 
 #[tokio::test]
 async fn a_client_that_leaves_early_is_recorded() {
     let (begun, permitted) = (Arc::default(), Arc::<Notify>::default());
-    let mut server = Setup::new(patient_router(&begun, &permitted)).start().await;
+    let mut server = Setup::new(blocking_router(&begun, &permitted))
+        .start()
+        .await;
     let mut stream = connect(&server).await;
     stream
-        .write_all(b"GET /patient HTTP/1.1\r\nhost: a\r\n\r\n")
+        .write_all(b"GET /blocking HTTP/1.1\r\nhost: a\r\n\r\n")
         .await
         .expect("sent");
     begun.notified().await;
@@ -291,14 +301,14 @@ async fn a_body_is_streamed_in_both_directions_at_once() {
     let pieces = (0..50).map(|_| Ok::<_, std::io::Error>(Bytes::from(vec![b'x'; 10_000])));
 
     let body = Body::from_stream(futures_util::stream::iter(pieces));
-    let answer = client.send(Method::POST, "/mirror", &[], body).await;
+    let response = client.send(Method::POST, "/mirror", &[], body).await;
 
-    assert_eq!(answer.body.len(), 500_000);
+    assert_eq!(response.body.len(), 500_000);
 }
 
-/// Sends everything before it listens, as many clients do.
+/// Sends everything before it reads, as many clients do.
 #[tokio::test]
-async fn whoever_is_refused_early_may_finish_sending_and_sees_why() {
+async fn a_client_rejected_early_can_finish_sending_and_reads_the_response() {
     let mut setup = Setup::new(
         Router::new()
             .route(
@@ -329,12 +339,15 @@ async fn whoever_is_refused_early_may_finish_sending_and_sees_why() {
             format!("POST {path} HTTP/1.1\r\nhost: a\r\n{more}content-length: {length}\r\n\r\n");
         stream.write_all(head.as_bytes()).await.expect("sent");
         stream.write_all(&vec![0; length]).await.expect("all of it");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).await.expect("an answer");
+        let mut response = String::new();
+        stream
+            .read_to_string(&mut response)
+            .await
+            .expect("a response");
 
         assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status} ")),
-            "{answer}"
+            response.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{response}"
         );
     }
 }
@@ -343,4 +356,37 @@ async fn begin_to_read(body: Body) -> StatusCode {
     let mut pieces = body.into_data_stream();
     futures_util::StreamExt::next(&mut pieces).await;
     StatusCode::IM_A_TEAPOT
+}
+
+/// Who is in front may have taken the other one.
+#[tokio::test]
+async fn a_request_has_exactly_one_host() {
+    let server = Setup::new(router()).start().await;
+    for (head, status) in [
+        ("GET /ok HTTP/1.1\r\nhost: a\r\n", "200"),
+        ("GET /ok HTTP/1.1\r\nhost:\r\n", "200"),
+        ("GET http://a/ok HTTP/1.1\r\nhost: a\r\n", "200"),
+        ("GET /ok HTTP/1.0\r\n", "200"),
+        ("GET /ok HTTP/1.1\r\n", "400"),
+        ("GET /health HTTP/1.1\r\n", "400"),
+        ("GET http://a/ok HTTP/1.1\r\n", "400"),
+        ("GET /ok HTTP/1.1\r\nhost: a\r\nhost: b\r\n", "400"),
+        ("GET /ok HTTP/1.1\r\nhost: a\r\nhost: a\r\n", "400"),
+        ("GET /ok HTTP/1.0\r\nhost: a\r\nhost: b\r\n", "400"),
+    ] {
+        let request = format!("{head}connection: close\r\n\r\n");
+
+        let response = exchange(server.address, request.as_bytes()).await;
+
+        let line = response.lines().next().unwrap_or_default();
+        assert!(
+            line.contains(&format!(" {status} ")),
+            "{head:?}: {response}"
+        );
+        assert_eq!(
+            response.contains("invalid_host"),
+            status == "400",
+            "{response}"
+        );
+    }
 }

@@ -1,4 +1,4 @@
-//! The control socket: for its owner only, and never in anybody's way.
+//! The control socket: only for its owner, and it replaces nothing but stale sockets.
 
 mod support;
 
@@ -90,7 +90,7 @@ async fn requests_are_marked_and_the_socket_is_its_owners() {
     drop(client);
     running.stop.cancel();
     let drained = running.task.await.expect("the end").expect("no error");
-    assert_eq!(drained.cut_off, 0);
+    assert_eq!(drained.aborted, 0);
     assert!(!path.exists());
 }
 
@@ -118,12 +118,15 @@ async fn a_socket_in_use_and_other_files_are_left_alone() {
 
     let error = |path: &Path| {
         let running = start(path);
-        async move { running.task.await.expect("the end").expect_err("refused") }
+        async move { running.task.await.expect("the end").expect_err("rejected") }
     };
 
     assert!(matches!(error(&used).await, BindError::SocketInUse(_)));
     assert!(matches!(error(&file).await, BindError::NotASocket(_)));
     assert_eq!(fs::read_to_string(&file).expect("still there"), "precious");
-    let refusal = error(&long).await;
-    assert!(matches!(refusal, BindError::PathTooLong(_)), "{refusal}");
+    let rejection = error(&long).await;
+    assert!(
+        matches!(rejection, BindError::PathTooLong(_)),
+        "{rejection}"
+    );
 }

@@ -29,11 +29,11 @@ async fn length_without_limit(Extension(limit): Extension<BodyLimit>, body: Body
     body.len().to_string()
 }
 
-/// Refuses in a format of its own, as services do.
+/// Rejects in its own format, as services do.
 async fn own_words(body: Result<Bytes, BytesRejection>) -> Response {
     match body {
         Ok(_) => StatusCode::OK.into_response(),
-        Err(refusal) => (refusal.status(), Json("my own words")).into_response(),
+        Err(rejection) => (rejection.status(), Json("my own words")).into_response(),
     }
 }
 
@@ -72,55 +72,55 @@ impl hyper::body::Body for PanickingBody {
 }
 
 #[tokio::test]
-async fn large_headers_are_refused_with_a_reason_and_the_connection_lives_on() {
+async fn large_headers_are_rejected_with_a_reason_and_the_connection_lives_on() {
     let server = setup().start().await;
     let mut client = server.client().await;
 
-    let answer = client.get("/ok", &[("x-large", &"x".repeat(9000))]).await;
+    let response = client.get("/ok", &[("x-large", &"x".repeat(9000))]).await;
 
     assert_eq!(
-        answer.error(),
+        response.error(),
         (431, "request_headers_too_large".to_owned())
     );
     assert_eq!(client.get("/ok", &[]).await.text(), "ok");
 }
 
 #[tokio::test]
-async fn enormous_headers_are_refused_too() {
+async fn enormous_headers_are_rejected_too() {
     let server = setup().start().await;
 
     let head = format!(
         "GET /ok HTTP/1.1\r\nhost: a\r\nx-huge: {}\r\n\r\n",
         "x".repeat(600 << 10)
     );
-    let answer = exchange(server.address, head.as_bytes()).await;
+    let response = exchange(server.address, head.as_bytes()).await;
 
     assert!(
-        answer.is_empty() || answer.starts_with("HTTP/1.1 431 "),
-        "{answer}"
+        response.is_empty() || response.starts_with("HTTP/1.1 431 "),
+        "{response}"
     );
     assert_eq!(server.get("/ok").await.text(), "ok");
 }
 
 #[tokio::test]
-async fn large_headers_are_refused_over_http2_as_well() {
+async fn large_headers_are_rejected_over_http2_as_well() {
     let server = setup().start().await;
     let stream = TcpStream::connect(server.address)
         .await
         .expect("a connection");
     let mut client = Client::http2_on(stream).await;
 
-    let answer = client.get("/ok", &[("x-large", &"x".repeat(9000))]).await;
+    let response = client.get("/ok", &[("x-large", &"x".repeat(9000))]).await;
 
     assert_eq!(
-        answer.error(),
+        response.error(),
         (431, "request_headers_too_large".to_owned())
     );
     assert_eq!(client.get("/ok", &[]).await.text(), "ok");
 }
 
 #[tokio::test]
-async fn a_large_body_is_refused_whether_or_not_its_length_is_declared() {
+async fn a_large_body_is_rejected_whether_or_not_its_length_is_declared() {
     let server = setup().start().await;
     let chunked = || {
         Body::from_stream(futures_util::stream::iter(
@@ -130,10 +130,13 @@ async fn a_large_body_is_refused_whether_or_not_its_length_is_declared() {
 
     for body in [Body::from(vec![b'x'; 1001]), chunked()] {
         let mut client = server.client().await;
-        let answer = client.send(Method::POST, "/length", &[], body).await;
-        assert_eq!(answer.error(), (413, "request_entity_too_large".to_owned()));
+        let response = client.send(Method::POST, "/length", &[], body).await;
         assert_eq!(
-            answer.json()["message"],
+            response.error(),
+            (413, "request_entity_too_large".to_owned())
+        );
+        assert_eq!(
+            response.json()["message"],
             "The request's body is larger than 1000 bytes"
         );
         assert_eq!(
@@ -143,10 +146,10 @@ async fn a_large_body_is_refused_whether_or_not_its_length_is_declared() {
         );
     }
     let mut client = server.client().await;
-    let answer = client
+    let response = client
         .send(Method::POST, "/length", &[], Body::from(vec![b'x'; 1000]))
         .await;
-    assert_eq!(answer.text(), "1000");
+    assert_eq!(response.text(), "1000");
 }
 
 #[tokio::test]
@@ -155,13 +158,13 @@ async fn a_service_changes_the_limit_for_its_own_routes() {
     let mut client = server.client().await;
 
     let large = Body::from(vec![b'x'; 5 << 20]);
-    let answer = client.send(Method::POST, "/unlimited", &[], large).await;
-    assert_eq!(answer.text(), (5 << 20).to_string());
+    let response = client.send(Method::POST, "/unlimited", &[], large).await;
+    assert_eq!(response.text(), (5 << 20).to_string());
 
     let large = Body::from(vec![b'x'; 2000]);
-    let answer = client.send(Method::POST, "/own-words", &[], large).await;
+    let response = client.send(Method::POST, "/own-words", &[], large).await;
     assert_eq!(
-        (answer.status.as_u16(), answer.text()),
+        (response.status.as_u16(), response.text()),
         (413, "\"my own words\"")
     );
 }
@@ -173,13 +176,13 @@ async fn axums_own_limit_of_two_megabytes_does_not_apply() {
     let server = setup.start().await;
 
     let body = Body::from(vec![b'x'; 3 << 20]);
-    let answer = server
+    let response = server
         .client()
         .await
         .send(Method::POST, "/length", &[], body)
         .await;
 
-    assert_eq!(answer.text(), (3 << 20).to_string());
+    assert_eq!(response.text(), (3 << 20).to_string());
 }
 
 #[tokio::test]
@@ -189,9 +192,9 @@ async fn a_handler_that_never_answers_is_given_up() {
     let server = setup.start().await;
     let mut client = server.client().await;
 
-    let answer = client.get("/never", &[]).await;
+    let response = client.get("/never", &[]).await;
 
-    assert_eq!(answer.error(), (504, "request_timeout".to_owned()));
+    assert_eq!(response.error(), (504, "request_timeout".to_owned()));
     assert_eq!(client.get("/ok", &[]).await.text(), "ok");
 }
 
@@ -200,8 +203,8 @@ async fn a_long_upload_is_no_slow_answer() {
     let mut setup = setup();
     setup.config.request_timeout = Duration::from_secs(1);
     let server = setup.start().await;
-    // In all longer than the limit, but never silent for as long, also on a busy machine.
     let pieces = futures_util::stream::unfold(0, async |sent| {
+        // In all longer than the limit, but never silent for as long, also on a busy machine.
         tokio::time::sleep(Duration::from_millis(100)).await;
         (sent < 20).then_some((
             Ok::<_, std::io::Error>(Bytes::from_static(b"piece")),
@@ -210,13 +213,13 @@ async fn a_long_upload_is_no_slow_answer() {
     });
 
     let body = Body::from_stream(pieces);
-    let answer = server
+    let response = server
         .client()
         .await
         .send(Method::POST, "/upload", &[], body)
         .await;
 
-    assert_eq!(answer.text(), "100");
+    assert_eq!(response.text(), "100");
 }
 
 #[tokio::test]
@@ -224,11 +227,14 @@ async fn a_panic_costs_only_its_own_request() {
     let mut server = setup().start().await;
     let mut client = server.client().await;
 
-    let answer = client.get("/panic", &[]).await;
+    let response = client.get("/panic", &[]).await;
 
-    assert_eq!(answer.error(), (500, "unexpected_failure".to_owned()));
-    assert_eq!(answer.json()["request_id"], answer.header("x-request-id"));
-    assert!(!answer.text().contains("mistake"));
+    assert_eq!(response.error(), (500, "unexpected_failure".to_owned()));
+    assert_eq!(
+        response.json()["request_id"],
+        response.header("x-request-id")
+    );
+    assert!(!response.text().contains("mistake"));
     let fault = server.next_record().await;
     assert_eq!(fault.level, Level::Error);
     assert!(
@@ -238,7 +244,7 @@ async fn a_panic_costs_only_its_own_request() {
     );
     assert_eq!(
         fault.request_id.as_deref(),
-        Some(answer.header("x-request-id"))
+        Some(response.header("x-request-id"))
     );
     assert_eq!(client.get("/ok", &[]).await.text(), "ok");
 }
@@ -248,11 +254,11 @@ async fn a_stream_that_panics_breaks_off_and_is_recorded() {
     let mut server = setup().start().await;
 
     let request = b"GET /panic-later HTTP/1.1\r\nhost: a\r\n\r\n";
-    let answer = exchange(server.address, request).await;
+    let response = exchange(server.address, request).await;
 
     assert!(
-        !answer.ends_with("0\r\n\r\n"),
-        "the client must not take it for complete: {answer}"
+        !response.ends_with("0\r\n\r\n"),
+        "the client must not take it for complete: {response}"
     );
     assert!(
         server
@@ -265,7 +271,7 @@ async fn a_stream_that_panics_breaks_off_and_is_recorded() {
 }
 
 #[tokio::test]
-async fn answers_are_compressed_for_those_who_accept_it() {
+async fn responses_are_compressed_for_clients_that_accept_it() {
     let server = setup().start().await;
     let mut client = server.client().await;
 
@@ -307,14 +313,14 @@ async fn compression_can_be_switched_off() {
     setup.config.compression = false;
     let server = setup.start().await;
 
-    let answer = server
+    let response = server
         .client()
         .await
         .get("/json", &[("accept-encoding", "gzip")])
         .await;
 
     assert_eq!(
-        (answer.header("content-encoding"), answer.header("vary")),
+        (response.header("content-encoding"), response.header("vary")),
         ("", "")
     );
 }

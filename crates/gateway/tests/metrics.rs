@@ -1,4 +1,4 @@
-//! `/metrics`: who may see it and what it tells. One test, because a process has one recorder.
+//! `/metrics`: access and content. One test, because a process has one recorder.
 
 mod support;
 
@@ -32,9 +32,9 @@ async fn metrics_are_counted_and_shown_only_to_those_who_may_see_them() {
     client
         .get(&format!("/p/{}/auth/v1/health", "x".repeat(20)), &[])
         .await;
-    let refused = client.get("/metrics", &[]).await;
-    assert_eq!(refused.error(), (401, "metrics_token_needed".to_owned()));
-    assert_eq!(refused.header("www-authenticate"), "Bearer");
+    let rejected = client.get("/metrics", &[]).await;
+    assert_eq!(rejected.error(), (401, "metrics_token_needed".to_owned()));
+    assert_eq!(rejected.header("www-authenticate"), "Bearer");
     let wrong = client
         .get("/metrics", &[("authorization", "Bearer open sesam")])
         .await;
@@ -97,10 +97,10 @@ async fn metrics_are_counted_and_shown_only_to_those_who_may_see_them() {
     assert_eq!(server.get("/metrics").await.status, 200);
 
     let server = setup(&metrics).start().await;
-    let answer = server
+    let response = server
         .client()
         .await
         .get("/metrics", &[("authorization", "Bearer ")])
         .await;
-    assert_eq!(answer.status, 401, "without a token nobody is let in");
+    assert_eq!(response.status, 401, "no access without a token");
 }

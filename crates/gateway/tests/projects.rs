@@ -9,16 +9,16 @@ use axum::{
     routing::{any, get},
 };
 use http::{HeaderMap, StatusCode, Uri};
-use plinth_gateway::{Mount, Mounts};
+use plinth_gateway::{Mount, Mounts, Readiness};
 use plinth_log::{Level, Source};
-use plinth_project::{Caller, CallerError, Credentials, NotServed, Project, RequestId};
+use plinth_project::{Caller, CallerError, Credentials, PathNotFound, Project, RequestId};
 use plinth_project::{ClientAddress, PublicUrl};
 use serde_json::{Value, json};
 use support::{
     BROKEN, COMING_UP, DEFAULT, PAUSED, PLATFORM, Setup, UNAVAILABLE, secret_key, user_token,
 };
 
-/// Tells everything that a service is told.
+/// Returns everything that a service receives.
 #[allow(clippy::too_many_arguments)]
 async fn mirror(
     Extension(project): Extension<Project>,
@@ -35,7 +35,7 @@ async fn mirror(
         "project": project.reference().as_str(),
         "has_key": credentials.api_key.is_some(),
         "role": caller.as_ref().ok().map(Caller::role),
-        "refusal": caller.as_ref().err().map(ToString::to_string),
+        "rejection": caller.as_ref().err().map(ToString::to_string),
         "id": id.to_string(),
         "id_header": headers["x-request-id"].to_str().expect("text"),
         "client": client.ip.to_string(),
@@ -53,7 +53,7 @@ fn setup() -> Setup {
     let landing = Router::new().route("/", get(async || "welcome"));
     let mounts = Mounts::new(platform, landing)
         .service(Mount::new("/auth/v1", Source::Auth, auth))
-        .service(Mount::new("/functions/v1", Source::Functions, functions).with_foreign_pages());
+        .service(Mount::new("/functions/v1", Source::Functions, functions).with_user_content());
     let mut setup = Setup::with_mounts(mounts);
     setup.config.domain = Some("plinth.example".to_owned());
     setup
@@ -77,7 +77,7 @@ async fn a_bare_host_serves_the_default_project() {
     assert_eq!(body["id"], body["id_header"]);
 }
 
-/// Mails have the public URL in them, and whoever asks for one need not be who reads it.
+/// Mails contain the public URL, so it must not come from an arbitrary `Host` header.
 #[tokio::test]
 async fn a_host_that_is_made_up_is_not_in_the_public_url() {
     let server = setup().start().await;
@@ -131,8 +131,8 @@ async fn a_host_of_its_own_reaches_the_project_and_no_instance_path() {
         "/ready",
         "/p/default/auth/v1/user",
     ] {
-        let answer = client.get(path, &headers).await;
-        assert_eq!(answer.error(), (404, "not_found".to_owned()), "{path}");
+        let response = client.get(path, &headers).await;
+        assert_eq!(response.error(), (404, "not_found".to_owned()), "{path}");
     }
     assert_eq!(client.get("/health", &headers).await.json()["status"], "ok");
 }
@@ -165,13 +165,53 @@ async fn instance_paths_are_served_on_the_platform_host() {
 #[tokio::test]
 async fn an_instance_without_a_database_is_not_ready_but_alive() {
     let mut setup = setup();
-    setup.is_ready = false;
+    setup.readiness = Readiness::NotReady;
     let server = setup.start().await;
 
-    let answer = server.get("/ready").await;
-    assert_eq!(answer.error(), (503, "not_ready".to_owned()));
-    assert_eq!(answer.header("retry-after"), "5");
+    let response = server.get("/ready").await;
+    assert_eq!(response.error(), (503, "not_ready".to_owned()));
+    assert_eq!(response.header("retry-after"), "5");
     assert_eq!(server.get("/health").await.status, 200);
+}
+
+#[tokio::test]
+async fn an_instance_that_cannot_reach_the_others_stays_in_service_and_says_so() {
+    let mut setup = setup();
+    setup.readiness = Readiness::Degraded("the broker is away");
+    let server = setup.start().await;
+
+    let response = server.get("/ready").await;
+
+    assert_eq!(response.status, 200);
+    let expected = json!({ "status": "degraded", "reason": "the broker is away" });
+    assert_eq!(response.json(), expected);
+}
+
+#[tokio::test]
+async fn a_port_with_one_service_leaves_every_path_to_it() {
+    let only = Mounts::only(Source::Storage, Router::new().fallback(mirror));
+    let mut setup = Setup::with_mounts(only);
+    setup.config.domain = Some("plinth.example".to_owned());
+    setup.config.public_url = Some("http://plinth.example/base".parse().expect("a URL"));
+    let server = setup.start().await;
+
+    let mut client = server.client().await;
+    for path in [
+        "/",
+        "/health",
+        "/ready",
+        "/metrics",
+        "/p/platform/a",
+        "/base/a",
+        "/v1/a",
+    ] {
+        let body = client.get(path, &[]).await.json();
+        assert_eq!(body["project"], DEFAULT, "{path}");
+        assert_eq!(body["uri"], path);
+    }
+    let host = format!("{PLATFORM}.plinth.example");
+    let body = client.get("/a", &[("host", &host)]).await.json();
+    assert_eq!(body["project"], PLATFORM);
 }
 
 #[tokio::test]
@@ -204,27 +244,30 @@ async fn projects_that_cannot_be_served_say_why() {
     ];
     for (name, status, code, retry_after) in cases {
         // One connection for all: an error is no reason to close it.
-        let answer = client.get(&format!("/p/{name}/auth/v1/user"), &[]).await;
-        assert_eq!(answer.error(), (status, code.to_owned()), "{name}");
-        assert_eq!(answer.header("retry-after"), retry_after, "{name}");
-        assert!(!answer.text().contains("seal"), "causes stay in the log");
+        let response = client.get(&format!("/p/{name}/auth/v1/user"), &[]).await;
+        assert_eq!(response.error(), (status, code.to_owned()), "{name}");
+        assert_eq!(response.header("retry-after"), retry_after, "{name}");
+        assert!(!response.text().contains("seal"), "causes stay in the log");
     }
 }
 
 #[tokio::test]
-async fn nobody_is_refused_for_a_credential() {
+async fn no_request_is_rejected_for_its_credential() {
     let server = setup().start().await;
     let mut client = server.client().await;
     let token = format!("Bearer {}", user_token());
 
-    let nobody = client.get("/auth/v1/user", &[]).await.json();
-    assert_eq!(nobody["refusal"], "no API key and no access token was sent");
+    let anonymous = client.get("/auth/v1/user", &[]).await.json();
+    assert_eq!(
+        anonymous["rejection"],
+        "no API key and no access token was sent"
+    );
 
     let stranger = client
         .get("/auth/v1/user", &[("authorization", "Bearer x.y.z")])
         .await
         .json();
-    assert!(stranger["role"].is_null() && stranger["refusal"].is_string());
+    assert!(stranger["role"].is_null() && stranger["rejection"].is_string());
 
     let user = client
         .get("/auth/v1/user", &[("authorization", &token)])
@@ -265,15 +308,15 @@ async fn forwarding_headers_count_only_from_a_trusted_proxy() {
     assert_ne!(body["id"], "from-the-proxy");
 
     let server = setup().behind_proxy().start().await;
-    let answer = server.client().await.get("/auth/v1/user", &headers).await;
-    let body = answer.json();
+    let response = server.client().await.get("/auth/v1/user", &headers).await;
+    let body = response.json();
     assert_eq!(
         (&body["client"], &body["forwarded_for"]),
         (&json!("192.0.2.7"), &json!("192.0.2.7"))
     );
     assert_eq!(body["public_url"], "https://api.example");
     assert_eq!(body["id"], "from-the-proxy");
-    assert_eq!(answer.header("x-request-id"), "from-the-proxy");
+    assert_eq!(response.header("x-request-id"), "from-the-proxy");
 }
 
 #[tokio::test]
@@ -303,7 +346,7 @@ async fn each_request_leaves_one_record_without_secrets() {
         ("host", "h.local"),
     ];
 
-    let answer = server
+    let response = server
         .client()
         .await
         .get("/auth/v1/verify?token=abc&type=signup", &headers)
@@ -318,13 +361,13 @@ async fn each_request_leaves_one_record_without_secrets() {
     );
     assert_eq!(
         record.request_id.as_deref(),
-        Some(answer.header("x-request-id"))
+        Some(response.header("x-request-id"))
     );
     let field = |name: &str| record.fields.get(name).cloned().unwrap_or_default();
     assert_eq!(field("method"), "GET");
     assert_eq!(field("path"), "/auth/v1/verify?token=***&type=signup");
     assert_eq!(field("status"), 200);
-    assert_eq!(field("bytes"), answer.body.len());
+    assert_eq!(field("bytes"), response.body.len());
     assert!(
         field("duration_ms")
             .as_f64()
@@ -339,7 +382,7 @@ async fn each_request_leaves_one_record_without_secrets() {
 }
 
 #[tokio::test]
-async fn refusals_are_recorded_with_their_level_and_cause() {
+async fn rejections_are_recorded_with_their_level_and_cause() {
     let mut server = setup().start().await;
 
     server.get("/nonsense").await;
@@ -369,7 +412,7 @@ fn with_pages() -> Setup {
         "/sign-in" | "/account" => "a page".into_response(),
         _ => {
             let mut response = StatusCode::NOT_FOUND.into_response();
-            response.extensions_mut().insert(NotServed);
+            response.extensions_mut().insert(PathNotFound);
             response
         }
     };
@@ -385,9 +428,13 @@ fn with_pages() -> Setup {
 async fn pages_are_what_no_service_takes() {
     let server = with_pages().start().await;
     let check = async |path: &str, status: u16, text: &str| {
-        let answer = server.get(path).await;
-        assert_eq!(answer.status, status, "{path}");
-        assert!(answer.text().contains(text), "{path}: {}", answer.text());
+        let response = server.get(path).await;
+        assert_eq!(response.status, status, "{path}");
+        assert!(
+            response.text().contains(text),
+            "{path}: {}",
+            response.text()
+        );
     };
 
     check("/sign-in", 200, "a page").await;

@@ -18,14 +18,14 @@ pub struct Config {
     /// How many records a slow tail may lag behind before it loses some, at most a
     /// million. Default 2048.
     pub tail_records: usize,
-    /// How long the writer lets records gather before it looks for more, so that a busy server
-    /// does not wake it for each one. Default 10 ms.
-    pub gather: Duration,
-    /// How long the writer leaves a stream alone after the disk refused it. Default 1 s.
+    /// How long the writer collects records into a batch before it takes more from the queue, so that
+    /// a busy server does not wake it for each one. Default 10 ms.
+    pub batch_delay: Duration,
+    /// Delay before the next attempt to write a stream after an I/O error. Default 1 s.
     pub retry_after: Duration,
     /// How often retention runs when nothing else causes it, at least 1 s. Default 10 min.
     pub maintenance_interval: Duration,
-    /// The project that records without one belong to, the store's own among them.
+    /// The project of records that name none, and of the store's own records.
     /// Default `platform`.
     pub own_project: String,
     /// Names segments, ends days, ages records out.
@@ -40,7 +40,7 @@ impl Default for Config {
             segment_bytes: 4 << 20,
             retention: RetentionPolicy::default(),
             tail_records: 2048,
-            gather: Duration::from_millis(10),
+            batch_delay: Duration::from_millis(10),
             retry_after: Duration::from_secs(1),
             maintenance_interval: Duration::from_secs(600),
             own_project: "platform".to_owned(),
@@ -88,7 +88,7 @@ impl Default for Retention {
 /// Retention for every source: one rule, and exceptions from it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RetentionPolicy {
-    /// What holds where nothing else is said.
+    /// The rule for all other sources.
     pub default: Retention,
     /// Sources with a rule of their own.
     pub by_source: BTreeMap<Source, Retention>,

@@ -1,15 +1,19 @@
-//! Records shown elsewhere as they are written.
+//! A second sink for written records, such as a terminal.
 
 use std::fmt::Debug;
 
-use crate::Record;
+use crate::{AccessLine, Record};
 
-/// Somebody who is shown what the writer writes, on the writer's thread: a terminal, say. Lines
-/// that are gathered until [`Echo::flush`] cost one call of the system for a whole batch.
+/// Receives what the writer writes, on the writer's thread. Lines buffered until [`Echo::flush`] cost one
+/// system call per batch.
 pub trait Echo: Debug + Send {
-    /// Looks at a record whose secrets are masked.
+    /// Receives a record after redaction.
     fn show(&mut self, record: &Record);
 
-    /// The batch is over.
+    /// Receives an entry of the access log after redaction. One that is too long for a line arrives as
+    /// a record.
+    fn show_access(&mut self, line: &AccessLine<'_>);
+
+    /// End of the batch.
     fn flush(&mut self);
 }

@@ -1,4 +1,4 @@
-//! Everything that can go wrong, told to the person who has to act on it.
+//! Errors of the log store.
 
 use std::{io, path::PathBuf};
 
@@ -21,13 +21,13 @@ pub enum OpenError {
     Thread(#[source] io::Error),
 }
 
-/// Why a record was not taken.
+/// Why a record was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
     /// The project is part of a path, so it is held to a strict form.
     #[error("`{0}` is not a project ref: it needs 1 to 64 lower-case letters, digits, `_` or `-`")]
     InvalidProject(String),
-    /// More arrives than the disk takes; the record is counted as dropped.
+    /// The writer cannot keep up; the record is counted as dropped.
     #[error("the log queue is full, so the record was dropped")]
     QueueFull,
     /// The store was closed, or its writer has ended.
@@ -85,10 +85,10 @@ pub enum QueryError {
     InvalidCursor,
 }
 
-/// Why a search gave no answer.
+/// Why a search failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SearchError {
-    /// The query itself is at fault.
+    /// The query is invalid.
     #[error(transparent)]
     Query(#[from] QueryError),
     /// A file or folder of the store cannot be read.
@@ -96,7 +96,7 @@ pub enum SearchError {
     Read {
         /// What could not be read.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }

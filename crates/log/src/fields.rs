@@ -1,7 +1,6 @@
-//! The details of a record, in the order in which they were added.
+//! The fields of a record, in the order in which they were added.
 //!
-//! There are a dozen of them at most, and every request makes records: a list that is searched from
-//! its beginning takes less time than a tree.
+//! There are a dozen at most, and every request creates records: a linear search is faster than a tree.
 
 use std::{borrow::Cow, fmt, ops::Index};
 
@@ -13,8 +12,8 @@ use serde_json::Value;
 
 type Name = Cow<'static, str>;
 
-/// Most records have room for all of their details in one piece of memory.
-const USUAL: usize = 12;
+/// Capacity that suffices for most records.
+const USUAL_CAPACITY: usize = 12;
 
 /// Details by their names.
 ///
@@ -66,7 +65,7 @@ impl Fields {
     /// Adds a detail whose name is new.
     pub(crate) fn push(&mut self, name: Name, value: Value) {
         if self.0.capacity() == 0 {
-            self.0.reserve_exact(USUAL);
+            self.0.reserve_exact(USUAL_CAPACITY);
         }
         self.0.push((name, value));
     }

@@ -1,15 +1,15 @@
 //! Cuts records whose line would exceed [`MAX_RECORD_BYTES`].
 //!
-//! The message keeps half of the room; fields share the rest, short ones first. What is cut
+//! The message gets half of the space; fields share the rest, short ones first. What is cut
 //! is measured as written, because an escaped control character takes six bytes.
 
 use serde_json::Value;
 
 use crate::record::{MAX_RECORD_BYTES, Record, TRUNCATED_FIELD};
 
-/// Escaping makes a byte at most six bytes long; lighter records need no measuring.
-const SURELY_FITS: usize = MAX_RECORD_BYTES / 6;
-/// Room for the time, level, project, source, the marker and all punctuation.
+/// Escaping makes a byte at most six bytes long; smaller records need no measuring.
+pub(crate) const NEVER_TOO_LARGE_BYTES: usize = MAX_RECORD_BYTES / 6;
+/// Space for the time, level, project, source, the marker and all punctuation.
 const FRAME_BYTES: usize = 1024;
 const MESSAGE_BYTES: usize = MAX_RECORD_BYTES / 2;
 const REQUEST_ID_BYTES: usize = 512;
@@ -17,9 +17,9 @@ const FIELD_NAME_BYTES: usize = 256;
 /// Fields up to this length come before longer ones.
 const SHORT_BYTES: usize = 256;
 
-/// Cuts the record so that its line fits; most records pass without being looked at.
+/// Cuts the record so that its line fits; most records need no measuring.
 pub(crate) fn cut_to_fit(record: &mut Record) {
-    if record.weight() <= SURELY_FITS {
+    if record.weight() <= NEVER_TOO_LARGE_BYTES {
         return;
     }
     let mut line = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) fn cut_to_fit(record: &mut Record) {
         room -= written_len(request_id);
     }
     let mut fields: Vec<_> = std::mem::take(&mut record.fields).into_iter().collect();
-    // Nobody hides who he is and how it went behind a long path.
+    // Short fields first: a long path must not displace user and status.
     fields.sort_by_cached_key(|(_, value)| json_len(value) > SHORT_BYTES);
     for (mut name, value) in fields {
         if written_len(&name) > FIELD_NAME_BYTES {
@@ -53,7 +53,7 @@ pub(crate) fn cut_to_fit(record: &mut Record) {
     record.fields.insert(TRUNCATED_FIELD, true);
 }
 
-/// A text is shortened; anything else is kept whole or left out.
+/// Shortens a text; anything else is kept whole or left out.
 fn cut_value(value: Value, room: usize) -> Option<Value> {
     match value {
         Value::String(mut text) => {

@@ -1,4 +1,4 @@
-//! How many records of which level fall into which stretch of time.
+//! Record counts by level and time.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub const MAX_BUCKETS: usize = 1000;
 
 const EMPTY_RANGE: Duration = Duration::from_secs(3600);
 
-/// Counts by level over equal stretches of time.
+/// Counts by level in equal time buckets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Histogram {
     /// Where the first bucket starts.
@@ -26,7 +26,7 @@ pub struct Histogram {
     pub buckets: Vec<Bucket>,
 }
 
-/// One stretch of time.
+/// One time bucket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bucket {
     /// Where it starts.
@@ -46,7 +46,7 @@ impl Bucket {
     }
 }
 
-/// Counts what the query finds; its limit and cursor play no part. Without a range, all there is.
+/// Counts the matches of the query, ignoring its limit and cursor. Without a time range, all records.
 pub(crate) fn histogram(
     layout: &Layout,
     bounds: &BoundsCache,
@@ -81,7 +81,7 @@ pub(crate) fn histogram(
     Ok(histogram)
 }
 
-/// What the query says, else from the first record to now (or to the last one, if later).
+/// The query's range, else from the first record to now (or to the last one, if later).
 fn range(query: &Query, candidates: &[Candidate], now: Timestamp) -> (Timestamp, Timestamp) {
     let latest = candidates
         .iter()

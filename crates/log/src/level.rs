@@ -1,4 +1,4 @@
-//! How serious a record is.
+//! Severity of a record.
 
 use std::{fmt, str::FromStr};
 
@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 
 use crate::QueryError;
 
-/// How serious a record is, from the chattiest to the worst.
+/// Severity, in ascending order.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Step by step.
+    /// Very detailed.
     Trace,
-    /// Of use while looking for a fault.
+    /// For debugging.
     Debug,
-    /// The ordinary course of things.
+    /// Normal operation.
     #[default]
     Info,
-    /// Somebody should look at it some day.
+    /// Needs attention, not urgent.
     Warn,
     /// Something failed.
     Error,
 }
 
 impl Level {
-    /// Every level, the chattiest first.
+    /// Every level, the least severe first.
     pub const ALL: [Self; 5] = [
         Self::Trace,
         Self::Debug,

@@ -1,13 +1,14 @@
 //! The log store: bounded queue, segment files, retention, search (console contract §1.14).
 //!
-//! Services hand a [`Record`] to [`LogStore::write`], which never waits: a thread of its own
-//! redacts, serialises and appends it to `<dir>/<ref>/<source>/<start>.ndjson`, and whatever the
-//! queue cannot hold is counted, not waited for. Reading ([`LogStore::search`],
-//! [`LogStore::histogram`]) works on the files alone; the live tail taps the queue's entrance.
+//! Services pass a [`Record`] to [`LogStore::write`], which never blocks: a dedicated thread redacts,
+//! serialises and appends it to `<dir>/<ref>/<source>/<start>.ndjson`; when the queue is full, the
+//! record is dropped and counted. [`LogStore::search`] and [`LogStore::histogram`] read only the files;
+//! the live tail gets records before they are queued.
 //!
-//! There is no global state and no `tracing` here: the binary turns its own events into records,
-//! and a store that logged about itself through them would feed on its own output.
+//! There is no global state and no `tracing` here: the binary turns its own events into records, and
+//! a store that logged about itself would feed on its own output.
 
+mod access;
 mod clock;
 mod config;
 mod echo;
@@ -28,6 +29,7 @@ mod tail;
 mod timestamp;
 mod writer;
 
+pub use access::{AccessEntry, AccessLine};
 pub use clock::Clock;
 pub use config::{Config, Retention, RetentionPolicy};
 pub use echo::Echo;

@@ -1,4 +1,4 @@
-//! One entry of the log and its line in a segment.
+//! One log record and its line in a segment.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ pub const MAX_RECORD_BYTES: usize = 64 << 10;
 /// The name of the field that marks a record whose texts were cut.
 pub(crate) const TRUNCATED_FIELD: &str = "truncated";
 
-/// How every line begins; the time stands next, so that it is found without parsing.
+/// The beginning of every line; the time follows, so that it is found without parsing.
 pub(crate) const LINE_PREFIX: &[u8] = b"{\"time\":\"";
 
 /// One entry of the log.
@@ -63,28 +63,28 @@ impl Record {
         }
     }
 
-    /// Says which project it belongs to.
+    /// Sets the project.
     #[must_use]
     pub fn project(mut self, project: impl Into<String>) -> Self {
         self.project = project.into();
         self
     }
 
-    /// Says when it happened, if not now.
+    /// Sets the time, if not now.
     #[must_use]
     pub fn at(mut self, time: impl Into<Timestamp>) -> Self {
         self.time = time.into();
         self
     }
 
-    /// Says during which request it happened.
+    /// Sets the request id.
     #[must_use]
     pub fn request_id(mut self, request_id: impl Into<String>) -> Self {
         self.request_id = Some(request_id.into());
         self
     }
 
-    /// Adds a detail; a second one of the same name replaces the first.
+    /// Adds a field; a second one of the same name replaces the first.
     #[must_use]
     pub fn field(mut self, name: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Self {
         self.fields.insert(name, value);
@@ -93,17 +93,18 @@ impl Record {
 
     /// Appends the record as one line, its line feed included.
     pub(crate) fn write_line(&self, out: &mut Vec<u8>) {
-        serde_json::to_writer(&mut *out, self)
-            .expect("a record consists of texts and JSON values, and memory takes every byte");
+        serde_json::to_writer(&mut *out, self).expect(
+            "a record consists of texts and JSON values, and writing to memory cannot fail",
+        );
         out.push(b'\n');
     }
 
-    /// Reads a line back; nothing if it is torn or not ours.
+    /// Parses a line; `None` if it is torn or not ours.
     pub(crate) fn parse_line(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
     }
 
-    /// Roughly how many bytes of memory the texts take; cheap enough for every write.
+    /// Approximate memory use of the texts; cheap enough for every write.
     pub(crate) fn weight(&self) -> usize {
         let request_id = self.request_id.as_ref().map_or(0, String::len);
         let fields = self

@@ -1,7 +1,7 @@
 //! Reading pages of records, newest first.
 //!
-//! Segments are gone through one at a time, those with the latest records first, and only the best
-//! records so far are held. The search ends as soon as no unread segment can hold a better one.
+//! Segments are read one at a time, those with the latest records first, and only the newest matches so
+//! far are kept. The search ends as soon as no unread segment can hold a newer one.
 
 use std::{collections::BTreeMap, fs, io};
 
@@ -50,7 +50,7 @@ pub(crate) fn search(
     Ok(newest.into_page(query.limit))
 }
 
-/// The segments that the query's scope, sources, times and cursor leave, in no certain order.
+/// The segments that match the query's scope, sources, times and cursor, unordered.
 pub(crate) fn candidates(
     layout: &Layout,
     bounds: &BoundsCache,
@@ -90,7 +90,7 @@ fn overlaps(bounds: &TimeBounds, query: &Query) -> bool {
             .is_none_or(|cursor| bounds.min <= cursor.0.time)
 }
 
-/// Reads a segment whole; nothing if retention has deleted it meanwhile.
+/// Reads a whole segment; empty if retention has deleted it meanwhile.
 pub(crate) fn read_segment(segment: &Segment) -> Result<Vec<u8>, SearchError> {
     match fs::read(&segment.path) {
         Ok(content) => Ok(content),
@@ -104,7 +104,7 @@ fn collect(candidate: &Candidate, query: &Query, newest: &mut Newest) -> Result<
     let times = TimeTexts::of(query);
     let mut floor = newest.floor_text();
     for line in Lines::backwards(&content) {
-        // Judging by the written time spares most lines the parsing.
+        // Comparing the time as text avoids parsing most lines.
         if !times.include(line.time_text)
             || floor
                 .as_ref()
@@ -135,7 +135,7 @@ fn collect(candidate: &Candidate, query: &Query, newest: &mut Newest) -> Result<
     Ok(())
 }
 
-/// The query's time limits in the form that lines have.
+/// The query's time limits in the format of the lines.
 pub(crate) struct TimeTexts {
     since: Option<String>,
     until: Option<String>,
@@ -191,7 +191,7 @@ impl Newest {
         }
     }
 
-    /// Once full: the time below which nothing is of interest any more.
+    /// Once full: the time below which nothing is of interest.
     fn floor(&self) -> Option<Timestamp> {
         let oldest = self.records.first_key_value()?;
         (self.records.len() == self.capacity).then_some(oldest.0.time)

@@ -1,4 +1,4 @@
-//! Which part of the platform a record comes from.
+//! The part of the platform that a record comes from.
 
 use std::{fmt, str::FromStr};
 
@@ -24,9 +24,9 @@ pub enum Source {
     Realtime,
     /// Requests to users' functions and what these print.
     Functions,
-    /// Work in the background.
+    /// Background jobs.
     Jobs,
-    /// Who changed what.
+    /// The audit log.
     Audit,
 }
 

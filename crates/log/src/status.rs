@@ -1,4 +1,4 @@
-//! What the store says about itself, and the counters behind it.
+//! Status of the store and its counters.
 
 use std::sync::{
     Mutex, PoisonError,
@@ -7,22 +7,22 @@ use std::sync::{
 
 use crate::{Source, Timestamp};
 
-/// How the log store is doing, for the console's banner and `plinth doctor`.
+/// Status of the log store, for the console's banner and `plinth doctor`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Status {
     /// Whether the last attempt to write failed: records are being dropped now.
     pub is_failing: bool,
-    /// The last thing that went wrong, even if it has passed since.
+    /// The last error, even if it is resolved.
     pub last_error: Option<LastError>,
     /// Records written since the start.
     pub written: u64,
-    /// Records lost since the start: the queue was full, or the disk refused them.
+    /// Records dropped since the start: the queue was full, or writing failed.
     pub dropped: u64,
-    /// What all segments take together.
+    /// Size of all segments.
     pub bytes_on_disk: u64,
 }
 
-/// Something that went wrong.
+/// An error of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastError {
     /// When.
@@ -31,7 +31,7 @@ pub struct LastError {
     pub message: String,
 }
 
-/// What one source of one project takes on disk.
+/// Disk usage of one source of one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceUsage {
     /// The project.
@@ -46,7 +46,7 @@ pub struct SourceUsage {
     pub oldest: Option<Timestamp>,
 }
 
-/// The counters; written by the writer and, for drops, by whoever was refused.
+/// Counters, updated by the writer and, for drops, by the caller of `write`.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
     written: AtomicU64,
@@ -85,7 +85,7 @@ impl Health {
     }
 
     pub(crate) fn count_deleted(&self, bytes: u64) {
-        // Only the writer's thread changes this number, so reading before writing loses nothing.
+        // Only the writer's thread changes this value, so load and store need not be one operation.
         let left = self.bytes_on_disk.load(Relaxed).saturating_sub(bytes);
         self.bytes_on_disk.store(left, Relaxed);
     }
@@ -98,8 +98,8 @@ impl Health {
         self.is_failing.store(is_failing, Relaxed);
     }
 
-    /// Remembers what went wrong, for whoever asks.
-    pub(crate) fn note(&self, at: Timestamp, message: String) {
+    /// Records the last error.
+    pub(crate) fn record_error(&self, at: Timestamp, message: String) {
         let mut last = self
             .last_error
             .lock()

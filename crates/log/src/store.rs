@@ -1,7 +1,7 @@
-//! The handle that services hold: everything here but the searches returns at once.
+//! The handle that services hold. Everything but the searches returns at once.
 //!
-//! Writing costs a check of the ref, a count of bytes and a push; redacting and serialising are the
-//! writer's. A record written while another thread closes the store may be lost uncounted.
+//! Writing costs a check of the ref, a byte count and a push; redacting and serialising happen in the
+//! writer. A record written while another thread closes the store may be lost uncounted.
 
 use std::{
     path::PathBuf,
@@ -16,32 +16,36 @@ use std::{
 use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::{
-    Config, Histogram, LogWriter, OpenError, Page, Query, Record, RetentionPolicy, SearchError,
-    SourceUsage, Status, TailReceiver, Timestamp, WriteError, fit, histogram, is_valid_project,
-    redact, search,
+    AccessEntry, Config, Histogram, LogWriter, OpenError, Page, Query, Record, RetentionPolicy,
+    SearchError, SourceUsage, Status, TailReceiver, Timestamp, WriteError, fit, histogram,
+    is_valid_project, redact, search,
     segment::{BoundsCache, Layout, Segment, Stream},
     status::Health,
 };
 
-/// The channels take their memory at once; no setting may ask for more slots than this.
+/// Channels allocate their slots at once, so settings are capped at this many.
 const MAX_SLOTS: usize = 1 << 20;
-const FULL_QUEUE_PAUSE: Duration = Duration::from_millis(5);
+const FULL_QUEUE_RETRY_DELAY: Duration = Duration::from_millis(5);
 
-/// What travels to the writer.
+/// A message to the writer.
 #[derive(Debug)]
 pub(crate) enum Command {
     Record {
         record: Arc<Record>,
         weight: usize,
     },
-    /// Answers when everything queued before it is in the files.
+    Access {
+        entry: Box<AccessEntry>,
+        weight: usize,
+    },
+    /// Replies when everything queued before it is in the files.
     Flush(oneshot::Sender<()>),
     Maintain,
-    /// Ends the writer's waiting, so that it sees that the store is closing.
+    /// Wakes the writer, so that it notices that the store is closing.
     Wake,
 }
 
-/// What handle and writer both need.
+/// State shared by handle and writer.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) config: Config,
@@ -66,19 +70,23 @@ impl Shared {
     }
 }
 
-/// The log store. Clones are cheap and all the same store.
+/// The log store. Clones are cheap and share one store.
 #[derive(Debug, Clone)]
-pub struct LogStore {
+pub struct LogStore(Arc<Handle>);
+
+/// One allocation: the store is part of every project, and so cloned several times per request.
+#[derive(Debug)]
+struct Handle {
     shared: Arc<Shared>,
     queue: SyncSender<Command>,
     tail: broadcast::Sender<Arc<Record>>,
-    /// Closed by the writer when it has ended, however it ended.
+    /// Closed when the writer has ended for any reason.
     finished: watch::Receiver<()>,
 }
 
 impl LogStore {
-    /// Opens the store below `dir`, which need not exist. Start the writer to have records
-    /// written; a process that only reads drops it instead.
+    /// Opens the store below `dir`, which need not exist. Start the writer to have records written; a
+    /// process that only reads drops it instead.
     pub fn open(dir: impl Into<PathBuf>, config: Config) -> Result<(Self, LogWriter), OpenError> {
         config.check()?;
         let (queue, receiver) = sync_channel(config.queue_records.min(MAX_SLOTS));
@@ -94,42 +102,52 @@ impl LogStore {
             config,
         });
         let writer = LogWriter::new(Arc::clone(&shared), receiver, tail.clone(), finish);
-        Ok((
-            Self {
-                shared,
-                queue,
-                tail,
-                finished,
-            },
-            writer,
-        ))
+        let handle = Handle {
+            shared,
+            queue,
+            tail,
+            finished,
+        };
+        Ok((Self(Arc::new(handle)), writer))
     }
 
-    /// Hands a record over and returns at once. What cannot be taken is counted as dropped.
+    /// Queues a record and returns at once. If that fails, it is counted as dropped.
     pub fn write(&self, record: Record) {
         let _ = self.try_write(record);
     }
 
-    /// Like [`LogStore::write`], for those who want to know why a record was dropped.
+    /// Like [`LogStore::write`], but returns why a record was dropped.
     pub fn try_write(&self, record: Record) -> Result<(), WriteError> {
         let outcome = self.enqueue(record);
         if let Err(error) = &outcome {
-            self.shared.health.count_dropped(1);
-            if let WriteError::InvalidProject(_) = error {
-                self.shared
-                    .health
-                    .note(self.shared.now(), error.to_string());
-            }
+            self.count_failure(error);
         }
         outcome
     }
 
+    /// Queues an entry of the access log and returns at once. If that fails, it is counted as dropped.
+    pub fn write_access(&self, entry: Box<AccessEntry>) {
+        if let Err(error) = self.enqueue_access(entry) {
+            self.count_failure(&error);
+        }
+    }
+
+    fn count_failure(&self, error: &WriteError) {
+        self.0.shared.health.count_dropped(1);
+        if let WriteError::InvalidProject(_) = error {
+            self.0
+                .shared
+                .health
+                .record_error(self.0.shared.now(), error.to_string());
+        }
+    }
+
     fn enqueue(&self, mut record: Record) -> Result<(), WriteError> {
-        if self.shared.is_closing.load(Relaxed) {
+        if self.0.shared.is_closing.load(Relaxed) {
             return Err(WriteError::Closed);
         }
         if record.project.is_empty() {
-            record.project.clone_from(&self.shared.config.own_project);
+            record.project.clone_from(&self.0.shared.config.own_project);
         } else if !is_valid_project(&record.project) {
             return Err(WriteError::InvalidProject(
                 record.project.chars().take(80).collect(),
@@ -137,62 +155,87 @@ impl LogStore {
         }
         let weight = self.reserve(&mut record)?;
         let record = Arc::new(record);
-        let for_tails = (self.tail.receiver_count() > 0).then(|| Arc::clone(&record));
-        if let Err(error) = self.queue.try_send(Command::Record { record, weight }) {
-            self.shared.queued_bytes.fetch_sub(weight, Relaxed);
-            return Err(match error {
-                TrySendError::Full(_) => WriteError::QueueFull,
-                TrySendError::Disconnected(_) => WriteError::Closed,
-            });
-        }
+        let for_tails = self.has_tails().then(|| Arc::clone(&record));
+        self.send(Command::Record { record, weight }, weight)?;
         if let Some(record) = for_tails {
-            // An error only says that the last tail has gone meanwhile.
-            let _ = self.tail.send(record);
+            // An error only means that the last tail is gone.
+            let _ = self.0.tail.send(record);
         }
         Ok(())
     }
 
-    /// Takes room in the queue's byte budget.
+    fn enqueue_access(&self, entry: Box<AccessEntry>) -> Result<(), WriteError> {
+        let weight = entry.weight();
+        let is_oversized = weight > self.0.shared.config.queue_bytes;
+        if is_oversized || self.has_tails() || !is_valid_project(&entry.project) {
+            return self.enqueue(entry.to_record());
+        }
+        if self.0.shared.is_closing.load(Relaxed) {
+            return Err(WriteError::Closed);
+        }
+        self.reserve_bytes(weight)?;
+        self.send(Command::Access { entry, weight }, weight)
+    }
+
+    fn has_tails(&self) -> bool {
+        self.0.tail.receiver_count() > 0
+    }
+
+    /// Queues a command, for which space is reserved.
+    fn send(&self, command: Command, weight: usize) -> Result<(), WriteError> {
+        self.0.queue.try_send(command).map_err(|error| {
+            self.0.shared.queued_bytes.fetch_sub(weight, Relaxed);
+            match error {
+                TrySendError::Full(_) => WriteError::QueueFull,
+                TrySendError::Disconnected(_) => WriteError::Closed,
+            }
+        })
+    }
+
+    /// Reserves space in the queue's byte budget.
     fn reserve(&self, record: &mut Record) -> Result<usize, WriteError> {
-        let max_bytes = self.shared.config.queue_bytes;
+        let max_bytes = self.0.shared.config.queue_bytes;
         let mut weight = record.weight();
         if weight > max_bytes {
-            // Too large for an empty queue even: the only record that is worked on here.
+            // Larger than the whole queue: the only record that is cut here.
             redact::redact_record(record);
             fit::cut_to_fit(record);
             weight = record.weight();
         }
-        let queued = self.shared.queued_bytes.fetch_add(weight, Relaxed);
-        if queued.saturating_add(weight) > max_bytes {
-            self.shared.queued_bytes.fetch_sub(weight, Relaxed);
-            return Err(WriteError::QueueFull);
-        }
+        self.reserve_bytes(weight)?;
         Ok(weight)
     }
 
-    /// Follows the records that `query` matches from now on; its page and cursor play no part.
+    fn reserve_bytes(&self, weight: usize) -> Result<(), WriteError> {
+        let queued = self.0.shared.queued_bytes.fetch_add(weight, Relaxed);
+        if queued.saturating_add(weight) > self.0.shared.config.queue_bytes {
+            self.0.shared.queued_bytes.fetch_sub(weight, Relaxed);
+            return Err(WriteError::QueueFull);
+        }
+        Ok(())
+    }
+
+    /// Subscribes to new records that match `query`, ignoring its page and cursor.
     pub fn tail(&self, query: Query) -> TailReceiver {
-        TailReceiver::new(query, self.tail.subscribe(), self.finished.clone())
+        TailReceiver::new(query, self.0.tail.subscribe(), self.0.finished.clone())
     }
 
-    /// One page of what `query` finds, newest first. Reads files: call it where blocking is
-    /// allowed. A record can be found once the writer has written it.
+    /// One page of matches, newest first. Blocking I/O. A record is found once the writer has written
+    /// it.
     pub fn search(&self, query: &Query) -> Result<Page, SearchError> {
-        search::search(&self.shared.layout, &self.shared.bounds, query)
+        search::search(&self.0.shared.layout, &self.0.shared.bounds, query)
     }
 
-    /// Counts what `query` finds by level over equal stretches of time. Reads files: call it where
-    /// blocking is allowed.
+    /// Counts matches by level in equal time buckets. Blocking I/O.
     pub fn histogram(&self, query: &Query, buckets: usize) -> Result<Histogram, SearchError> {
-        let Shared { layout, bounds, .. } = &*self.shared;
-        histogram::histogram(layout, bounds, query, buckets, self.shared.now())
+        let Shared { layout, bounds, .. } = &*self.0.shared;
+        histogram::histogram(layout, bounds, query, buckets, self.0.shared.now())
     }
 
-    /// What every source in the query's scope takes on disk. Reads files: call it where blocking
-    /// is allowed.
+    /// Disk usage of every source in the query's scope. Blocking I/O.
     pub fn usage(&self, query: &Query) -> Result<Vec<SourceUsage>, SearchError> {
         query.check()?;
-        let layout = &self.shared.layout;
+        let layout = &self.0.shared.layout;
         let streams = layout.streams(&query.scope);
         let streams = streams.map_err(|error| SearchError::read(layout.root(), error))?;
         let covered = streams
@@ -203,10 +246,10 @@ impl LogStore {
 
     fn stream_usage(&self, stream: Stream) -> Result<SourceUsage, SearchError> {
         let segments =
-            self.shared.layout.segments(&stream).map_err(|error| {
-                SearchError::read(self.shared.layout.stream_dir(&stream), error)
+            self.0.shared.layout.segments(&stream).map_err(|error| {
+                SearchError::read(self.0.shared.layout.stream_dir(&stream), error)
             })?;
-        let start = |segment: &Segment| match self.shared.bounds.bounds(segment) {
+        let start = |segment: &Segment| match self.0.shared.bounds.bounds(segment) {
             Ok(bounds) => Ok(bounds.map(|bounds| bounds.min)),
             Err(error) => Err(SearchError::read(&segment.path, error)),
         };
@@ -220,54 +263,55 @@ impl LogStore {
         })
     }
 
-    /// How the store is doing. Cheap.
+    /// Status of the store. Cheap.
     pub fn status(&self) -> Status {
-        self.shared.health.status()
+        self.0.shared.health.status()
     }
 
-    /// How many records were lost since the start.
+    /// Records dropped since the start.
     pub fn dropped(&self) -> u64 {
-        self.shared.health.dropped()
+        self.0.shared.health.dropped()
     }
 
-    /// The retention that holds now.
+    /// The current retention.
     pub fn retention(&self) -> RetentionPolicy {
-        self.shared.retention()
+        self.0.shared.retention()
     }
 
     /// Changes the retention and has the writer apply it soon.
     pub fn set_retention(&self, retention: RetentionPolicy) {
         *self
+            .0
             .shared
             .retention
             .write()
             .unwrap_or_else(PoisonError::into_inner) = retention;
-        // A full queue is no loss: retention runs regularly anyway.
-        let _ = self.queue.try_send(Command::Maintain);
+        // If the queue is full, retention runs at its next interval.
+        let _ = self.0.queue.try_send(Command::Maintain);
     }
 
     /// Waits until everything written so far is in the files, or was counted as dropped.
     pub async fn flush(&self) {
         let (done, flushed) = oneshot::channel();
         let mut command = Command::Flush(done);
-        while let Err(error) = self.queue.try_send(command) {
+        while let Err(error) = self.0.queue.try_send(command) {
             command = match error {
                 TrySendError::Full(command) => command,
                 TrySendError::Disconnected(_) => return,
             };
-            tokio::time::sleep(FULL_QUEUE_PAUSE).await;
+            tokio::time::sleep(FULL_QUEUE_RETRY_DELAY).await;
         }
-        // An error says that the writer has ended, which flushes too.
+        // An error means that the writer has ended, which flushes too.
         let _ = flushed.await;
     }
 
-    /// Takes no more records, has those queued written, and waits until the writer has ended.
-    /// Searching still works afterwards. Does nothing the second time.
+    /// Stops accepting records, writes those queued, and waits until the writer has ended. Searching
+    /// still works afterwards. Idempotent.
     pub async fn close(&self) {
-        self.shared.is_closing.store(true, SeqCst);
-        // A full queue keeps the writer awake by itself.
-        let _ = self.queue.try_send(Command::Wake);
-        let mut finished = self.finished.clone();
+        self.0.shared.is_closing.store(true, SeqCst);
+        // A full queue keeps the writer awake anyway.
+        let _ = self.0.queue.try_send(Command::Wake);
+        let mut finished = self.0.finished.clone();
         while finished.changed().await.is_ok() {}
     }
 }

@@ -12,17 +12,17 @@ use tokio::sync::{
 
 use crate::{Query, Record, fit, redact};
 
-/// What a tail delivers.
+/// Item of a live tail.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TailItem {
     /// A record that the query matches.
     Record(Record),
-    /// The receiver was too slow, and this many records passed it by, whether or not the query
-    /// would have matched them.
+    /// The receiver lagged, and this many records were skipped, whether or not the query would have
+    /// matched them.
     Dropped(u64),
 }
 
-/// The receiving end of a live tail. It never slows a writer: who lags behind loses records.
+/// The receiving end of a live tail. It never slows a writer down: a slow receiver loses records.
 #[derive(Debug)]
 pub struct TailReceiver {
     query: Query,
@@ -43,13 +43,13 @@ impl TailReceiver {
         }
     }
 
-    /// Waits for the next item; nothing once the store is closed. Safe to cancel.
+    /// Waits for the next item; `None` once the store is closed. Cancel safe.
     pub async fn recv(&mut self) -> Option<TailItem> {
         loop {
             let received = tokio::select! {
                 biased;
                 received = self.records.recv() => received,
-                // The sender never sends: the channel tells by closing that the writer is done.
+                // Nothing is ever sent: the channel closes when the writer is done.
                 _ = self.finished.changed() => self.left_over(),
             };
             match received {

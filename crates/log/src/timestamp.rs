@@ -58,7 +58,7 @@ impl Timestamp {
     }
 
     /// The written form. Every record has one, so it is made without the formatting machinery.
-    fn text(self) -> [u8; Self::TEXT_LEN] {
+    pub(crate) fn text(self) -> [u8; Self::TEXT_LEN] {
         let moment = OffsetDateTime::from(self);
         let mut text = *b"0000-00-00T00:00:00.000000Z";
         write_digits(&mut text[..4], moment.year().unsigned_abs());

@@ -1,4 +1,4 @@
-//! What is deleted when, and what never is.
+//! Retention: what is deleted when, and what never is.
 
 mod support;
 

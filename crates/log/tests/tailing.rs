@@ -3,7 +3,7 @@
 mod support;
 
 use plinth_log::{Config, Query, Record, Source, TailItem, TailReceiver};
-use support::{TestStore, record};
+use support::{TestStore, access_entry, record};
 
 async fn next_message(tail: &mut TailReceiver) -> String {
     match tail.recv().await {
@@ -23,6 +23,29 @@ async fn records_arrive_before_they_are_written() {
     assert_eq!(next_message(&mut tail).await, "one");
     assert_eq!(next_message(&mut tail).await, "two");
     assert_eq!(test.store.status().written, 0);
+}
+
+#[tokio::test]
+async fn access_entries_arrive_as_records_and_are_written_too() {
+    let test = TestStore::start(Config::default());
+    let mut tail = test.store.tail(Query {
+        terms: Query::parse_terms("status:2xx").unwrap(),
+        ..Query::project("shop")
+    });
+
+    let entry = access_entry("/rest/v1/items?apikey=hunter2");
+    test.store.write_access(entry.clone());
+
+    let Some(TailItem::Record(record)) = tail.recv().await else {
+        panic!("a record was expected")
+    };
+    assert_eq!(record.message, "GET /rest/v1/items?apikey=*** 200");
+    assert_eq!(record.fields["duration_ms"], 1.25);
+    drop(tail);
+    test.store.write_access(entry);
+    test.store.close().await;
+    let written = test.messages(&Query::project("shop"));
+    assert_eq!(written, [record.message.clone(), record.message]);
 }
 
 #[tokio::test]

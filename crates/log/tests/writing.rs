@@ -5,9 +5,9 @@ mod support;
 use std::{fs, io::Write, time::Duration};
 
 use plinth_log::{
-    Config, Level, LogStore, OpenError, Query, Record, Source, Timestamp, WriteError,
+    AccessEntry, Config, Level, LogStore, OpenError, Query, Record, Source, Timestamp, WriteError,
 };
-use support::{TestStore, at, messages, record, segments_in};
+use support::{TestStore, access_entry, at, messages, record, segments_in};
 
 #[tokio::test]
 async fn everything_written_is_in_the_files_in_order_after_closing() {
@@ -249,6 +249,61 @@ async fn the_queue_is_bounded_in_bytes_too() {
 }
 
 #[tokio::test]
+async fn access_entries_are_found_as_records_without_their_secrets() {
+    let test = TestStore::start(Config::default());
+    let long = access_entry(&format!("/{}", "x".repeat(1 << 20)));
+    let entries = [
+        access_entry("/rest/v1/items?apikey=hunter2"),
+        access_entry("/rest/v1/items"),
+        long,
+    ];
+
+    for entry in &entries {
+        test.store.write_access(entry.clone());
+    }
+    test.store.write(record("between").at(at(0)));
+    test.store.close().await;
+
+    let found = test.store.search(&Query::project("shop")).unwrap().records;
+    let [between, long, clean, masked] = &found[..] else {
+        panic!("four records were expected, not {}", found.len())
+    };
+    assert_eq!(between.message, "between");
+    assert_eq!(long.fields["truncated"], true);
+    assert_eq!(*clean, entries[1].to_record());
+    assert_eq!(masked.message, "GET /rest/v1/items?apikey=*** 200");
+    assert_eq!(masked.fields["path"], "/rest/v1/items?apikey=***");
+    assert_eq!(test.store.status().written, 4);
+}
+
+#[tokio::test]
+async fn access_entries_count_against_the_queues_limits() {
+    let (test, writer) = TestStore::paused(Config {
+        queue_records: 2,
+        queue_bytes: 10_000,
+        ..Config::default()
+    });
+
+    test.store.write_access(access_entry(&"x".repeat(4_000)));
+    assert_eq!(test.store.dropped(), 0);
+    // Too many bytes, then too many entries.
+    test.store.write_access(access_entry(&"x".repeat(4_000)));
+    assert_eq!(test.store.dropped(), 1);
+    test.store.write_access(access_entry("/"));
+    assert_eq!(test.store.dropped(), 1);
+    test.store.write_access(access_entry("/"));
+    assert_eq!(test.store.dropped(), 2);
+
+    writer.start().unwrap();
+    test.store.flush().await;
+    test.store.write_access(access_entry(&"x".repeat(4_000)));
+    assert_eq!(test.store.dropped(), 2);
+    test.store.close().await;
+    test.store.write_access(access_entry("/"));
+    assert_eq!(test.store.dropped(), 3);
+}
+
+#[tokio::test]
 async fn huge_records_are_cut_and_marked() {
     let test = TestStore::start(Config::default());
 
@@ -294,9 +349,14 @@ async fn a_project_cannot_lead_out_of_the_folder() {
         let outcome = test.store.try_write(record("m").project(project));
         assert_eq!(outcome, Err(WriteError::InvalidProject(project.to_owned())));
     }
+    let outside = AccessEntry {
+        project: "../outside".into(),
+        ..*access_entry("/")
+    };
+    test.store.write_access(Box::new(outside));
     test.store.close().await;
 
-    assert_eq!(test.store.dropped(), 6);
+    assert_eq!(test.store.dropped(), 7);
     assert!(
         test.store
             .status()

@@ -1,4 +1,4 @@
-//! The trail of what operators did. Writing it never fails the action itself.
+//! The audit log: what operators changed. A failed write does not fail the action.
 
 use plinth_project::ProjectRef;
 use serde_json::Value;
@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::{Platform, api::Operator};
 
 impl Platform {
-    /// Notes an action that went through.
-    pub(crate) async fn note(
+    /// Writes a completed action to the audit log.
+    pub(crate) async fn audit(
         &self,
         operator: &Operator,
         project: Option<&ProjectRef>,
@@ -29,10 +29,7 @@ impl Platform {
             Ok::<_, plinth_db::DbError>(tables.execute(sql, params).await?)
         };
         if let Err(error) = written.await {
-            tracing::error!(
-                action,
-                "an action could not be noted in the audit trail: {error}"
-            );
+            tracing::error!(action, "writing the audit log failed: {error}");
         }
     }
 }

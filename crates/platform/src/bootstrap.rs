@@ -1,5 +1,5 @@
-//! From any cluster to one that carries Plinth: shared roles, the template, project zero, the
-//! default project. Idempotent; nodes that start at once queue up behind one lock.
+//! Prepares a cluster: shared roles, the template, project zero, the default project. Idempotent;
+//! concurrent starts are serialised by an advisory lock.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -12,13 +12,14 @@ use plinth_db::{
 };
 use plinth_log::LogStore;
 use plinth_project::{
-    Cluster, LoginKind, Logins, ProjectKind, ProjectRef, ProjectStatus, logins, prepare_cluster,
+    Cluster, LoginLimits, Logins, ProjectKind, ProjectRef, ProjectStatus, ServerName, logins,
+    prepare_cluster,
 };
 use plinth_token::{InstanceKey, Secret};
 use tokio_postgres::Client;
 
 use crate::{
-    GivenKeys, Platform, PlatformError, databases,
+    ConfiguredKeys, Platform, PlatformError, databases,
     organizations::FIRST_ORGANIZATION,
     platform::{Inner, References},
     projects::{NewProject, insert_project, new_project_secrets, parse_ref},
@@ -30,10 +31,10 @@ const LOCK: &str = "select pg_advisory_lock(7305820114271965)";
 const UNLOCK: &str = "select pg_advisory_unlock(7305820114271965)";
 const PLATFORM_NEW: &str = "plinth_platform_new";
 
-/// The database password that every local tool assumes.
-pub const WELL_KNOWN: &str = "postgres";
+/// The owner's password in local development, which every local tool assumes.
+pub const LOCAL_OWNER_PASSWORD: &str = "postgres";
 
-/// Connections to project zero's tables; each is short work.
+/// Connections to project zero's tables, for short statements.
 const PLATFORM_POOL: PoolConfig = PoolConfig {
     size: 5,
     acquire_timeout: Duration::from_secs(5),
@@ -41,75 +42,100 @@ const PLATFORM_POOL: PoolConfig = PoolConfig {
     idle_timeout: Duration::from_secs(30),
 };
 
-/// Where the default project lives.
+/// The database of the default project.
 #[derive(Debug, Clone)]
 pub enum DefaultDatabase {
-    /// A database of ours, made from the template.
-    Made(String),
+    /// Created from the template.
+    Managed(String),
     /// The database of `--database-url`, used in place and never dropped.
-    Given(String),
+    External(String),
 }
 
 impl DefaultDatabase {
     fn name(&self) -> &str {
         match self {
-            Self::Made(name) | Self::Given(name) => name,
+            Self::Managed(name) | Self::External(name) => name,
         }
     }
 }
 
-/// What a start brings along.
+/// How many connections one project may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ConnectionShare {
+    /// Of its owner, over the database port; by default a fifth of all.
+    pub owner: Option<u32>,
+    /// Of each pool.
+    pub pool_size: usize,
+}
+
+/// Input of a start.
 pub struct Bootstrap {
     /// The administrating role, on a database that always exists.
     pub maintenance: Target,
-    /// Where the default project lives.
+    /// The database of the default project.
     pub default_database: DefaultDatabase,
     /// Seals secrets at rest.
     pub instance_key: InstanceKey,
     /// The system schemas of every project, in order.
     pub schemas: Vec<MigrationSet>,
-    /// Keys of the default project that the configuration gives.
-    pub given: GivenKeys,
-    /// A well-known password for the default project's owner, instead of its own generated one.
+    /// Keys of the default project from the configuration.
+    pub configured_keys: ConfiguredKeys,
+    /// A fixed password for the default project's owner, instead of a generated one.
     pub default_owner_password: Option<Secret>,
+    /// How many connections projects may have on a managed server.
+    pub connections: ConnectionShare,
+    /// Whether new projects are isolated unless the request says otherwise.
+    pub isolates_by_default: bool,
     /// How long deleted projects stay restorable.
     pub trash: Duration,
-    /// Where records go.
+    /// Receives log records.
     pub logs: LogStore,
 }
 
 impl Bootstrap {
-    /// Does whatever is missing and hands out the platform.
+    /// Creates whatever is missing and returns the platform.
     pub async fn run(mut self) -> Result<Platform, PlatformError> {
-        // Owners of projects create functions in `public`, also of the databases that we work
-        // in as a superuser: none of them must be found by name.
+        // Owners of projects can create functions in `public` of databases where we run statements
+        // as a superuser; the search path must not find them.
+        let maintenance = self.maintenance.clone();
         self.maintenance = self.maintenance.options(plinth_project::ADMIN_OPTIONS);
         let mut client = self.maintenance.connect().await?;
-        let cluster = prepare_cluster(&mut client).await?;
+        let is_managed = matches!(self.default_database, DefaultDatabase::Managed(_));
+        let mut cluster = prepare_cluster(&mut client, is_managed).await?;
+        cluster.login_limits = is_managed.then(|| {
+            let ConnectionShare { owner, pool_size } = self.connections;
+            LoginLimits::new(cluster.connection_slots, owner, pool_size)
+        });
         client.batch_execute(LOCK).await?;
-        let references = self.ensure(&mut client, &cluster).await;
+        let references = self.ensure_databases(&mut client, &cluster).await;
         client.batch_execute(UNLOCK).await?;
         let references = references?;
 
         let admin = self.maintenance.database(references.platform.as_str());
         let platform = Platform(Arc::new(Inner {
             pool: ClientPool::new(admin.clone(), PLATFORM_POOL),
+            maintenance,
             admin,
             cluster,
             instance_key: self.instance_key,
             schemas: self.schemas,
-            given: self.given,
+            configured_keys: self.configured_keys,
             references,
-            owns_default_database: matches!(self.default_database, DefaultDatabase::Made(_)),
+            owns_default_database: is_managed,
             trash: self.trash,
             logs: self.logs,
             registry: OnceLock::new(),
             endpoints: OnceLock::new(),
             files: OnceLock::new(),
             runner: OnceLock::new(),
+            servers: OnceLock::new(),
+            isolated: Default::default(),
+            isolates_by_default: self.isolates_by_default,
+            connections: self.connections,
             node: uuid::Uuid::new_v4(),
+            undone: Default::default(),
             tasks: Default::default(),
-            stopping: Default::default(),
+            shutdown: Default::default(),
         }));
         platform
             .set_default_owner_password(self.default_owner_password)
@@ -117,14 +143,14 @@ impl Bootstrap {
         Ok(platform)
     }
 
-    async fn ensure(
+    async fn ensure_databases(
         &self,
         client: &mut Client,
         cluster: &Cluster,
     ) -> Result<References, PlatformError> {
-        if let DefaultDatabase::Made(_) = self.default_database {
-            // A cluster of our own: nobody else has business in its maintenance database.
-            databases::close(client, self.maintenance.database_name()).await?;
+        if let DefaultDatabase::Managed(_) = self.default_database {
+            // A managed cluster: no other role needs to connect to its maintenance database.
+            databases::revoke_public_connect(client, self.maintenance.database_name()).await?;
         }
         databases::ensure_template(&self.maintenance, client, &self.schemas).await?;
         let platform = self.ensure_platform(client, cluster).await?;
@@ -149,7 +175,7 @@ impl Bootstrap {
         );
         let reference = match databases::find_by_comment(client, &comment).await? {
             Some(name) => parse_ref(&name)?,
-            None => self.make_platform_database(client, &comment).await?,
+            None => self.create_platform_database(client, &comment).await?,
         };
         let mut tables = self
             .maintenance
@@ -160,7 +186,7 @@ impl Bootstrap {
         schemas.push(schema::MIGRATIONS);
         migrate::migrate(&mut tables, &schemas).await?;
         if find_by_kind(&tables, "platform").await?.is_none() {
-            let secrets = new_project_secrets(None);
+            let secrets = new_project_secrets(&self.instance_key, &reference, None);
             let project = NewProject {
                 reference: &reference,
                 name: "Platform",
@@ -168,6 +194,7 @@ impl Bootstrap {
                 database: reference.as_str(),
                 organization: FIRST_ORGANIZATION,
                 region: "local",
+                server: &ServerName::Shared,
                 secrets: &secrets,
             };
             let transaction = tables.transaction().await?;
@@ -185,7 +212,7 @@ impl Bootstrap {
         Ok(reference)
     }
 
-    async fn make_platform_database(
+    async fn create_platform_database(
         &self,
         client: &mut Client,
         comment: &str,
@@ -213,7 +240,7 @@ impl Bootstrap {
     ) -> Result<ProjectRef, PlatformError> {
         let (reference, logins) = match find_by_kind(tables, "default").await? {
             Some((reference, ProjectStatus::ComingUp)) => {
-                // Killed half-way through the first start: every step below can be done again.
+                // The first start was killed half-way: every step below is idempotent.
                 let logins = self.stored_logins(tables, &reference).await?;
                 (reference, logins)
             }
@@ -222,12 +249,12 @@ impl Bootstrap {
         };
         let mut sql = logins::create_sql(cluster, &reference, &logins);
         match &self.default_database {
-            DefaultDatabase::Made(name) => {
+            DefaultDatabase::Managed(name) => {
                 databases::drop_database(client, name).await?;
                 databases::create_from(client, name, databases::TEMPLATE).await?;
                 sql.push_str(&logins::open_database_sql(cluster, &reference, name));
             }
-            DefaultDatabase::Given(name) => {
+            DefaultDatabase::External(name) => {
                 sql.push_str(&logins::enter_database_sql(cluster, &reference, name));
             }
         }
@@ -241,7 +268,7 @@ impl Bootstrap {
         tables: &mut Client,
     ) -> Result<(ProjectRef, Logins), PlatformError> {
         let reference = ProjectRef::generate();
-        let secrets = new_project_secrets(None);
+        let secrets = new_project_secrets(&self.instance_key, &reference, None);
         let project = NewProject {
             reference: &reference,
             name: "Default",
@@ -249,6 +276,7 @@ impl Bootstrap {
             database: self.default_database.name(),
             organization: FIRST_ORGANIZATION,
             region: "local",
+            server: &ServerName::Shared,
             secrets: &secrets,
         };
         let transaction = tables.transaction().await?;
@@ -278,12 +306,9 @@ impl Bootstrap {
 }
 
 impl Platform {
-    /// On loopback the password is `postgres`, which is what every local tool assumes; otherwise
-    /// the generated one, which the row keeps sealed.
-    async fn set_default_owner_password(
-        &self,
-        well_known: Option<Secret>,
-    ) -> Result<(), PlatformError> {
+    /// In local development on loopback the password is [`LOCAL_OWNER_PASSWORD`]; otherwise a
+    /// generated one, which the row keeps sealed.
+    async fn set_default_owner_password(&self, fixed: Option<Secret>) -> Result<(), PlatformError> {
         if !self.0.cluster.has_owner_logins {
             return Ok(());
         }
@@ -294,27 +319,17 @@ impl Platform {
         let stored = Sealed::OwnerPassword
             .open(&self.0.instance_key, reference, row.get(0))
             .map_err(PlatformError::caused_by)?;
-        let password = match well_known {
+        let password = match fixed {
             Some(password) => password,
-            // It was started on loopback before: the well-known one must not stay.
-            None if stored.expose() == WELL_KNOWN => plinth_token::generate_password(),
+            // Left from an earlier start in local development; it must not stay.
+            None if stored.expose() == LOCAL_OWNER_PASSWORD => plinth_token::generate_password(),
             None => return Ok(()),
         };
         if password.expose() == stored.expose() {
             return Ok(());
         }
-        let sealed = Sealed::OwnerPassword.seal(&self.0.instance_key, reference, &password);
-        let admin = self.admin().await?;
-        admin
-            .batch_execute(&logins::password_sql(
-                LoginKind::Owner,
-                reference,
-                &password,
-            ))
-            .await?;
-        let sql = "update platform.projects set sealed_owner_password = $2 where ref = $1";
-        tables.execute(sql, &[&reference.as_str(), &sealed]).await?;
-        Ok(())
+        drop(tables);
+        self.store_owner_password(reference, &password).await
     }
 }
 

@@ -1,7 +1,7 @@
-//! Databases as wholes: the template, copies of it, swaps.
+//! Creating, copying, replacing and dropping whole databases, the template among them.
 //!
-//! A database is first made under a passing name and then renamed in one transaction, so that a
-//! killed process leaves either nothing or a leftover that the next start removes.
+//! A database is first created under a temporary name and then renamed in one transaction, so that
+//! a killed process leaves either nothing or a leftover that the next start removes.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use tokio_postgres::{Client, error::SqlState};
 
 use crate::PlatformError;
 
-/// The pristine database that projects are copied from. Nobody connects to it.
+/// The template database that projects are copied from. It accepts no connections.
 pub(crate) const TEMPLATE: &str = "plinth_template";
 const TEMPLATE_NEW: &str = "plinth_template_new";
 
@@ -23,7 +23,7 @@ pub(crate) async fn exists(client: &Client, name: &str) -> Result<bool, DbError>
     Ok(client.query_one(sql, &[&name]).await?.get(0))
 }
 
-/// Copies a database that nobody is connected to.
+/// Copies a database, which must have no sessions.
 pub(crate) async fn create_from(
     client: &Client,
     name: &str,
@@ -35,44 +35,44 @@ pub(crate) async fn create_from(
         .await?)
 }
 
-/// How long a template that another node is replacing may be away.
-const TEMPLATE_PATIENCE: Duration = Duration::from_secs(10);
+/// How long to retry while another node replaces the template.
+const TEMPLATE_TIMEOUT: Duration = Duration::from_secs(10);
+const TEMPLATE_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// How long readers of slots may take to end.
-const SLOT_PATIENCE: Duration = Duration::from_secs(5);
+/// How long to retry dropping replication slots whose readers are still disconnecting.
+const SLOT_DROP_TIMEOUT: Duration = Duration::from_secs(5);
+const SLOT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
-/// Makes a pristine database. Another node, perhaps of another version, may be putting a new
-/// template in the place of the old one, which is then away or in use for a moment.
-pub(crate) async fn create_pristine(client: &Client, name: &str) -> Result<(), PlatformError> {
+/// Creates a database from the template. Another node, perhaps of another version, may be replacing
+/// the template, which is then missing or in use for a moment.
+pub(crate) async fn create_from_template(client: &Client, name: &str) -> Result<(), PlatformError> {
     let began = Instant::now();
     loop {
         let error = match create_from(client, name, TEMPLATE).await {
             Ok(()) => return Ok(()),
             Err(error) => error,
         };
-        if !is_away(&error) {
+        if !is_missing_or_in_use(&error) {
             return Err(error.into());
         }
-        if began.elapsed() > TEMPLATE_PATIENCE {
+        if began.elapsed() > TEMPLATE_TIMEOUT {
             return Err(PlatformError::Unavailable(error));
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::sleep(TEMPLATE_RETRY_DELAY).await;
     }
 }
 
-fn is_away(error: &DbError) -> bool {
-    let missing_or_used = [SqlState::INVALID_CATALOG_NAME, SqlState::OBJECT_IN_USE];
-    error
-        .sqlstate()
-        .is_some_and(|code| missing_or_used.contains(code))
+fn is_missing_or_in_use(error: &DbError) -> bool {
+    let codes = [SqlState::INVALID_CATALOG_NAME, SqlState::OBJECT_IN_USE];
+    error.sqlstate().is_some_and(|code| codes.contains(code))
 }
 
-/// Whether a copy failed because somebody is connected to its source.
+/// Whether a copy failed because its source has sessions.
 pub(crate) fn is_in_use(error: &DbError) -> bool {
     error.sqlstate() == Some(&SqlState::OBJECT_IN_USE)
 }
 
-/// Drops a database and ends the sessions on it. Fine when it is gone already.
+/// Drops a database and terminates its sessions. Succeeds if it does not exist.
 pub(crate) async fn drop_database(client: &Client, name: &str) -> Result<(), DbError> {
     drop_slots(client, name).await?;
     let name = QuotedIdent::new(name);
@@ -81,7 +81,7 @@ pub(crate) async fn drop_database(client: &Client, name: &str) -> Result<(), DbE
         .await?)
 }
 
-/// A database that somebody could follow cannot be dropped.
+/// A database with replication slots cannot be dropped.
 async fn drop_slots(client: &Client, database: &str) -> Result<(), DbError> {
     let began = Instant::now();
     loop {
@@ -94,20 +94,20 @@ async fn drop_slots(client: &Client, database: &str) -> Result<(), DbError> {
             .await?;
         for slot in &slots {
             let slot: &str = slot.get(0);
-            // Its reader needs a moment to go, or it is gone already.
+            // Fails while its reader is still connected, or if it was dropped meanwhile.
             _ = client
                 .execute("select pg_drop_replication_slot($1::text::name)", &[&slot])
                 .await;
         }
-        // What remains is said by dropping the database.
-        if slots.is_empty() || began.elapsed() > SLOT_PATIENCE {
+        // A slot that remains makes `drop database` fail with a clear message.
+        if slots.is_empty() || began.elapsed() > SLOT_DROP_TIMEOUT {
             return Ok(());
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::sleep(SLOT_RETRY_DELAY).await;
     }
 }
 
-/// Lets sessions in, or keeps them out and ends those that are there.
+/// Allows connections, or forbids them and terminates the open ones.
 pub(crate) async fn allow_connections(
     client: &Client,
     name: &str,
@@ -118,30 +118,30 @@ pub(crate) async fn allow_connections(
         .batch_execute(&format!("alter database {ident} allow_connections {allow}"))
         .await?;
     if !allow {
-        end_sessions(client, name, SessionKind::Any).await?;
+        terminate_sessions(client, name, SessionKind::Any).await?;
     }
     Ok(())
 }
 
-/// From now on only those whom a grant names may connect.
-pub(crate) async fn close(client: &Client, name: &str) -> Result<(), DbError> {
+/// Only roles with an explicit grant may connect from now on.
+pub(crate) async fn revoke_public_connect(client: &Client, name: &str) -> Result<(), DbError> {
     let name = QuotedIdent::new(name);
     Ok(client
         .batch_execute(&format!("revoke connect on database {name} from public"))
         .await?)
 }
 
-/// Which sessions on a database are meant.
+/// Which sessions of a database are terminated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SessionKind {
     /// All of them.
     Any,
-    /// Those that wait in some node's pool.
+    /// Idle connections in the pool of some node.
     IdlePooled,
 }
 
-/// Ends sessions and waits until they are gone, half a second at most.
-pub(crate) async fn end_sessions(
+/// Terminates sessions and waits until they have ended, at most half a second each.
+pub(crate) async fn terminate_sessions(
     client: &Client,
     database: &str,
     kind: SessionKind,
@@ -156,8 +156,8 @@ pub(crate) async fn end_sessions(
     Ok(())
 }
 
-/// Who is connected to the database, replication senders included, for the sentence that explains
-/// why its files cannot be copied.
+/// Names of the sessions on the database, WAL senders included, for the message that explains why
+/// it cannot be copied.
 pub(crate) async fn foreign_sessions(
     client: &Client,
     database: &str,
@@ -175,11 +175,11 @@ pub(crate) async fn foreign_sessions(
         .collect())
 }
 
-/// Puts a freshly made database in the place of another one and drops that.
+/// Replaces a database by a new one and drops the old one.
 pub(crate) async fn replace(client: &mut Client, name: &str, by: &str) -> Result<(), DbError> {
     let old = format!("{name}_old");
     drop_database(client, &old).await?;
-    end_sessions(client, name, SessionKind::Any).await?;
+    terminate_sessions(client, name, SessionKind::Any).await?;
     let (name_id, by_id, old_id) = (
         QuotedIdent::new(name),
         QuotedIdent::new(by),
@@ -195,7 +195,7 @@ pub(crate) async fn replace(client: &mut Client, name: &str, by: &str) -> Result
     drop_database(client, &old).await
 }
 
-/// Makes sure that the template exists and has every system schema at its current version.
+/// Creates the template, or replaces it if a system schema is not at its current version.
 pub(crate) async fn ensure_template(
     maintenance: &Target,
     client: &mut Client,
@@ -219,7 +219,7 @@ pub(crate) async fn ensure_template(
     let mut inside = maintenance.database(TEMPLATE_NEW).connect().await?;
     migrate::migrate(&mut inside, schemas).await?;
     drop(inside);
-    close(client, TEMPLATE_NEW).await?;
+    revoke_public_connect(client, TEMPLATE_NEW).await?;
     allow_connections(client, TEMPLATE_NEW, false).await?;
     if exists(client, TEMPLATE).await? {
         client
@@ -239,7 +239,7 @@ pub(crate) async fn ensure_template(
     Ok(transaction.commit().await?)
 }
 
-/// Whether the template has every schema at its current version; its comment says so.
+/// Whether the template has every schema at its current version, according to its comment.
 pub(crate) async fn template_is_current(
     client: &Client,
     schemas: &[MigrationSet],
@@ -247,7 +247,7 @@ pub(crate) async fn template_is_current(
     Ok(comment(client, TEMPLATE).await?.as_deref() == Some(fingerprint(schemas).as_str()))
 }
 
-/// The database whose comment says exactly this.
+/// The database with exactly this comment.
 pub(crate) async fn find_by_comment(
     client: &Client,
     comment: &str,
@@ -271,7 +271,7 @@ async fn comment(client: &Client, database: &str) -> Result<Option<String>, DbEr
         .and_then(|row| row.get(0)))
 }
 
-/// Says which schema versions a template holds.
+/// The schema versions of a template, stored as its comment.
 fn fingerprint(schemas: &[MigrationSet]) -> String {
     let versions: Vec<String> = schemas
         .iter()

@@ -1,4 +1,4 @@
-//! The platform's tables as the directory that open projects come from.
+//! The directory of projects, over the platform's tables.
 
 use plinth_db::DbError;
 use plinth_project::{
@@ -9,11 +9,12 @@ use tokio_postgres::Row;
 use crate::{
     Platform, PlatformError,
     keys::load_keys,
-    projects::{parse_kind, parse_ref},
+    projects::{parse_kind, parse_ref, parse_server},
     sealed::SealedLogins,
 };
 
-const FIND: &str = "select ref, name, kind, status, database, settings, sealed_owner_password,
+const FIND: &str =
+    "select ref, name, kind, status, server, database, settings, sealed_owner_password,
         sealed_authenticator_password, sealed_service_password
     from platform.projects
     where ref = $1";
@@ -56,7 +57,14 @@ impl Platform {
         let logins = sealed
             .open(instance_key, &reference)
             .map_err(PlatformError::caused_by)?;
-        let keys = load_keys(tables, instance_key, &reference, kind, &self.0.given).await?;
+        let keys = load_keys(
+            tables,
+            instance_key,
+            &reference,
+            kind,
+            &self.0.configured_keys,
+        )
+        .await?;
         let settings = match row.get::<_, serde_json::Value>("settings") {
             serde_json::Value::Object(settings) => settings,
             _ => serde_json::Map::new(),
@@ -68,6 +76,7 @@ impl Platform {
                 .get::<_, &str>("status")
                 .parse()
                 .map_err(PlatformError::internal)?,
+            server: parse_server(row.get("server"))?,
             database: row.get("database"),
             logins,
             keys,

@@ -1,27 +1,27 @@
-//! What only the running server can check about itself and its database.
+//! The checks of `plinth doctor` that need the running server and its database.
 
 use serde_json::{Value, json};
 
 use crate::{Platform, PlatformError, databases};
 
-/// How a check came out.
+/// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finding {
-    /// As it should be.
-    Good,
-    /// Works, but deserves a look.
-    Doubtful,
+pub enum Severity {
+    /// No problem.
+    Ok,
+    /// Works, but should be looked at.
+    Warning,
     /// Broken.
-    Bad,
+    Error,
 }
 
-impl Finding {
-    /// One word for machines.
+impl Severity {
+    /// The value in the API.
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Good => "ok",
-            Self::Doubtful => "warning",
-            Self::Bad => "error",
+            Self::Ok => "ok",
+            Self::Warning => "warning",
+            Self::Error => "error",
         }
     }
 }
@@ -29,61 +29,61 @@ impl Finding {
 /// One check with its result.
 #[derive(Debug, Clone)]
 pub struct Check {
-    /// What was looked at.
+    /// What was checked.
     pub name: String,
-    /// How it came out.
-    pub finding: Finding,
-    /// What was seen.
+    /// The result.
+    pub severity: Severity,
+    /// What was found.
     pub message: String,
-    /// What to do about it.
+    /// How to fix it.
     pub fix: Option<String>,
 }
 
 impl Check {
-    /// All is well.
-    pub fn good(name: &str, message: impl Into<String>) -> Self {
+    /// No problem.
+    pub fn ok(name: &str, message: impl Into<String>) -> Self {
         Self {
             name: name.to_owned(),
-            finding: Finding::Good,
+            severity: Severity::Ok,
             message: message.into(),
             fix: None,
         }
     }
 
-    /// Something to look at, with what helps.
-    pub fn doubtful(name: &str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+    /// A warning, with a fix.
+    pub fn warning(name: &str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         let fix = Some(fix.into());
         Self {
             name: name.to_owned(),
-            finding: Finding::Doubtful,
+            severity: Severity::Warning,
             message: message.into(),
             fix,
         }
     }
 
-    /// Something broken, with what helps.
-    pub fn bad(name: &str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+    /// An error, with a fix.
+    pub fn error(name: &str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         let fix = Some(fix.into());
         Self {
             name: name.to_owned(),
-            finding: Finding::Bad,
+            severity: Severity::Error,
             message: message.into(),
             fix,
         }
     }
 
-    /// As it goes over the wire.
+    /// The body in the API.
     pub fn to_json(&self) -> Value {
         json!({
-            "name": self.name, "status": self.finding.as_str(), "message": self.message,
+            "name": self.name, "status": self.severity.as_str(), "message": self.message,
             "fix": self.fix,
         })
     }
 }
 
 impl Platform {
-    /// Everything the server can tell about its database.
-    pub async fn examine(&self) -> Result<Vec<Check>, PlatformError> {
+    /// Runs all checks.
+    pub async fn run_checks(&self) -> Result<Vec<Check>, PlatformError> {
         let admin = self.admin().await?;
         let row = admin
             .query_one(
@@ -97,25 +97,26 @@ impl Platform {
                 &[&(time::OffsetDateTime::now_utc().unix_timestamp_nanos() as f64 / 1e9)],
             )
             .await?;
-        let mut checks = vec![Check::good(
+        let mut checks = vec![Check::ok(
             "postgres",
             format!("PostgreSQL {}", row.get::<_, &str>(0)),
         )];
         checks.push(match row.get(1) {
-            "logical" => Check::good("wal_level", "logical"),
-            other => Check::doubtful(
+            "logical" => Check::ok("wal_level", "logical"),
+            other => Check::warning(
                 "wal_level",
                 format!("{other}: row changes cannot be streamed"),
                 "set wal_level = logical and restart PostgreSQL",
             ),
         });
         checks.push(connections(row.get(3), row.get(4)));
+        checks.extend(logins_at_their_limit(&admin).await?);
         checks.push(match row.get::<_, i64>(2) {
-            0 => Check::good("replication slots", "none is abandoned"),
-            slots => Check::doubtful(
+            0 => Check::ok("replication slots", "none is abandoned"),
+            slots => Check::warning(
                 "replication slots",
                 format!("{slots} inactive slot(s) hold back WAL"),
-                "drop those that nobody needs: select pg_drop_replication_slot(…)",
+                "drop unused ones: select pg_drop_replication_slot(…)",
             ),
         });
         checks.push(clock(row.get(5)));
@@ -124,56 +125,61 @@ impl Platform {
         ));
         checks.push(self.template_check(&admin).await?);
         checks.push(match self.orphan_databases().await? {
-            orphans if orphans.is_empty() => Check::good("databases", "all belong to a project"),
-            orphans => Check::doubtful(
+            orphans if orphans.is_empty() => Check::ok("databases", "all belong to a project"),
+            orphans => Check::warning(
                 "databases",
                 format!("no project claims {}", orphans.join(", ")),
                 "drop them if they hold nothing of value: drop database …",
             ),
         });
-        checks.extend(self.half_made().await?);
-        checks.push(memberships(&admin).await?);
+        checks.extend(self.unfinished_projects().await?);
+        checks.push(api_role_memberships(&admin).await?);
+        checks.extend(self.role_checks(&admin).await?);
         if !self.cluster().has_owner_logins {
-            checks.push(Check::doubtful(
+            checks.push(Check::warning(
                 "role postgres",
                 "this cluster's own `postgres` can log in, so projects get no owner login",
                 "connect with the cluster's own roles, or let plinth manage its own PostgreSQL",
             ));
         }
-        checks.extend(self.open_tables().await?);
+        checks.extend(self.tables_without_rls().await?);
+        checks.push(self.publishable_key_check().await?);
+        checks.extend(self.shared_origin_check().await?);
+        checks.extend(self.isolated_projects_check().await?);
         Ok(checks)
     }
 
     async fn template_check(&self, admin: &tokio_postgres::Client) -> Result<Check, PlatformError> {
         Ok(
-            match databases::template_is_current(admin, &self.0.schemas).await? {
-                true => Check::good("template", "has every system schema at its current version"),
-                false => Check::bad(
+            if databases::template_is_current(admin, &self.0.schemas).await? {
+                Check::ok("template", "has every system schema at its current version")
+            } else {
+                Check::error(
                     "template",
                     "missing or outdated: new projects would lack system schemas",
                     "restart plinth, which rebuilds it",
-                ),
+                )
             },
         )
     }
 
-    /// Projects whose creation ended half-way; the next start clears them away.
-    async fn half_made(&self) -> Result<Option<Check>, PlatformError> {
+    /// Projects whose creation was interrupted; the next start removes them.
+    async fn unfinished_projects(&self) -> Result<Option<Check>, PlatformError> {
         let sql = "select name from platform.projects
                    where status = 'COMING_UP' and created_at < now() - interval '1 minute'";
         let rows = self.tables().await?.query(sql, &[]).await?;
         let names: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
         Ok((!names.is_empty()).then(|| {
-            Check::doubtful(
+            Check::warning(
                 "projects",
-                format!("never came up: {}", names.join(", ")),
-                "restart plinth, which clears them away",
+                format!("creation did not finish: {}", names.join(", ")),
+                "restart plinth, which removes them",
             )
         }))
     }
 
-    /// Tables of the default project that everybody may read.
-    async fn open_tables(&self) -> Result<Option<Check>, PlatformError> {
+    /// Tables of the default project without row level security.
+    async fn tables_without_rls(&self) -> Result<Option<Check>, PlatformError> {
         let Ok(project) = self.open(&plinth_project::ProjectName::Default).await else {
             return Ok(None);
         };
@@ -189,10 +195,10 @@ impl Platform {
             .map(|row| row.get(0))
             .collect();
         Ok((!open.is_empty()).then(|| {
-            Check::doubtful(
+            Check::warning(
                 "row level security",
                 format!(
-                    "off on {}: anybody with the public key reads and writes them",
+                    "off on {}: every client with the publishable key can read and write them",
                     open.join(", ")
                 ),
                 "alter table … enable row level security, and add policies",
@@ -201,9 +207,9 @@ impl Platform {
     }
 }
 
-/// Roles are shared by all projects, and whoever owns one of them may grant a role of its own to
-/// the API roles: that is then theirs in every project.
-async fn memberships(admin: &tokio_postgres::Client) -> Result<Check, PlatformError> {
+/// Roles are shared by all projects: a role that one project's owner grants to an API role is granted
+/// in every project.
+async fn api_role_memberships(admin: &tokio_postgres::Client) -> Result<Check, PlatformError> {
     let sql = "select r.rolname::text || ' to ' || m.rolname::text
                from pg_catalog.pg_auth_members a
                join pg_catalog.pg_roles r on r.oid = a.roleid
@@ -216,42 +222,69 @@ async fn memberships(admin: &tokio_postgres::Client) -> Result<Check, PlatformEr
         .iter()
         .map(|row| row.get(0))
         .collect();
-    Ok(match granted.is_empty() {
-        true => Check::good("API roles", "inherit nothing"),
-        false => Check::doubtful(
+    Ok(if granted.is_empty() {
+        Check::ok("API roles", "inherit nothing")
+    } else {
+        Check::warning(
             "API roles",
             format!(
                 "a project has granted {}, which holds in all projects",
                 granted.join(", ")
             ),
             "revoke it, and grant the rights themselves instead",
-        ),
+        )
     })
+}
+
+/// Logins whose next connection PostgreSQL rejects.
+async fn logins_at_their_limit(
+    admin: &tokio_postgres::Client,
+) -> Result<Option<Check>, PlatformError> {
+    let sql = "select r.rolname || ' (' || count(*) || ')'
+               from pg_catalog.pg_stat_activity a
+               join pg_catalog.pg_roles r on r.oid = a.usesysid
+               where r.rolconnlimit >= 0 and a.backend_type = 'client backend'
+               group by r.rolname, r.rolconnlimit
+               having count(*) >= r.rolconnlimit
+               order by 1";
+    let full: Vec<String> = admin
+        .query(sql, &[])
+        .await?
+        .iter()
+        .map(|row| row.get(0))
+        .collect();
+    Ok((!full.is_empty()).then(|| {
+        Check::warning(
+            "connection limits",
+            format!("no further connections for {}", full.join(", ")),
+            "close idle sessions, or raise plinth.database.owner_connections",
+        )
+    }))
 }
 
 fn connections(used: i64, limit: i32) -> Check {
     let message = format!("{used} of {limit} in use");
     if used * 10 > i64::from(limit) * 9 {
-        Check::doubtful(
+        Check::warning(
             "connections",
             message,
             "raise max_connections, or lower plinth.pool.size",
         )
     } else {
-        Check::good("connections", message)
+        Check::ok("connections", message)
     }
 }
 
 fn clock(difference_seconds: f64) -> Check {
     let message = format!("differs from the database's by {difference_seconds:.0} s");
     if difference_seconds > 5.0 {
-        Check::bad(
+        Check::error(
             "clock",
             message,
             "synchronise the clocks: tokens expire too early or too late",
         )
     } else {
-        Check::good("clock", message)
+        Check::ok("clock", message)
     }
 }
 
@@ -262,12 +295,12 @@ fn extensions(available: Vec<String>) -> Check {
         .filter(|name| !available.iter().any(|have| have == name))
         .collect();
     if missing.is_empty() {
-        Check::good(
+        Check::ok(
             "extensions",
             "pgcrypto, uuid-ossp, citext and pg_trgm are available",
         )
     } else {
-        Check::doubtful(
+        Check::warning(
             "extensions",
             format!("not available: {}", missing.join(", ")),
             "install the contrib modules of this PostgreSQL",

@@ -1,22 +1,24 @@
-//! Every failure the platform API can answer with (console contract F20).
+//! Errors of the platform API (console contract F20).
+
+use std::io;
 
 use axum::{
     Json,
-    http::{HeaderValue, StatusCode, header::RETRY_AFTER},
+    http::{HeaderValue, header::RETRY_AFTER},
     response::{IntoResponse, Response},
 };
 use plinth_db::{DbError, migrate::MigrateError};
-use plinth_project::{ClusterError, DirectoryError, OpenError};
+use plinth_project::{ClusterError, DirectoryError, ErrorEntry, OpenError, error_table};
 use serde_json::json;
 use tokio_postgres::error::SqlState;
 
-/// A failure of the platform, which renders itself.
+/// An error of the platform, which renders itself.
 #[derive(Debug, thiserror::Error)]
 pub enum PlatformError {
     /// No credential, or one that is unknown, expired or revoked.
     #[error("{0}")]
     Unauthorized(&'static str),
-    /// The credential is good but does not reach this far.
+    /// The credential is valid but lacks a right.
     #[error("{0}")]
     Forbidden(String),
     /// No such project, key, branch or token.
@@ -25,24 +27,30 @@ pub enum PlatformError {
     /// The route is part of the Management API, but Plinth does not have it (F21).
     #[error("Not available on Plinth: {0}")]
     NotAvailable(String),
-    /// A project's mails go out by its mail server.
+    /// The project uses a mail server.
     #[error("This project's mails go out through a mail server, so it has no mailbox")]
     MailboxOff,
     /// The request itself is wrong.
     #[error("{0}")]
     Invalid(String),
-    /// More bytes than may be kept.
+    /// Beyond a size limit.
     #[error("{0}")]
     TooLarge(String),
     /// The request is fine, but the present state forbids it.
     #[error("{0}")]
     Conflict(String),
-    /// A user's migration was refused by Postgres; nothing of it remains.
+    /// PostgreSQL rejected a user's migration, which was rolled back.
     #[error("{0}")]
     MigrationFailed(Box<crate::user_migrations::MigrationFailure>),
-    /// The database does not answer; come back in a moment.
+    /// Too many requests; the number is the limit per minute.
+    #[error("More than {0} requests in a minute; wait a moment")]
+    RateLimited(u32),
+    /// The database cannot be reached; worth a retry.
     #[error("The database is not available at the moment; try again shortly")]
     Unavailable(#[source] DbError),
+    /// The disk is full.
+    #[error("The server has no space left for this request")]
+    NoSpace(#[source] io::Error),
     /// Our fault: the cause goes to the log, never to the client.
     #[error("Unexpected failure")]
     Internal(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -54,38 +62,74 @@ impl PlatformError {
         Self::NotFound(format!("There is no project {name}"))
     }
 
-    /// Our own fault, caused by something else.
+    /// An internal error with a cause.
     pub fn caused_by(error: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Internal(Box::new(error))
     }
 
-    /// Our own fault, told as a sentence.
+    /// An internal error with a message.
     pub fn internal(reason: impl Into<String>) -> Self {
         Self::Internal(reason.into().into())
     }
+}
 
-    /// Status and code; a new variant does not compile until it has both.
-    pub fn status_and_code(&self) -> (StatusCode, &'static str) {
-        match self {
-            Self::Unauthorized(_) => (StatusCode::UNAUTHORIZED, "unauthorized"),
-            Self::Forbidden(_) => (StatusCode::FORBIDDEN, "forbidden"),
-            Self::NotFound(_) => (StatusCode::NOT_FOUND, "not_found"),
-            Self::NotAvailable(_) => (StatusCode::NOT_FOUND, "not_available"),
-            Self::MailboxOff => (StatusCode::NOT_FOUND, "mailbox_off"),
-            Self::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
-            Self::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
-            Self::Conflict(_) => (StatusCode::CONFLICT, "conflict"),
-            Self::MigrationFailed(_) => (StatusCode::UNPROCESSABLE_ENTITY, "migration_failed"),
-            Self::Unavailable(_) => (StatusCode::SERVICE_UNAVAILABLE, "database_unavailable"),
-            Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
-        }
-    }
+error_table! { pub PlatformError;
+    Self::Unauthorized(_) => UNAUTHORIZED, "unauthorized",
+        "The credential is missing, unknown, expired or revoked.",
+        "Send a personal access token, `Authorization: Bearer sbp_…`; `plinth tokens create` makes one.";
+    Self::Forbidden(_) => FORBIDDEN, "forbidden",
+        "The token lacks a scope, or is limited to other projects.",
+        "Use a token with the scope in the message, or `plinth` on the server's own machine.";
+    Self::NotFound(_) => NOT_FOUND, "not_found",
+        "There is no such project, key, branch, token or path.",
+        "Check the ref, id or name in the path.";
+    Self::NotAvailable(_) => NOT_FOUND, "not_available",
+        "The Management API has this call, but Plinth does not.",
+        "See `docs/compatibility.md` for what is available.";
+    Self::MailboxOff => NOT_FOUND, "mailbox_off",
+        "The project sends mails through a mail server, so it has no development mailbox.",
+        "Disable `auth.email.smtp.enabled` to keep mails in the mailbox.";
+    Self::Invalid(_) => BAD_REQUEST, "invalid_request",
+        "A parameter or the body of the request is invalid.",
+        "Correct the value in the message.";
+    Self::TooLarge(_) => PAYLOAD_TOO_LARGE, "too_large",
+        "The body exceeds a limit.",
+        "Send less; the message has the limit.";
+    Self::Conflict(_) => CONFLICT, "conflict",
+        "The current state does not allow the request.",
+        "Do first what the message asks for.";
+    Self::MigrationFailed(_) => UNPROCESSABLE_ENTITY, "migration_failed",
+        "PostgreSQL rejected a statement of a migration or a seed.",
+        "Correct the SQL at the file and line in `details`, and retry.";
+    Self::RateLimited(_) => TOO_MANY_REQUESTS, "rate_limited",
+        "The token made too many requests to one project within a minute.",
+        "Retry after the seconds in `Retry-After`.";
+    Self::Unavailable(_) => SERVICE_UNAVAILABLE, "database_unavailable",
+        "The database cannot be reached.",
+        "Retry after the seconds in `Retry-After`; operators check it with `plinth doctor`.";
+    Self::NoSpace(_) => SERVICE_UNAVAILABLE, "no_space",
+        "The server has no disk space left for the request.",
+        "Retry later; operators free space.";
+    Self::Internal(_) => INTERNAL_SERVER_ERROR, "internal",
+        "Unexpected failure.",
+        "Operators find the cause in the server's log.";
+}
+
+/// The platform API's rows of `docs/errors.md`.
+pub fn error_reference() -> Vec<ErrorEntry> {
+    PlatformError::reference()
 }
 
 impl IntoResponse for PlatformError {
     fn into_response(self) -> Response {
-        if let Self::Internal(cause) = &self {
-            tracing::error!(error = %cause, "a platform request failed: {cause}");
+        match &self {
+            Self::Internal(cause) => {
+                tracing::error!(error = %cause, "platform request failed: {cause}");
+            }
+            Self::NoSpace(cause) => {
+                tracing::error!(error = %cause, "platform request failed: {cause}");
+            }
+            _ => {}
         }
         let (status, code) = self.status_and_code();
         let mut body = json!({ "message": self.to_string(), "code": code });
@@ -108,12 +152,21 @@ impl From<DbError> for PlatformError {
             error if error.is_transient() => Self::Unavailable(error),
             error => match error.sqlstate().map(SqlState::code) {
                 Some("23505") => Self::Conflict("That name is taken already".to_owned()),
-                // Values that Postgres cannot hold: NUL in a text, a time beyond its calendar.
+                // Values that PostgreSQL cannot store, such as NUL in a text or a time out of range.
                 Some("22021" | "22P05" | "22008" | "22003" | "22023") => {
                     Self::Invalid(format!("A value cannot be stored: {error}"))
                 }
                 _ => Self::Internal(error.into()),
             },
+        }
+    }
+}
+
+impl From<io::Error> for PlatformError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoSpace(error),
+            _ => Self::caused_by(error),
         }
     }
 }

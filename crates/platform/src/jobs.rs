@@ -1,7 +1,7 @@
-//! Long work that goes on in the background (console contract F90).
+//! Background jobs (console contract F90).
 //!
-//! A job's row is its state for everybody who asks. Whoever does the work reports at least every
-//! few seconds, so that other nodes can tell work from the remains of a killed process.
+//! The state of a job is its row in `platform.jobs`. The node that does the work updates the row
+//! at least every ten seconds (a heartbeat), so that other nodes recognise abandoned jobs.
 
 use std::time::Duration;
 
@@ -12,24 +12,24 @@ use uuid::Uuid;
 
 use crate::{Platform, PlatformError};
 
-/// How often progress is written down when there is some.
-const PACE: Duration = Duration::from_millis(300);
-/// How often a job shows that somebody is at work.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
+/// Shortest time between two writes of progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(300);
+/// Longest time between two updates of the row.
+const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Where a job stands.
+/// State of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobState {
-    /// Somebody is at work.
+    /// In progress.
     Running,
-    /// It is done.
+    /// Finished.
     Succeeded,
-    /// It could not be done; the error says why.
+    /// Failed; `error` says why.
     Failed,
 }
 
 impl JobState {
-    /// The word on the wire and in the table.
+    /// The value in the API and in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
@@ -42,26 +42,26 @@ impl JobState {
         [Self::Running, Self::Succeeded, Self::Failed]
             .into_iter()
             .find(|state| state.as_str() == text)
-            .ok_or_else(|| PlatformError::internal(format!("unknown state of a job {text:?}")))
+            .ok_or_else(|| PlatformError::internal(format!("unknown job state {text:?}")))
     }
 }
 
-/// Work in the background, as of now.
+/// A row of `platform.jobs`.
 #[derive(Debug, Clone)]
 pub struct Job {
     /// Its id.
     pub id: Uuid,
-    /// What is being done, as in `branch`.
+    /// What it does, such as `branch`.
     pub kind: String,
     /// For which project.
     pub project: Option<String>,
-    /// Where it stands.
+    /// Its state.
     pub state: JobState,
-    /// How far it got.
+    /// Its progress.
     pub progress: JobProgress,
     /// Why it failed.
     pub error: Option<String>,
-    /// Who asked for it.
+    /// The operator who started it.
     pub created_by: Option<String>,
     /// When it began.
     pub created_at: OffsetDateTime,
@@ -69,16 +69,16 @@ pub struct Job {
     pub finished_at: Option<OffsetDateTime>,
 }
 
-/// How far a job got.
+/// Progress of a job.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobProgress {
-    /// Units that are done.
+    /// Finished units.
     pub done: i64,
     /// Units in all.
     pub total: i64,
-    /// What is counted.
+    /// Name of the unit.
     pub unit: String,
-    /// What is under way.
+    /// The current step.
     pub message: String,
 }
 
@@ -138,7 +138,7 @@ impl Platform {
         Ok(row.get(0))
     }
 
-    /// Writes progress down as it comes, until it is dropped.
+    /// Writes progress and heartbeats; never returns, so it is to be dropped at the job's end.
     pub(crate) async fn report_job(&self, id: Uuid, mut progress: watch::Receiver<JobProgress>) {
         let sql = "update platform.jobs
                    set done = $2, total = $3, unit = $4, message = $5, updated_at = now()
@@ -159,12 +159,12 @@ impl Platform {
                 Ok::<_, PlatformError>(())
             };
             if let Err(error) = written.await {
-                tracing::warn!(job = %id, "progress could not be written down: {error}");
+                tracing::warn!(job = %id, "writing job progress failed: {error}");
             }
-            tokio::time::sleep(PACE).await;
-            let change = tokio::time::timeout(SIGN_OF_LIFE, progress.changed());
+            tokio::time::sleep(PROGRESS_INTERVAL).await;
+            let change = tokio::time::timeout(HEARTBEAT_INTERVAL, progress.changed());
             if let Ok(Err(_)) = change.await {
-                // The work is over, and with it everything that could be reported.
+                // The sender is gone: there is nothing more to report.
                 std::future::pending::<()>().await;
             }
         }
@@ -180,13 +180,16 @@ impl Platform {
         Ok(())
     }
 
-    /// Jobs whose process was killed. Others may be at work unless this one is `alone`.
-    pub(crate) async fn end_abandoned_jobs(&self, alone: bool) -> Result<(), PlatformError> {
+    /// Fails jobs without a heartbeat for ten minutes, or all running ones if this is the only node.
+    pub(crate) async fn fail_abandoned_jobs(
+        &self,
+        is_only_node: bool,
+    ) -> Result<(), PlatformError> {
         let sql = "update platform.jobs
                    set state = 'failed', error = 'Plinth ended before the work was done',
                        finished_at = now()
                    where state = 'running' and ($1 or updated_at < now() - interval '10 minutes')";
-        self.tables().await?.execute(sql, &[&alone]).await?;
+        self.tables().await?.execute(sql, &[&is_only_node]).await?;
         Ok(())
     }
 }

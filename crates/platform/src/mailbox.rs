@@ -1,15 +1,16 @@
-//! A project's development mailbox: what its auth service wrote while it had no mail server.
+//! A project's development mailbox: mails of its auth service while no mail server is configured.
 //!
-//! The table is closed to every role of the project, so it is read with the administrating one.
+//! No role of the project may read the table, so it is read with the administrating role.
 
 use plinth_project::Project;
+use plinth_settings::keys;
 use time::OffsetDateTime;
 use tokio_postgres::Row;
 
 use crate::PlatformError;
 
-/// One mail.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// One mail. Not `Debug`: it contains one-time codes.
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Mail {
     /// Its number; later mails have larger ones.
     pub(crate) id: i64,
@@ -23,26 +24,26 @@ pub(crate) struct Mail {
     pub(crate) subject: String,
     /// Which of the auth service's mails it is.
     pub(crate) template: String,
-    /// As it would be shown.
+    /// HTML body.
     pub(crate) html: String,
-    /// The same without markup.
+    /// Text body.
     pub(crate) text: String,
-    /// Where the links in it lead.
+    /// URLs in it.
     pub(crate) links: Vec<String>,
-    /// The code in it.
+    /// The one-time code in it.
     pub(crate) otp: Option<String>,
 }
 
-/// Which mails are wanted.
+/// Filter of a list of mails.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MailQuery {
-    /// Those to this address.
+    /// Recipient.
     pub(crate) to: Option<String>,
-    /// Those sent then or later.
+    /// Sent at this time or later.
     pub(crate) since: Option<OffsetDateTime>,
-    /// Those before this one.
+    /// Ids below this one.
     pub(crate) before: Option<i64>,
-    /// At most so many.
+    /// Maximum number of mails.
     pub(crate) limit: i64,
 }
 
@@ -60,9 +61,12 @@ const FIND: &str = "
     from plinth.mailbox
     where id = $1";
 
-/// Whether mails land here.
-pub(crate) fn is_on(project: &Project) -> bool {
-    !project.settings().current().bool("auth.email.smtp.enabled")
+/// Whether the project has no mail server, so that its mails are stored here.
+pub(crate) fn is_enabled(project: &Project) -> bool {
+    !project
+        .settings()
+        .current()
+        .get(keys::auth_email::SMTP_ENABLED)
 }
 
 /// Newest first.
@@ -84,14 +88,14 @@ pub(crate) async fn find(project: &Project, id: i64) -> Result<Option<Mail>, Pla
     row.as_ref().map(Mail::from_row).transpose()
 }
 
-/// Whether it was there.
+/// Returns whether it existed.
 pub(crate) async fn delete(project: &Project, id: i64) -> Result<bool, PlatformError> {
     let admin = project.db.as_admin().await?;
     let sql = "delete from plinth.mailbox where id = $1";
     Ok(admin.execute(sql, &[&id]).await? > 0)
 }
 
-/// Throws all mails away.
+/// Deletes all mails.
 pub(crate) async fn clear(project: &Project) -> Result<(), PlatformError> {
     let admin = project.db.as_admin().await?;
     admin.execute("delete from plinth.mailbox", &[]).await?;

@@ -1,19 +1,19 @@
-//! Organizations: names that projects are grouped under. Nothing else depends on them so far.
+//! Organizations: groups of projects. They have no rights of their own.
 
 use plinth_project::ProjectRef;
 use tokio_postgres::Row;
 
 use crate::{Platform, PlatformError, projects::checked_name};
 
-/// The one that is always there.
+/// The one that always exists.
 pub(crate) const FIRST_ORGANIZATION: &str = "default";
 
 /// A group of projects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Organization {
-    /// What it is called in addresses, where it is its id, too.
+    /// Its name in URLs, also its id.
     pub slug: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
 }
 
@@ -45,10 +45,10 @@ impl Platform {
         }
     }
 
-    /// Makes an organization; names need not be unique.
+    /// Creates an organization; names need not be unique.
     pub async fn create_organization(&self, name: &str) -> Result<Organization, PlatformError> {
         let name = checked_name(name)?;
-        // Twenty letters that nobody else has, as refs are.
+        // Twenty random letters, as refs are.
         let slug = ProjectRef::generate();
         let sql = "insert into platform.organizations (slug, name) values ($1, $2)
                    returning slug, name";

@@ -1,4 +1,4 @@
-//! The platform as a value: what its calls and the API share.
+//! The handle to the platform, shared by all its operations and the API.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -8,45 +8,60 @@ use std::{
 use plinth_db::{ClientPool, DbError, PooledClient, Target, migrate::MigrationSet};
 use plinth_log::LogStore;
 use plinth_project::{
-    Cluster, FileKeeper, FunctionRunner, Project, ProjectName, ProjectRef, Registry,
+    Cluster, FunctionRunner, Project, ProjectFiles, ProjectName, ProjectRef, Registry, ServerRunner,
 };
 use plinth_token::InstanceKey;
 use tokio_postgres::{Client, error::SqlState};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
-use crate::{GivenKeys, PlatformError};
+use crate::{
+    ConfiguredKeys, ConnectionShare, PlatformError, servers::Isolated, shared_roles::UndoneChanges,
+};
+
+/// How long a readiness check may take.
+const READINESS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Handle to the platform; cheap to clone.
 #[derive(Clone)]
 pub struct Platform(pub(crate) Arc<Inner>);
 
 pub(crate) struct Inner {
-    /// The administrating role on project zero's database.
+    /// The administrating role of the shared server, as it is configured.
+    pub(crate) maintenance: Target,
+    /// The same on project zero's database, for its own sessions.
     pub(crate) admin: Target,
     pub(crate) pool: ClientPool,
     pub(crate) cluster: Cluster,
     pub(crate) instance_key: InstanceKey,
     pub(crate) schemas: Vec<MigrationSet>,
-    pub(crate) given: GivenKeys,
+    pub(crate) configured_keys: ConfiguredKeys,
     pub(crate) references: References,
-    /// Whether the default project's database is ours to drop and make anew.
+    /// Whether the default project's database may be dropped and created again.
     pub(crate) owns_default_database: bool,
     pub(crate) trash: Duration,
     pub(crate) logs: LogStore,
     pub(crate) registry: OnceLock<Registry>,
     pub(crate) endpoints: OnceLock<Endpoints>,
-    pub(crate) files: OnceLock<Arc<dyn FileKeeper>>,
+    pub(crate) files: OnceLock<Arc<dyn ProjectFiles>>,
     pub(crate) runner: OnceLock<Arc<dyn FunctionRunner>>,
-    /// Tells what this process announced from what others did.
+    /// Runs the servers of isolated projects.
+    pub(crate) servers: OnceLock<Arc<dyn ServerRunner>>,
+    pub(crate) isolated: Isolated,
+    /// Whether new projects are isolated unless the request says otherwise.
+    pub(crate) isolates_by_default: bool,
+    pub(crate) connections: ConnectionShare,
+    /// Id of this node, to recognise its own notifications.
     pub(crate) node: Uuid,
-    /// Changes under way.
+    /// Changes of shared roles that were undone.
+    pub(crate) undone: UndoneChanges,
+    /// Changes in flight.
     pub(crate) tasks: TaskTracker,
-    /// Ends what would otherwise go on for ever, such as live tails.
-    pub(crate) stopping: CancellationToken,
+    /// Cancelled at shutdown; ends endless responses such as log tails.
+    pub(crate) shutdown: CancellationToken,
 }
 
-/// The two projects that are always there.
+/// The two projects that always exist.
 #[derive(Debug, Clone)]
 pub struct References {
     /// Project zero.
@@ -55,12 +70,12 @@ pub struct References {
     pub default: ProjectRef,
 }
 
-/// Where this process can be reached, for the URLs that answers contain.
+/// Addresses of this node, for URLs in responses.
 #[derive(Debug, Clone)]
 pub struct Endpoints {
     /// The public base URL, without a slash at its end.
     pub api_url: String,
-    /// Host and port of the database's front door, when there is one.
+    /// Host and port of the database proxy, if there is one.
     pub database: Option<(String, u16)>,
     /// `<ref>.<domain>` is served when a domain is set.
     pub domain: Option<String>,
@@ -76,36 +91,35 @@ impl Platform {
         debug_assert!(first, "the platform is attached once");
     }
 
-    /// Tells the platform who keeps the files of projects.
-    pub fn attach_files(&self, files: Arc<dyn FileKeeper>) {
+    /// Sets the service that stores the files of projects.
+    pub fn attach_file_store(&self, files: Arc<dyn ProjectFiles>) {
         let first = self.0.files.set(files).is_ok();
-        debug_assert!(first, "files have one keeper");
+        debug_assert!(first, "the file store is attached once");
     }
 
-    /// Whoever keeps the files of projects, if anybody does.
-    pub(crate) fn file_keeper(&self) -> Option<&Arc<dyn FileKeeper>> {
+    /// The service that stores the files of projects, if there is one.
+    pub(crate) fn file_store(&self) -> Option<&Arc<dyn ProjectFiles>> {
         self.0.files.get()
     }
 
-    /// Tells the platform who runs the functions of projects. Without anybody they are kept as
-    /// they come.
+    /// Sets the service that runs functions. Without one, deployments are stored unchecked.
     pub fn attach_functions(&self, runner: Arc<dyn FunctionRunner>) {
         let first = self.0.runner.set(runner).is_ok();
-        debug_assert!(first, "functions have one runner");
+        debug_assert!(first, "the function runner is attached once");
     }
 
-    /// Whoever runs the functions of projects, if anybody does.
+    /// The service that runs functions, if there is one.
     pub(crate) fn function_runner(&self) -> Option<&Arc<dyn FunctionRunner>> {
         self.0.runner.get()
     }
 
-    /// Ends live tails, so that a stop need not wait for their readers.
-    pub fn begin_stop(&self) {
-        self.0.stopping.cancel();
+    /// Ends endless responses such as log tails, so that a shutdown need not wait for them.
+    pub fn begin_shutdown(&self) {
+        self.0.shutdown.cancel();
     }
 
-    /// Waits for changes under way.
-    pub async fn finish(&self) {
+    /// Waits for changes in flight.
+    pub async fn drain(&self) {
         self.0.tasks.close();
         self.0.tasks.wait().await;
     }
@@ -135,7 +149,7 @@ impl Platform {
             .expect("attached before anything is served")
     }
 
-    /// The project of that name, opened.
+    /// Opens the project of that name.
     pub async fn open(&self, name: &ProjectName) -> Result<Project, PlatformError> {
         Ok(self.registry().get(name).await?)
     }
@@ -149,47 +163,58 @@ impl Platform {
         }
     }
 
-    /// Project zero's tables.
+    /// A pooled connection to project zero's tables.
     pub(crate) async fn tables(&self) -> Result<PooledClient, DbError> {
         self.0.pool.get().await
     }
 
-    /// A connection of its own for statements that concern databases as wholes.
+    /// A new connection with the administrating role, for transactions and whole-database statements.
     pub(crate) async fn admin(&self) -> Result<Client, DbError> {
         self.0.admin.connect().await
     }
 
-    /// The channel on which changes are announced, and where to listen; what is heard there goes
-    /// to [`Platform::hear`].
-    pub fn announcements(&self) -> (Target, &'static str) {
+    /// Where to LISTEN for changes, and on which channel; payloads go to
+    /// [`Platform::apply_notification`].
+    pub fn notification_channel(&self) -> (Target, &'static str) {
         (self.0.admin.clone(), "plinth_platform")
     }
 
-    /// Tells this installation from all others: from another one by its random name, from a copy of
-    /// its tables by the cluster that they are in.
+    /// Identifies this installation: by project zero's random ref, and, to tell a restored copy from
+    /// its original, by the cluster's system identifier.
     pub async fn identity(&self) -> Result<String, DbError> {
         let platform = &self.0.references.platform;
         let sql = "select system_identifier::text from pg_catalog.pg_control_system()";
         let cluster = match self.tables().await?.query_one(sql, &[]).await {
             Ok(row) => row.get(0),
-            // Not every server lets everybody know.
+            // Not every external server allows it.
             Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => String::new(),
             Err(error) => return Err(error.into()),
         };
         Ok(format!("{platform}.{cluster}"))
     }
 
-    /// Whether the platform's database answers.
+    /// Readiness: whether the platform's database can be queried, and whether a login like those of
+    /// all projects gets a connection. The administrating role alone would not tell: connections are
+    /// reserved for it that nobody else can use.
     pub async fn is_ready(&self) -> bool {
         let check = async {
             let tables = self.tables().await?;
             tables.batch_execute("select 1").await?;
-            Ok::<_, DbError>(())
+            let project = self.open(&ProjectName::Platform).await?;
+            project.db.as_login().await?;
+            Ok::<_, PlatformError>(())
         };
-        matches!(
-            tokio::time::timeout(Duration::from_secs(2), check).await,
-            Ok(Ok(()))
-        )
+        match tokio::time::timeout(READINESS_TIMEOUT, check).await {
+            Ok(Ok(())) => true,
+            Ok(Err(error)) => {
+                tracing::warn!("not ready: {error}");
+                false
+            }
+            Err(_) => {
+                tracing::warn!("not ready: the database did not respond in time");
+                false
+            }
+        }
     }
 
     /// Closes idle connections to the platform's own database.

@@ -46,5 +46,10 @@ pub(crate) const MIGRATIONS: MigrationSet = MigrationSet {
             name: "token_limits",
             sql: include_str!("../migrations/0008_token_limits.sql"),
         },
+        Migration {
+            version: 9,
+            name: "isolated_projects",
+            sql: include_str!("../migrations/0009_isolated_projects.sql"),
+        },
     ],
 };

@@ -1,9 +1,10 @@
-//! Secrets at rest: sealed with the instance key and bound to where they stand.
+//! Secrets at rest: encrypted with the instance key and bound to their project and purpose.
 
 use plinth_project::{Logins, ProjectRef};
 use plinth_token::{InstanceKey, SealError, Secret};
 
-/// What a sealed text is. The word and the ref are bound to it, so that none can be moved.
+/// Purpose of a sealed secret. Purpose and ref are authenticated, so that a sealed text cannot be
+/// moved to another row or column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sealed<'a> {
     OwnerPassword,
@@ -13,7 +14,7 @@ pub(crate) enum Sealed<'a> {
     ApiKey,
     SigningKey,
     S3SecretKey,
-    /// What functions receive under this name.
+    /// The environment variable of this name.
     FunctionSecret(&'a str),
 }
 
@@ -48,7 +49,7 @@ impl Sealed<'_> {
     }
 }
 
-/// The three passwords of a project, sealed.
+/// The stored passwords of a project, sealed. That of `migrator_<ref>` is derived from the instance key.
 pub(crate) struct SealedLogins {
     pub(crate) owner: String,
     pub(crate) authenticator: String,
@@ -75,6 +76,7 @@ impl SealedLogins {
     ) -> Result<Logins, SealError> {
         Ok(Logins {
             owner: Sealed::OwnerPassword.open(key, reference, &self.owner)?,
+            migrator: migrator_password(key, reference),
             authenticator: Sealed::AuthenticatorPassword.open(
                 key,
                 reference,
@@ -83,4 +85,9 @@ impl SealedLogins {
             service: Sealed::ServicePassword.open(key, reference, &self.service)?,
         })
     }
+}
+
+/// Nobody but Plinth uses it, so it need not be stored.
+pub(crate) fn migrator_password(key: &InstanceKey, reference: &ProjectRef) -> Secret {
+    key.derive(&format!("project:{reference}:migrator_password"))
 }

@@ -1,5 +1,5 @@
-//! Secrets of a project: what its functions receive in their environment (console contract
-//! §2.4.4). Kept sealed; shown to nobody but them.
+//! Secrets of a project, which its functions receive as environment variables (console contract
+//! §2.4.4). Stored sealed; the API never returns their values.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use tokio_postgres::GenericClient;
 
 use crate::{Platform, PlatformError, sealed::Sealed};
 
-const LONGEST_NAME: usize = 256;
-const LONGEST_VALUE: usize = 24_576;
-/// Most secrets of one project.
-const MOST: i64 = 100;
-/// Names that begin like this are Plinth's to give.
-const OURS: &str = "SUPABASE_";
+const MAX_NAME_CHARS: usize = 256;
+const MAX_VALUE_CHARS: usize = 24_576;
+/// Secrets per project.
+const MAX_SECRETS: i64 = 100;
+/// Prefix of the variables that Plinth sets itself.
+const RESERVED_PREFIX: &str = "SUPABASE_";
 
-/// What may be shown of a secret.
+/// A secret without its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredSecret {
     /// The variable's name.
@@ -49,7 +49,7 @@ impl Platform {
         Ok(secrets.collect())
     }
 
-    /// Sets all of these, or none.
+    /// Sets all of these in one transaction.
     pub async fn set_secrets(
         &self,
         project: &ProjectName,
@@ -64,18 +64,19 @@ impl Platform {
         store(&transaction, &self.0.instance_key, &reference, values).await?;
         let count = "select count(*) from platform.secrets where project = $1";
         let count = transaction.query_one(count, &[&reference.as_str()]).await?;
-        if count.get::<_, i64>(0) > MOST {
+        if count.get::<_, i64>(0) > MAX_SECRETS {
             return Err(PlatformError::Invalid(format!(
-                "A project has at most {MOST} secrets"
+                "A project has at most {MAX_SECRETS} secrets"
             )));
         }
-        self.announce_functions(&transaction, &reference).await?;
+        self.notify_functions_changed(&transaction, &reference)
+            .await?;
         transaction.commit().await?;
-        self.tell_runner(&reference).await;
+        self.reload_functions(&reference).await;
         Ok(())
     }
 
-    /// Removes all of these; what is not there needs no removing.
+    /// Removes these; unknown names are ignored.
     pub async fn delete_secrets(
         &self,
         project: &ProjectName,
@@ -88,14 +89,15 @@ impl Platform {
         transaction
             .execute(sql, &[&reference.as_str(), &names])
             .await?;
-        self.announce_functions(&transaction, &reference).await?;
+        self.notify_functions_changed(&transaction, &reference)
+            .await?;
         transaction.commit().await?;
-        self.tell_runner(&reference).await;
+        self.reload_functions(&reference).await;
         Ok(())
     }
 }
 
-/// The values by name. One that cannot be opened was sealed with another instance key.
+/// The values by name. Fails if one was sealed with another instance key.
 pub(crate) async fn open_all(
     client: &impl GenericClient,
     instance_key: &InstanceKey,
@@ -118,7 +120,7 @@ pub(crate) async fn open_all(
     rows.iter().map(open).collect()
 }
 
-/// Seals the values and keeps them.
+/// Seals the values and stores them.
 pub(crate) async fn store(
     client: &impl GenericClient,
     instance_key: &InstanceKey,
@@ -148,30 +150,30 @@ pub(crate) async fn store(
 }
 
 fn check(name: &str, value: &str) -> Result<(), PlatformError> {
-    let refused = |why: String| Err(PlatformError::Invalid(why));
+    let invalid = |why: String| Err(PlatformError::Invalid(why));
     let shown = name.escape_debug();
-    if name.is_empty() || name.chars().count() > LONGEST_NAME {
-        return refused(format!(
-            "A secret's name has 1 to {LONGEST_NAME} characters"
+    if name.is_empty() || name.chars().count() > MAX_NAME_CHARS {
+        return invalid(format!(
+            "A secret's name has 1 to {MAX_NAME_CHARS} characters"
         ));
     }
     if name.contains('=') || name.chars().any(|c| c.is_control() || c.is_whitespace()) {
-        return refused(format!(
+        return invalid(format!(
             "The secret's name {shown} contains a space, a control character or ="
         ));
     }
-    if name.starts_with(OURS) {
-        return refused(format!(
-            "Secret name must not start with the {OURS} prefix: {shown}"
+    if name.starts_with(RESERVED_PREFIX) {
+        return invalid(format!(
+            "Secret name must not start with the {RESERVED_PREFIX} prefix: {shown}"
         ));
     }
-    if value.chars().count() > LONGEST_VALUE {
-        return refused(format!(
-            "The value of {shown} has more than {LONGEST_VALUE} characters"
+    if value.chars().count() > MAX_VALUE_CHARS {
+        return invalid(format!(
+            "The value of {shown} has more than {MAX_VALUE_CHARS} characters"
         ));
     }
     if value.contains('\0') {
-        return refused(format!("The value of {shown} contains a NUL"));
+        return invalid(format!("The value of {shown} contains a NUL"));
     }
     Ok(())
 }
@@ -181,9 +183,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_no_environment_can_hold_is_refused() {
-        let longest = "N".repeat(LONGEST_NAME);
-        let value = "ü".repeat(LONGEST_VALUE);
+    fn invalid_names_and_values_are_rejected() {
+        let longest = "N".repeat(MAX_NAME_CHARS);
+        let value = "ü".repeat(MAX_VALUE_CHARS);
         for (name, value) in [("STRIPE_KEY", "x"), ("a.b-c", ""), (&longest, &value)] {
             assert!(check(name, value).is_ok(), "{name}");
         }

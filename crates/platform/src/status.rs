@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::{
     Platform, PlatformError,
+    database_password::PASSWORD_PLACEHOLDER,
     keys::{FIRST_KEY_NAME, LegacyKeys},
-    sealed::Sealed,
 };
 
 /// Names and values, in the order in which they are shown.
@@ -28,7 +28,7 @@ impl Status {
             .map(|(_, value)| value.as_str())
     }
 
-    pub(crate) fn leave_out(&mut self, name: &str) {
+    pub(crate) fn remove(&mut self, name: &str) {
         self.0.retain(|(known, _)| *known != name);
     }
 
@@ -86,12 +86,12 @@ impl Platform {
         ]))
     }
 
-    /// The region that S3 clients name. A project that is not served has the usual one.
+    /// The region of the S3 protocol; the default one if the project cannot be opened.
     async fn s3_region(&self, project: &ProjectName) -> String {
-        let region = "plinth.storage.s3_protocol.region";
+        let region = plinth_settings::keys::plinth_storage::S3_PROTOCOL_REGION;
         match self.registry().get(project).await {
-            Ok(project) => project.settings().current().text(region).to_owned(),
-            Err(_) => plinth_settings::Settings::default().text(region).to_owned(),
+            Ok(project) => project.settings().current().get(region).to_owned(),
+            Err(_) => plinth_settings::Settings::default().get(region).to_owned(),
         }
     }
 
@@ -120,7 +120,8 @@ impl Platform {
         }
     }
 
-    /// The connection string of the project's owner.
+    /// The connection string of the project's owner. A password that only the owner knows is shown as
+    /// on the hosted service, by a placeholder.
     pub async fn database_url(&self, project: &ProjectName) -> Result<Secret, PlatformError> {
         let row = self.load_project(project).await?;
         let endpoints = self.endpoints();
@@ -128,51 +129,42 @@ impl Platform {
             let url = endpoints.external_database.as_deref().unwrap_or_default();
             return Ok(Secret::new(with_database(url, &row.database)));
         };
-        let password = self.owner_password(&row.reference).await?;
         let user = match row.kind {
             ProjectKind::Default => "postgres".to_owned(),
             _ => format!("postgres.{}", row.reference),
         };
-        let password = encode(password.expose());
+        let password = match self.owner_password(&row.reference).await? {
+            Some(password) => percent_encode(password.expose()),
+            None => PASSWORD_PLACEHOLDER.to_owned(),
+        };
         Ok(Secret::new(format!(
             "postgresql://{user}:{password}@{host}:{port}/postgres"
         )))
     }
 
-    async fn owner_password(&self, reference: &ProjectRef) -> Result<Secret, PlatformError> {
-        let sql = "select sealed_owner_password from platform.projects where ref = $1";
-        let row = self
-            .tables()
-            .await?
-            .query_one(sql, &[&reference.as_str()])
-            .await?;
-        Sealed::OwnerPassword
-            .open(&self.0.instance_key, reference, row.get(0))
-            .map_err(PlatformError::caused_by)
-    }
-
-    /// The given key of that kind, else the one that the project started with, else any.
-    /// The key that a project's own pages use.
-    pub(crate) async fn publishable_key(
+    /// The key that a project's own pages use; `None` once the last one is revoked.
+    pub async fn publishable_key(
         &self,
         project: &ProjectRef,
-    ) -> Result<String, PlatformError> {
+    ) -> Result<Option<String>, PlatformError> {
         let name = ProjectName::Ref(project.clone());
-        self.first_key(&name, ApiKeyKind::Publishable).await
+        let key = self.first_key(&name, ApiKeyKind::Publishable).await?;
+        Ok((!key.is_empty()).then_some(key))
     }
 
+    /// The configured key of that kind, else the one named `default`, else the oldest.
     async fn first_key(
         &self,
         project: &ProjectName,
         kind: ApiKeyKind,
     ) -> Result<String, PlatformError> {
         if self.reference_of(project) == self.0.references.default {
-            let given = match kind {
-                ApiKeyKind::Publishable => &self.0.given.publishable_key,
-                ApiKeyKind::Secret => &self.0.given.secret_key,
+            let configured = match kind {
+                ApiKeyKind::Publishable => &self.0.configured_keys.publishable_key,
+                ApiKeyKind::Secret => &self.0.configured_keys.secret_key,
             };
-            if let Some(given) = given {
-                return Ok(given.expose().to_owned());
+            if let Some(configured) = configured {
+                return Ok(configured.expose().to_owned());
             }
         }
         let keys = self.list_api_keys(project).await?;
@@ -189,13 +181,16 @@ impl Platform {
 }
 
 /// A password as part of a URL.
-fn encode(text: &str) -> String {
+fn percent_encode(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let bytes = text.bytes();
     bytes
-        .map(|byte| match is_plain(byte) {
-            true => char::from(byte).to_string(),
-            false => format!("%{byte:02X}"),
+        .map(|byte| {
+            if is_plain(byte) {
+                char::from(byte).to_string()
+            } else {
+                format!("%{byte:02X}")
+            }
         })
         .collect()
 }
@@ -224,7 +219,7 @@ mod tests {
 
     #[test]
     fn passwords_survive_a_url() {
-        assert_eq!(encode("p@ss/w#rd%ü"), "p%40ss%2Fw%23rd%25%C3%BC");
+        assert_eq!(percent_encode("p@ss/w#rd%ü"), "p%40ss%2Fw%23rd%25%C3%BC");
     }
 
     #[test]

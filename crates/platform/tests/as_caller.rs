@@ -112,11 +112,11 @@ async fn a_write_against_the_policy_is_refused_and_undone() {
         .await
         .expect("her own row");
     let sql = format!("insert into notes values (4, '{BOB}')");
-    let refused = transaction.query(&sql, &[]).await;
+    let rejected = transaction.query(&sql, &[]).await;
     drop(transaction);
 
     assert_eq!(
-        refused.expect_err("refused").sqlstate(),
+        rejected.expect_err("rejected").sqlstate(),
         Some(&SqlState::INSUFFICIENT_PRIVILEGE)
     );
     assert_eq!(ids(&project, &ada).await.expect("rows"), [1]);

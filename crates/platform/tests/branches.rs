@@ -4,7 +4,9 @@ mod support;
 
 use std::time::Duration;
 
-use plinth_platform::{Branch, BranchRequest, CopyMethod, Job, JobState, PlatformError};
+use plinth_platform::{
+    Branch, BranchChanges, BranchRequest, CopyMethod, Job, JobState, PlatformError,
+};
 use plinth_project::{ProjectName, ProjectStatus};
 use plinth_testkit::TestServer;
 use support::TestPlatform;
@@ -30,7 +32,34 @@ async fn server() -> Client {
     admin.connect().await.expect("the server")
 }
 
-/// Somebody's psql, with a transaction open.
+#[tokio::test]
+async fn a_branch_has_a_name_of_its_own() {
+    let app = TestPlatform::start().await;
+    let parent = app.project("Shop").await;
+    let one = app.platform.create_branch(&parent, &request("one")).await;
+    let one = one.expect("a branch");
+    let two = app.platform.create_branch(&parent, &request("two")).await;
+    two.expect("another");
+    let rename = async |name: &str| {
+        let changes = BranchChanges {
+            name: Some(name.to_owned()),
+            ..BranchChanges::default()
+        };
+        let id = one.reference.as_str();
+        app.platform.update_branch(id, &changes).await
+    };
+
+    let taken = rename("two").await.unwrap_err();
+    assert!(matches!(taken, PlatformError::Conflict(_)), "{taken:?}");
+    let main = rename("main").await.unwrap_err();
+    assert!(matches!(main, PlatformError::Invalid(_)), "{main:?}");
+    let main = app.platform.create_branch(&parent, &request("main")).await;
+    let main = main.unwrap_err();
+    assert!(matches!(main, PlatformError::Invalid(_)), "{main:?}");
+    assert_eq!(rename("three").await.expect("renamed").name, "three");
+}
+
+/// A psql session with an open transaction.
 async fn psql(app: &TestPlatform, name: &ProjectName) -> Client {
     let psql = owner(app, name).await;
     psql.batch_execute("set application_name = 'psql'; begin")
@@ -200,7 +229,9 @@ async fn a_project_in_use_is_dumped_and_restored_while_its_sessions_go_on() {
     let roles = "select string_agg(rolname, ' ' order by rolname) from pg_roles
                  where rolname like '%\\_' || current_database()";
     let reference = &branch.reference;
-    let logins = format!("authenticator_{reference} owner_{reference} service_{reference}");
+    let logins = ["authenticator", "migrator", "owner", "service"]
+        .map(|kind| format!("{kind}_{reference}"))
+        .join(" ");
     assert_eq!(value(&copy, roles).await, logins, "the loader is gone");
     let listed = app.platform.list_branches(&name).await.expect("a list");
     assert_eq!(listed[0].status, ProjectStatus::ActiveHealthy);
@@ -282,7 +313,7 @@ async fn a_branch_is_one_moment_of_a_source_that_is_written_to() {
 }
 
 #[tokio::test]
-async fn both_ways_carry_over_what_hangs_on_the_database() {
+async fn both_ways_copy_settings_and_grants_of_the_database() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
     let role = format!("reader_{}", uuid::Uuid::new_v4().simple());
@@ -292,20 +323,25 @@ async fn both_ways_carry_over_what_hangs_on_the_database() {
             "create role {role};
              grant connect on database {name} to {role};
              alter database {name} set search_path = \"odd, schema\", public;
-             alter database {name} set app.motto = 'it''s';
-             alter role anon in database {name} set statement_timeout = '7s';"
+             alter database {name} set app.motto = 'it''s';"
         ))
         .await
         .expect("settings");
+    owner(&app, &name)
+        .await
+        .batch_execute("select plinth_roles.set_setting('anon', 'statement_timeout', array['7s'])")
+        .await
+        .expect("a setting of a role");
     let facts = format!(
         "select concat_ws(' | ', current_setting('app.motto'), current_setting('search_path'),
                 has_database_privilege('{role}', current_database(), 'connect'),
                 (select setconfig::text from pg_db_role_setting s
                  join pg_database d on d.oid = s.setdatabase
                  where d.datname = current_database() and s.setrole = 'anon'::regrole),
+                (select value from plinth_roles.settings where role = 'anon'),
                 has_database_privilege('owner_{name}', current_database(), 'connect'))"
     );
-    let expected = "it's | \"odd, schema\", public | t | {statement_timeout=7s} | f";
+    let expected = "it's | \"odd, schema\", public | t | {statement_timeout=7s} | 7s | f";
 
     let copied = app
         .platform
@@ -437,7 +473,7 @@ async fn what_cannot_be_written_down_fails_the_branch_and_says_why() {
         .await
         .expect("the quick copy needs no words for it");
     let listed = app.platform.list_branches(&name).await.expect("a list");
-    assert_eq!(listed.len(), 1, "the failed attempt is forgotten");
+    assert_eq!(listed.len(), 1, "the failed attempt is not kept");
 }
 
 #[tokio::test]
@@ -467,14 +503,14 @@ async fn a_killed_dump_is_cleared_away_by_the_next_start() {
     .await
     .expect("an update");
 
-    let others = app.platform.heal(false).await.expect("healed");
+    let others = app.platform.recover(false).await.expect("recovered");
     assert!(
         others.is_empty(),
         "a job that reports is not abandoned: {others:?}"
     );
-    let healed = app.platform.heal(true).await.expect("healed");
+    let recovered = app.platform.recover(true).await.expect("recovered");
 
-    assert_eq!(healed.len(), 1, "{healed:?}");
+    assert_eq!(recovered.len(), 1, "{recovered:?}");
     let left = "select (select count(*) from pg_database where datname = $1)
                      + (select count(*) from pg_roles where rolname like '%\\_' || $1)";
     let left = server().await.query_one(left, &[&reference]).await;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use http::{Method, Request};
 use plinth_platform::{Bundle, Deployment, MAX_BUNDLE_BYTES, SourceFile};
-use plinth_project::{FunctionShelf, FunctionSource, ProjectName, UnpackError};
+use plinth_project::{FunctionSource, FunctionStore, ProjectName, UnpackError};
 use serde_json::{Value, json};
 use support::{
     TestPlatform,
@@ -33,12 +33,12 @@ async fn deploy(app: &TestPlatform, slug: &str, sent: Sent) -> Value {
         &format!("/functions/deploy?slug={slug}"),
     )
     .await;
-    app.ask(Method::POST, &uri, sent).await.expect(201)
+    app.request(Method::POST, &uri, sent).await.expect(201)
 }
 
 async fn list(app: &TestPlatform) -> Vec<(String, i64)> {
     let uri = path(app, &ProjectName::Default, "/functions").await;
-    let functions = app.ask(Method::GET, &uri, None).await.expect(200);
+    let functions = app.request(Method::GET, &uri, None).await.expect(200);
     let functions = functions.as_array().expect("a list").iter();
     let pair = |function: &Value| {
         let slug = function["slug"].as_str().expect("a slug").to_owned();
@@ -93,14 +93,16 @@ async fn a_deployed_function_is_told_in_the_words_of_the_management_api() {
     assert_eq!(made, expected);
     assert_eq!(made["ezbr_sha256"].as_str().map(str::len), Some(64));
     let base = path(&app, &ProjectName::Default, "/functions").await;
-    let listed = app.ask(Method::GET, &base, None).await.expect(200);
+    let listed = app.request(Method::GET, &base, None).await.expect(200);
     assert_eq!(listed, json!([expected]));
-    let shown = app.ask(Method::GET, &format!("{base}/hello"), None).await;
+    let shown = app
+        .request(Method::GET, &format!("{base}/hello"), None)
+        .await;
     assert_eq!(shown.expect(200), expected);
 }
 
 #[tokio::test]
-async fn whoever_runs_a_function_gets_its_files_and_settings() {
+async fn a_runner_gets_the_files_and_settings_of_a_function() {
     let app = TestPlatform::start().await;
     let metadata = json!({
         "entrypoint_path": HELLO, "import_map_path": "",
@@ -119,7 +121,7 @@ async fn whoever_runs_a_function_gets_its_files_and_settings() {
         panic!("one function: {functions:?}");
     };
 
-    assert!(function.verify_jwt, "unless somebody says otherwise");
+    assert!(function.verify_jwt, "the default");
     let expected = FunctionSource {
         entrypoint: HELLO.to_owned(),
         import_map: None,
@@ -139,7 +141,7 @@ async fn whoever_runs_a_function_gets_its_files_and_settings() {
         "of another project"
     );
     let uri = path(&app, &ProjectName::Default, "/functions/hello").await;
-    app.ask(Method::DELETE, &uri, None).await.expect(200);
+    app.request(Method::DELETE, &uri, None).await.expect(200);
     let gone = app
         .platform
         .unpack(&reference, function, folder.path())
@@ -164,12 +166,12 @@ async fn sources_come_back_as_they_were_deployed() {
     .await;
 
     let uri = path(&app, &ProjectName::Default, "/functions/hello/body").await;
-    let answer = app.ask(Method::GET, &uri, None).await;
+    let response = app.request(Method::GET, &uri, None).await;
 
-    assert_eq!(answer.status, 200);
-    let content_type = answer.headers["content-type"].to_str().expect("text");
+    assert_eq!(response.status, 200);
+    let content_type = response.headers["content-type"].to_str().expect("text");
     let boundary = multer::parse_boundary(content_type).expect("a form");
-    let body = futures_util::stream::iter([Ok::<_, std::io::Error>(answer.bytes)]);
+    let body = futures_util::stream::iter([Ok::<_, std::io::Error>(response.bytes)]);
     let mut form = multer::Multipart::new(body, boundary);
     let metadata = form.next_field().await.expect("readable").expect("a part");
     assert_eq!(metadata.name(), Some("metadata"));
@@ -202,20 +204,28 @@ async fn bundles_become_active_together_or_not_at_all() {
     let mut bundled = Vec::new();
     for slug in ["b", "a"] {
         let uri = format!("{base}/deploy?slug={slug}&bundleOnly=true");
-        bundled.push(app.ask(Method::POST, &uri, hello("1")).await.expect(201));
+        bundled.push(
+            app.request(Method::POST, &uri, hello("1"))
+                .await
+                .expect(201),
+        );
     }
     assert_eq!(list(&app).await, [], "nothing is active yet");
-    app.ask(Method::GET, &format!("{base}/a"), None)
+    app.request(Method::GET, &format!("{base}/a"), None)
         .await
         .expect(404);
 
     let mut wrong = bundled.clone();
     wrong[0]["version"] = 7.into();
-    let refused = app.ask(Method::PUT, &base, json_body(json!(wrong))).await;
-    refused.expect(404);
+    let rejected = app
+        .request(Method::PUT, &base, json_body(json!(wrong)))
+        .await;
+    rejected.expect(404);
     assert_eq!(list(&app).await, [], "not the other one either");
     bundled[0]["verify_jwt"] = false.into();
-    let done = app.ask(Method::PUT, &base, json_body(json!(bundled))).await;
+    let done = app
+        .request(Method::PUT, &base, json_body(json!(bundled)))
+        .await;
 
     let done = done.expect(200);
     let slugs: Vec<&Value> = done["functions"]
@@ -229,7 +239,7 @@ async fn bundles_become_active_together_or_not_at_all() {
     assert_eq!(list(&app).await, [("a".to_owned(), 1), ("b".to_owned(), 1)]);
 
     let check = async |items: Value, status: u16| {
-        app.ask(Method::PUT, &base, json_body(items))
+        app.request(Method::PUT, &base, json_body(items))
             .await
             .expect(status);
     };
@@ -258,11 +268,11 @@ async fn a_rollback_goes_to_what_was_active_before() {
     }
     let base = path(&app, &ProjectName::Default, "/functions").await;
     let bundle_only = format!("{base}/deploy?slug=hello&bundleOnly=true");
-    app.ask(Method::POST, &bundle_only, hello("never active"))
+    app.request(Method::POST, &bundle_only, hello("never active"))
         .await
         .expect(201);
     let uri = "/platform/projects/default/functions/hello/rollback";
-    let roll_back = async |body: Value| app.ask(Method::POST, uri, json_body(body)).await;
+    let roll_back = async |body: Value| app.request(Method::POST, uri, json_body(body)).await;
     let content = async || sources(&app, &ProjectName::Default, "hello").await[HELLO].clone();
 
     assert_eq!(roll_back(json!({})).await.expect(200)["version"], 2);
@@ -285,11 +295,11 @@ async fn a_rollback_goes_to_what_was_active_before() {
     roll_back(json!({ "version": 9 })).await.expect(404);
     roll_back(json!({ "version": "x" })).await.expect(400);
     let none = "/platform/projects/default/functions/none/rollback";
-    app.ask(Method::POST, none, json_body(json!({})))
+    app.request(Method::POST, none, json_body(json!({})))
         .await
         .expect(404);
     let versions = "/platform/projects/default/functions/hello/versions";
-    let versions = app.ask(Method::GET, versions, None).await.expect(200);
+    let versions = app.request(Method::GET, versions, None).await.expect(200);
     let versions: Vec<(i64, bool)> = versions
         .as_array()
         .expect("a list")
@@ -306,7 +316,7 @@ async fn a_rollback_goes_to_what_was_active_before() {
 }
 
 #[tokio::test]
-async fn old_versions_are_forgotten_but_never_the_active_one() {
+async fn old_versions_are_pruned_but_never_the_active_one() {
     let app = TestPlatform::start().await;
     for number in 1..=12 {
         deploy(&app, "hello", hello(&number.to_string())).await;
@@ -331,10 +341,10 @@ async fn old_versions_are_forgotten_but_never_the_active_one() {
 
     let base = path(&app, &ProjectName::Default, "/functions").await;
     let bundle_only = format!("{base}/deploy?slug=hello&bundleOnly=true");
-    app.ask(Method::POST, &bundle_only, hello("13"))
+    app.request(Method::POST, &bundle_only, hello("13"))
         .await
         .expect(201);
-    app.ask(Method::POST, &bundle_only, hello("14"))
+    app.request(Method::POST, &bundle_only, hello("14"))
         .await
         .expect(201);
 
@@ -355,7 +365,7 @@ async fn settings_stay_unless_somebody_changes_them() {
     assert_eq!(made["verify_jwt"], false);
     assert_eq!(made["name"], "Hello");
     let uri = path(&app, &ProjectName::Default, "/functions/hello").await;
-    let patch = async |body: Value| app.ask(Method::PATCH, &uri, json_body(body)).await;
+    let patch = async |body: Value| app.request(Method::PATCH, &uri, json_body(body)).await;
     let patched = patch(json!({ "verify_jwt": true, "name": "New" }))
         .await
         .expect(200);
@@ -373,7 +383,7 @@ async fn settings_stay_unless_somebody_changes_them() {
     patch(json!({ "verify_jwt": "maybe" })).await.expect(400);
     let none = path(&app, &ProjectName::Default, "/functions/none").await;
     for body in [json!({ "name": "x" }), json!({ "body": "x" })] {
-        app.ask(Method::PATCH, &none, json_body(body))
+        app.request(Method::PATCH, &none, json_body(body))
             .await
             .expect(404);
     }
@@ -386,11 +396,11 @@ async fn a_function_of_one_text_is_made_once() {
     let body = json!({ "slug": "one", "name": "One", "body": "text", "verify_jwt": false });
 
     let made = app
-        .ask(Method::POST, &base, json_body(body.clone()))
+        .request(Method::POST, &base, json_body(body.clone()))
         .await
         .expect(201);
     let again = app
-        .ask(Method::POST, &base, json_body(body))
+        .request(Method::POST, &base, json_body(body))
         .await
         .expect(400);
 
@@ -408,11 +418,11 @@ async fn a_function_of_one_text_is_made_once() {
     let message = again["message"].as_str().expect("a message");
     assert!(message.contains("Duplicated function slug"), "{message}");
     let eszip = Some(("application/vnd.denoland.eszip".to_owned(), vec![1, 2, 3]));
-    let refused = app
-        .ask(Method::POST, &format!("{base}?slug=a"), eszip)
+    let rejected = app
+        .request(Method::POST, &format!("{base}?slug=a"), eszip)
         .await
         .expect(404);
-    let message = refused["message"].as_str().expect("a message");
+    let message = rejected["message"].as_str().expect("a message");
     assert!(message.starts_with("Not available on Plinth"), "{message}");
 }
 
@@ -425,8 +435,8 @@ async fn what_cannot_be_deployed_leaves_nothing_behind() {
     let with = |path: &str| form(entry.clone(), &[index, (path, b"x")]);
     let check = async |query: &str, sent: Sent, status: u16, part: &str| {
         let uri = format!("{base}/deploy{query}");
-        let answer = app.ask(Method::POST, &uri, sent).await.expect(status);
-        let message = answer["message"].as_str().expect("a message");
+        let response = app.request(Method::POST, &uri, sent).await.expect(status);
+        let message = response["message"].as_str().expect("a message");
         assert!(message.contains(part), "{query}: {message}");
     };
     let good = || form(entry.clone(), &[index]);
@@ -488,11 +498,11 @@ async fn what_cannot_be_deployed_leaves_nothing_behind() {
         (Method::PUT, "/none"),
     ] {
         let uri = format!("{base}{rest}");
-        app.ask(method, &uri, None).await.expect(404);
+        app.request(method, &uri, None).await.expect(404);
     }
     let nowhere = "/v1/projects/aaaaaaaaaaaaaaaaaaaa/functions";
-    app.ask(Method::GET, nowhere, None).await.expect(404);
-    app.ask(Method::POST, &format!("{nowhere}/deploy?slug=a"), good())
+    app.request(Method::GET, nowhere, None).await.expect(404);
+    app.request(Method::POST, &format!("{nowhere}/deploy?slug=a"), good())
         .await
         .expect(404);
 }
@@ -520,14 +530,31 @@ async fn strangers_and_tokens_reach_no_further_than_they_may() {
 }
 
 #[tokio::test]
-async fn whoever_runs_functions_prepares_them_and_hears_of_changes() {
+async fn a_deployment_without_disk_space_is_503() {
+    let app = TestPlatform::start().await;
+    app.with_runner();
+    let base = path(&app, &ProjectName::Default, "/functions").await;
+
+    let uri = format!("{base}/deploy?slug=hello");
+    let failed = app.request(Method::POST, &uri, hello("LARGE")).await;
+
+    let expected = json!({
+        "code": "no_space",
+        "message": "The server has no space left for this request",
+    });
+    assert_eq!(failed.expect(503), expected);
+    assert_eq!(list(&app).await, []);
+}
+
+#[tokio::test]
+async fn a_runner_prepares_functions_and_is_notified_of_changes() {
     let app = TestPlatform::start().await;
     let runner = app.with_runner();
     let base = path(&app, &ProjectName::Default, "/functions").await;
 
     let uri = format!("{base}/deploy?slug=hello");
     let bad = app
-        .ask(Method::POST, &uri, hello("SYNTAX ERROR"))
+        .request(Method::POST, &uri, hello("SYNTAX ERROR"))
         .await
         .expect(400);
     assert_eq!(
@@ -547,29 +574,29 @@ async fn whoever_runs_functions_prepares_them_and_hears_of_changes() {
     assert_eq!(runner.changes(), 1);
     let bundle_only = format!("{base}/deploy?slug=hello&bundleOnly=true");
     let bundled = app
-        .ask(Method::POST, &bundle_only, hello("2"))
+        .request(Method::POST, &bundle_only, hello("2"))
         .await
         .expect(201);
     assert_eq!(runner.changes(), 1, "requests go where they went");
-    app.ask(Method::PUT, &base, json_body(json!([bundled])))
+    app.request(Method::PUT, &base, json_body(json!([bundled])))
         .await
         .expect(200);
     assert_eq!(runner.changes(), 2);
     let secrets = path(&app, &ProjectName::Default, "/secrets").await;
     let set = json!([{ "name": "A", "value": "1" }]);
-    app.ask(Method::POST, &secrets, json_body(set))
+    app.request(Method::POST, &secrets, json_body(set))
         .await
         .expect(201);
     assert_eq!(runner.changes(), 3);
     let own = format!("{base}/hello");
-    app.ask(
+    app.request(
         Method::PATCH,
         &own,
         json_body(json!({ "verify_jwt": false })),
     )
     .await
     .expect(200);
-    app.ask(Method::DELETE, &own, None).await.expect(200);
+    app.request(Method::DELETE, &own, None).await.expect(200);
     assert_eq!(runner.changes(), 5);
 }
 
@@ -577,31 +604,31 @@ async fn whoever_runs_functions_prepares_them_and_hears_of_changes() {
 async fn other_nodes_hear_of_a_deployment_once() {
     let app = TestPlatform::start().await;
     let runner = app.with_runner();
-    let (target, channel) = app.platform.announcements();
+    let (target, channel) = app.platform.notification_channel();
     let stop = tokio_util::sync::CancellationToken::new();
     let (mut heard, _listener) = plinth_db::listen(target, vec![channel.to_owned()], stop.clone());
     assert!(matches!(
         heard.recv().await,
-        Some(plinth_db::Heard::Connected)
+        Some(plinth_db::ListenEvent::Connected)
     ));
 
     deploy(&app, "hello", hello("1")).await;
 
-    let Some(plinth_db::Heard::Notification { payload, .. }) = heard.recv().await else {
+    let Some(plinth_db::ListenEvent::Notification { payload, .. }) = heard.recv().await else {
         panic!("an announcement");
     };
-    app.platform.hear(&payload).await;
+    app.platform.apply_notification(&payload).await;
     assert_eq!(runner.changes(), 1, "this node knew before");
     let reference = app.reference(&ProjectName::Default).await;
     let from_elsewhere = format!("functions {reference} {}", uuid::Uuid::new_v4());
-    app.platform.hear(&from_elsewhere).await;
+    app.platform.apply_notification(&from_elsewhere).await;
     assert_eq!(runner.changes(), 2);
-    app.platform.hear(reference.as_str()).await;
+    app.platform.apply_notification(reference.as_str()).await;
     assert_eq!(runner.changes(), 3, "functions know the project's keys");
     let gone = plinth_project::ProjectRef::generate();
-    app.platform.hear(gone.as_str()).await;
-    assert_eq!(*runner.forgotten.lock().expect("no panic"), [gone]);
-    app.platform.hear("nonsense").await;
+    app.platform.apply_notification(gone.as_str()).await;
+    assert_eq!(*runner.removed.lock().expect("no panic"), [gone]);
+    app.platform.apply_notification("nonsense").await;
     stop.cancel();
 }
 
@@ -611,7 +638,9 @@ async fn a_project_that_is_gone_takes_its_functions_along() {
     let runner = app.with_runner();
     let name = app.project("Shop").await;
     let uri = path(&app, &name, "/functions/deploy?slug=hello").await;
-    app.ask(Method::POST, &uri, hello("1")).await.expect(201);
+    app.request(Method::POST, &uri, hello("1"))
+        .await
+        .expect(201);
     let reference = app.reference(&name).await;
 
     app.platform
@@ -619,8 +648,8 @@ async fn a_project_that_is_gone_takes_its_functions_along() {
         .await
         .expect("purged");
 
-    let forgotten = runner.forgotten.lock().expect("no panic").clone();
-    assert_eq!(forgotten, std::slice::from_ref(&reference));
+    let removed = runner.removed.lock().expect("no panic").clone();
+    assert_eq!(removed, std::slice::from_ref(&reference));
     assert_eq!(
         app.platform.functions(&reference).await.expect("functions"),
         []
@@ -634,12 +663,16 @@ async fn a_paused_project_takes_secrets_but_no_deployments() {
     app.platform.pause_project(&name).await.expect("paused");
     let uri = path(&app, &name, "/functions/deploy?slug=hello").await;
 
-    app.ask(Method::POST, &uri, hello("1")).await.expect(409);
+    app.request(Method::POST, &uri, hello("1"))
+        .await
+        .expect(409);
     let values = BTreeMap::from([("KEY".to_owned(), "value".to_owned())]);
     app.platform.set_secrets(&name, &values).await.expect("set");
 
     app.platform.resume_project(&name).await.expect("resumed");
-    app.ask(Method::POST, &uri, hello("1")).await.expect(201);
+    app.request(Method::POST, &uri, hello("1"))
+        .await
+        .expect(201);
 }
 
 #[tokio::test]
@@ -648,7 +681,9 @@ async fn a_branch_runs_what_its_parent_runs() {
     let name = app.project("Shop").await;
     let uri = path(&app, &name, "/functions/deploy?slug=hello").await;
     for text in ["one", "two"] {
-        app.ask(Method::POST, &uri, hello(text)).await.expect(201);
+        app.request(Method::POST, &uri, hello(text))
+            .await
+            .expect(201);
     }
     let values = BTreeMap::from([("KEY".to_owned(), "value".to_owned())]);
     app.platform.set_secrets(&name, &values).await.expect("set");

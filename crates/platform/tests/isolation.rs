@@ -140,7 +140,7 @@ async fn functions_of_users_never_run_as_the_administrating_role() {
     .expect("traps");
 
     app.platform.pause_project(&name).await.expect("paused");
-    app.platform.examine().await.expect("examined");
+    app.platform.run_checks().await.expect("checked");
     let app = app.restart().await;
 
     assert!(session.batch_execute("select 1").await.is_err());

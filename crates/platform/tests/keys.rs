@@ -4,7 +4,7 @@ mod support;
 
 use std::time::Duration;
 
-use plinth_platform::{ApiKeyRequest, GivenKeys, PlatformError, S3CredentialRequest};
+use plinth_platform::{ApiKeyRequest, ConfiguredKeys, PlatformError, S3CredentialRequest};
 use plinth_project::{CallerError, ProjectName};
 use plinth_token::{ApiKeyKind, KeyStatus, Secret, TokenError};
 use serde_json::json;
@@ -67,7 +67,7 @@ async fn bad_tokens_are_told_apart() {
     let expired = project.keys().keyset.sign(&expired).expect("a token");
     let none = "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.eyJyb2xlIjoic2VydmljZV9yb2xlIn0.";
 
-    let result = |bearer: &str| TestPlatform::caller(&project, bearer).expect_err("refused");
+    let result = |bearer: &str| TestPlatform::caller(&project, bearer).expect_err("rejected");
 
     assert!(matches!(
         result(&foreign),
@@ -118,8 +118,8 @@ async fn a_revoked_key_is_refused() {
         .expect("revoked");
     refresh(&app, &ProjectName::Default).await;
 
-    let refused = TestPlatform::caller(&project, key.value.expose()).expect_err("refused");
-    assert_eq!(refused, CallerError::UnknownApiKey);
+    let rejected = TestPlatform::caller(&project, key.value.expose()).expect_err("rejected");
+    assert_eq!(rejected, CallerError::UnknownApiKey);
 }
 
 #[tokio::test]
@@ -195,11 +195,11 @@ async fn rotating_the_signing_key_signs_nobody_out() {
         .iter()
         .find(|key| key.status == KeyStatus::InUse)
         .expect("one");
-    let refused = app
+    let rejected = app
         .platform
         .set_signing_key_status(&name, in_use.id, KeyStatus::Revoked)
         .await;
-    assert!(refused.is_err(), "the key in use can only be replaced");
+    assert!(rejected.is_err(), "the key in use can only be replaced");
 }
 
 #[tokio::test]
@@ -214,8 +214,8 @@ async fn legacy_keys_can_be_switched_off_and_rotated() {
         .await
         .expect("off");
     refresh(&app, &name).await;
-    let refused = TestPlatform::caller(&project, keys.anon.expose()).expect_err("refused");
-    assert_eq!(refused, CallerError::LegacyKeyDisabled);
+    let rejected = TestPlatform::caller(&project, keys.anon.expose()).expect_err("rejected");
+    assert_eq!(rejected, CallerError::LegacyKeyDisabled);
 
     app.platform
         .set_legacy_enabled(&name, true)
@@ -228,18 +228,18 @@ async fn legacy_keys_can_be_switched_off_and_rotated() {
 }
 
 #[tokio::test]
-async fn given_keys_are_used_as_they_are() {
-    let given = GivenKeys {
+async fn configured_keys_are_used_unchanged() {
+    let configured = ConfiguredKeys {
         jwt_secret: Some(Secret::new(
             "super-secret-jwt-token-with-at-least-32-characters-long",
         )),
         publishable_key: Some(Secret::new("sb_publishable_mine")),
         secret_key: Some(Secret::new("not-even-of-our-form")),
-        ..GivenKeys::default()
+        ..ConfiguredKeys::default()
     };
-    let app = TestPlatform::start_with(given).await;
+    let app = TestPlatform::start_with(configured).await;
     let project = app.open(&ProjectName::Default).await;
-    // Signed with that secret by somebody else's tool.
+    // Signed with that secret by another tool.
     let anon = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJpc3MiOiJzdXBhYmFzZS1kZW1vIiwicm9sZSI6ImFub24i\
                 LCJleHAiOjE5ODM4MTI5OTZ9.CRXP1A7WOeoJeXxjNni43kdQwgnWNReilDMblYTn_I0";
 

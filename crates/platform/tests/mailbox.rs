@@ -13,16 +13,16 @@ use serde_json::{Value, json};
 use support::TestPlatform;
 use tower::ServiceExt;
 
-const KEEP: &str = "
+const INSERT_MAIL: &str = "
     select plinth.keep_mail(
         $1::text::timestamptz, 'no-reply@site.test', $2, 'Subject ' || $2, 'confirmation',
         '<p>Hi</p>', 'Hi', array['https://site.test/'], '123456')";
 
-async fn keep(app: &TestPlatform, name: &ProjectName, at: &str, to: &str) {
+async fn insert_mail(app: &TestPlatform, name: &ProjectName, at: &str, to: &str) {
     let project = app.open(name).await;
     let auth = project.db.as_service(Service::Auth).await;
     let mut auth = auth.expect("the auth service connects");
-    auth.execute(KEEP, &[&at, &to])
+    auth.execute(INSERT_MAIL, &[&at, &to])
         .await
         .expect("a mail is kept");
 }
@@ -63,7 +63,7 @@ fn recipients(body: &Value) -> Vec<&str> {
 async fn the_secret_key_opens_the_mailbox_of_its_project() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
-    keep(&app, &name, "2026-01-02T03:04:05Z", "ann@mail.dev").await;
+    insert_mail(&app, &name, "2026-01-02T03:04:05Z", "ann@mail.dev").await;
     let secret = key_of(&app, &name, ApiKeyKind::Secret).await;
 
     let (status, list) = call(&app, Method::GET, &name, "", Some(&secret)).await;
@@ -148,9 +148,9 @@ async fn a_personal_access_token_opens_it_and_a_key_opens_nothing_more() {
 async fn mails_are_listed_newest_first_by_recipient_time_and_page() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
-    keep(&app, &name, "2026-01-01T00:00:00Z", "a@mail.dev").await;
-    keep(&app, &name, "2026-01-02T00:00:00Z", "b@mail.dev").await;
-    keep(&app, &name, "2026-01-03T00:00:00Z", "a@mail.dev").await;
+    insert_mail(&app, &name, "2026-01-01T00:00:00Z", "a@mail.dev").await;
+    insert_mail(&app, &name, "2026-01-02T00:00:00Z", "b@mail.dev").await;
+    insert_mail(&app, &name, "2026-01-03T00:00:00Z", "a@mail.dev").await;
     let secret = key_of(&app, &name, ApiKeyKind::Secret).await;
     let list = async |rest: &str| call(&app, Method::GET, &name, rest, Some(&secret)).await;
 
@@ -179,7 +179,7 @@ async fn mails_are_thrown_away_one_by_one_or_all_at_once() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
     for to in ["a@mail.dev", "b@mail.dev", "c@mail.dev"] {
-        keep(&app, &name, "2026-01-01T00:00:00Z", to).await;
+        insert_mail(&app, &name, "2026-01-01T00:00:00Z", to).await;
     }
     let secret = key_of(&app, &name, ApiKeyKind::Secret).await;
     let call =
@@ -237,7 +237,7 @@ async fn there_is_no_mailbox_where_a_mail_server_is() {
 async fn a_branch_starts_with_an_empty_mailbox() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
-    keep(&app, &name, "2026-01-01T00:00:00Z", "a@mail.dev").await;
+    insert_mail(&app, &name, "2026-01-01T00:00:00Z", "a@mail.dev").await;
     let request = BranchRequest {
         name: "try".to_owned(),
         ..BranchRequest::default()

@@ -154,12 +154,12 @@ async fn concurrent_indexes_need_the_marker_and_the_error_says_so() {
         .expect("applied");
     let sql = "create index concurrently a_id on a (id)";
 
-    let refused = app
+    let rejected = app
         .platform
         .apply_migration(&name, &file("2_b.sql", sql))
         .await;
-    let Err(PlatformError::MigrationFailed(failure)) = refused else {
-        panic!("{refused:?}")
+    let Err(PlatformError::MigrationFailed(failure)) = rejected else {
+        panic!("{rejected:?}")
     };
     assert!(
         failure
@@ -198,6 +198,57 @@ async fn settings_of_api_roles_are_made_for_this_project_only() {
     )
     .await;
     assert_eq!(setting, "pgrst.db_schemas=public, api");
+    let stored = "select value from plinth_roles.settings
+                  where role = 'authenticator' and name = 'pgrst.db_schemas'";
+    assert_eq!(text(&app, &name, stored).await, "public, api");
+}
+
+#[tokio::test]
+async fn a_setting_of_a_role_is_rolled_back_with_its_migration() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    let sql = "alter role anon set statement_timeout = '99s'; select 1 / 0;";
+
+    app.platform
+        .apply_migration(&name, &file("1_role.sql", sql))
+        .await
+        .expect_err("the second statement fails");
+
+    let stored = "select value from plinth_roles.settings
+                  where role = 'anon' and name = 'statement_timeout'";
+    assert_eq!(text(&app, &name, stored).await, "3s");
+}
+
+#[tokio::test]
+async fn a_bad_value_of_a_setting_fails_the_migration() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    let sql = "select 1;\nalter role anon set statement_timeout = 'soon';";
+
+    let error = app
+        .platform
+        .apply_migration(&name, &file("1_role.sql", sql))
+        .await
+        .expect_err("no duration");
+
+    let message = error.to_string();
+    assert!(message.contains("1_role.sql:2: invalid value"), "{message}");
+}
+
+#[tokio::test]
+async fn a_seed_may_set_settings_of_roles_too() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    let seed = SeedFile {
+        path: "supabase/seed.sql".to_owned(),
+        sql: "alter role authenticated set work_mem to '5MB';".to_owned(),
+    };
+
+    app.platform.run_seed(&name, &seed).await.expect("ran");
+
+    let stored = "select value from plinth_roles.settings
+                  where role = 'authenticated' and name = 'work_mem'";
+    assert_eq!(text(&app, &name, stored).await, "5MB");
 }
 
 #[tokio::test]

@@ -9,7 +9,8 @@ use support::{TestPlatform, functions::json_body};
 #[tokio::test]
 async fn projects_are_made_in_organizations_that_exist() {
     let app = TestPlatform::start().await;
-    let create = async |uri: &str, body: Value| app.ask(Method::POST, uri, json_body(body)).await;
+    let create =
+        async |uri: &str, body: Value| app.request(Method::POST, uri, json_body(body)).await;
 
     let made = create("/v1/organizations", json!({ "name": "Shop" })).await;
 
@@ -17,13 +18,13 @@ async fn projects_are_made_in_organizations_that_exist() {
     let slug = made["slug"].as_str().expect("a slug");
     assert_eq!(made, json!({ "id": slug, "slug": slug, "name": "Shop" }));
     let listed = app
-        .ask(Method::GET, "/v1/organizations", None)
+        .request(Method::GET, "/v1/organizations", None)
         .await
         .expect(200);
     let default = json!({ "id": "default", "slug": "default", "name": "Default" });
     assert_eq!(listed, json!([default, made]));
     let shown = app
-        .ask(Method::GET, &format!("/v1/organizations/{slug}"), None)
+        .request(Method::GET, &format!("/v1/organizations/{slug}"), None)
         .await;
     assert_eq!(shown.expect(200)["plan"], "free");
 
@@ -50,7 +51,7 @@ async fn projects_are_made_in_organizations_that_exist() {
     }
     for uri in ["", "/entitlements", "/members"] {
         let uri = format!("/v1/organizations/none{uri}");
-        app.ask(Method::GET, &uri, None).await.expect(404);
+        app.request(Method::GET, &uri, None).await.expect(404);
     }
 }
 
@@ -59,7 +60,7 @@ async fn nothing_is_behind_a_plan_and_the_owner_is_a_member() {
     let app = TestPlatform::start().await;
     let ask = async |rest: &str| {
         let uri = format!("/v1/organizations/default/{rest}");
-        app.ask(Method::GET, &uri, None).await.expect(200)
+        app.request(Method::GET, &uri, None).await.expect(200)
     };
 
     let entitlements = ask("entitlements").await;

@@ -4,7 +4,7 @@ mod support;
 
 use plinth_platform::PlatformError;
 use plinth_project::{OpenError, ProjectName, ProjectStatus};
-use plinth_testkit::TestServer;
+use plinth_testkit::{TestServer, until};
 use support::TestPlatform;
 
 fn reference(name: &ProjectName) -> String {
@@ -32,7 +32,7 @@ async fn a_new_project_is_served_with_every_system_schema() {
     assert_eq!(row.get::<_, &str>(0), "postgres");
     assert_eq!(
         row.get::<_, String>(1),
-        format!("owner_{}", reference(&name))
+        format!("migrator_{}", reference(&name))
     );
     assert_eq!(row.get::<_, i64>(2), 4);
     assert!(
@@ -224,11 +224,11 @@ async fn a_reset_that_cannot_wait_any_longer_leaves_nothing_behind() {
         .await
         .expect("a request");
 
-    let refused = app.platform.reset_database(&name).await;
+    let rejected = app.platform.reset_database(&name).await;
 
     assert!(
-        matches!(&refused, Err(PlatformError::Conflict(text)) if text.contains("nothing was reset")),
-        "{refused:?}"
+        matches!(&rejected, Err(PlatformError::Conflict(text)) if text.contains("nothing was reset")),
+        "{rejected:?}"
     );
     let server = TestServer::shared().await.admin();
     let server = server.connect().await.expect("the server");
@@ -244,6 +244,12 @@ async fn a_reset_that_cannot_wait_any_longer_leaves_nothing_behind() {
     app.platform.reset_database(&name).await.expect("a reset");
 }
 
+/// Whether the project is being created, and a copy of the template was tried.
+const HAS_FAILED: &str = "select
+    exists (select from platform.projects where name = 'Patient' and status = 'COMING_UP')
+    and exists (select from pg_stat_activity
+                where state = 'idle' and query like 'create database % template %')";
+
 #[tokio::test]
 async fn a_template_that_is_being_replaced_is_waited_for() {
     let app = TestPlatform::start().await;
@@ -258,7 +264,10 @@ async fn a_template_that_is_being_replaced_is_waited_for() {
     }
 
     let (made, ()) = tokio::join!(app.project("Patient"), async {
-        tokio::time::sleep(std::time::Duration::from_millis(600)).await;
+        let zero = app.platform.references().platform.as_str();
+        let zero = TestServer::shared().await.admin().database(zero);
+        let zero = zero.connect().await.expect("project zero");
+        until(async || zero.query_one(HAS_FAILED, &[]).await.expect("a row").get(0)).await;
         let back = "alter database plinth_template_away rename to plinth_template;
                     alter database plinth_template is_template true;
                     select pg_advisory_unlock(7305820114271965)";
@@ -275,16 +284,16 @@ async fn a_template_that_is_being_replaced_is_waited_for() {
 
 #[tokio::test]
 async fn a_database_of_somebody_else_has_no_password_of_ours_and_is_never_shut() {
-    let app = TestPlatform::start_given().await;
+    let app = TestPlatform::start_external().await;
     let request = plinth_platform::ProjectRequest {
         name: "Shop".to_owned(),
-        database_password: Some("chosen".to_owned()),
+        database_password: Some("chosen".into()),
         ..Default::default()
     };
-    let refused = app.platform.create_project(&request).await;
+    let rejected = app.platform.create_project(&request).await;
     assert!(
-        matches!(&refused, Err(PlatformError::Invalid(text)) if text.contains("no password")),
-        "{refused:?}"
+        matches!(&rejected, Err(PlatformError::Invalid(text)) if text.contains("no password")),
+        "{rejected:?}"
     );
     let theirs = TestServer::shared()
         .await

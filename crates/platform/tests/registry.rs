@@ -4,7 +4,8 @@ mod support;
 
 use plinth_platform::PlatformError;
 use plinth_project::{OpenError, ProjectName};
-use plinth_testkit::TestServer;
+use plinth_settings::keys;
+use plinth_testkit::{TestServer, until};
 use support::TestPlatform;
 
 fn reference(name: &ProjectName) -> String {
@@ -37,9 +38,9 @@ async fn a_restart_finds_everything_and_clears_half_made_projects() {
         .expect("an update");
 
     let app = app.restart().await;
-    let healed = app.platform.heal(true).await.expect("healed");
+    let recovered = app.platform.recover(true).await.expect("recovered");
 
-    assert_eq!(healed.len(), 1, "{healed:?}");
+    assert_eq!(recovered.len(), 1, "{recovered:?}");
     assert_eq!(app.platform.references().default, before.default);
     app.open(&name).await;
     assert!(matches!(
@@ -61,11 +62,13 @@ async fn two_nodes_may_start_at_once() {
     let start = || async {
         plinth_platform::Bootstrap {
             maintenance: server.admin(),
-            default_database: plinth_platform::DefaultDatabase::Made("both_at_once".to_owned()),
+            default_database: plinth_platform::DefaultDatabase::Managed("both_at_once".to_owned()),
             instance_key: support::copy_of(&app.instance_key),
             schemas: plinth_testkit::system_schemas(),
-            given: Default::default(),
+            configured_keys: Default::default(),
             default_owner_password: None,
+            connections: support::CONNECTIONS,
+            isolates_by_default: false,
             trash: std::time::Duration::ZERO,
             logs: app.logs.clone(),
         }
@@ -109,7 +112,7 @@ async fn a_database_is_brought_up_to_date_when_it_first_serves() {
     upgraded.get(&used).await.expect("the project opens");
 
     assert!(has_next(&used).await);
-    assert!(!has_next(&unused).await, "those that nobody uses wait");
+    assert!(!has_next(&unused).await, "migrated when it is opened");
 }
 
 #[tokio::test]
@@ -140,16 +143,13 @@ async fn an_idle_project_holds_no_connection() {
     );
     assert_eq!(sessions().await, 1);
 
-    tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
-    app.registry.close_idle(std::time::Duration::ZERO);
-
-    for _ in 0..100 {
-        if sessions().await == 0 {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
-    assert_eq!(sessions().await, 0);
+    // Times of use are whole seconds, so this takes up to one.
+    until(async || {
+        app.registry.close_idle(std::time::Duration::ZERO);
+        project.closed().is_cancelled()
+    })
+    .await;
+    until(async || sessions().await == 0).await;
     app.open(&name)
         .await
         .db
@@ -164,7 +164,7 @@ async fn stored_settings_reach_an_open_project_live() {
     let name = app.project("Shop").await;
     let project = app.open(&name).await;
     let mut changes = project.settings().subscribe();
-    assert_eq!(project.settings().current().integer("api.max_rows"), 1000);
+    assert_eq!(project.settings().current().get(keys::api::MAX_ROWS), 1000);
     let zero = TestServer::shared()
         .await
         .admin()
@@ -178,9 +178,12 @@ async fn stored_settings_reach_an_open_project_live() {
 
     app.registry.refresh(project.reference()).await;
 
-    assert!(changes.has_changed().expect("open"), "services are told");
+    assert!(
+        changes.has_changed().expect("open"),
+        "services are notified"
+    );
     changes.mark_unchanged();
-    assert_eq!(project.settings().current().integer("api.max_rows"), 7);
+    assert_eq!(project.settings().current().get(keys::api::MAX_ROWS), 7);
 }
 
 #[tokio::test]
@@ -198,7 +201,7 @@ async fn a_paused_default_project_is_no_obstacle_to_a_restart() {
         Err(OpenError::Paused(_))
     ));
     app.platform
-        .examine()
+        .run_checks()
         .await
         .expect("the doctor still works");
     app.platform
@@ -208,7 +211,7 @@ async fn a_paused_default_project_is_no_obstacle_to_a_restart() {
     app.open(&ProjectName::Default).await;
 }
 
-/// Looks projects up in the platform, but hands over what it found only when told.
+/// Looks projects up in the platform, and returns the result only when `go_on` permits.
 struct SlowDirectory {
     platform: plinth_platform::Platform,
     found: tokio::sync::Notify,

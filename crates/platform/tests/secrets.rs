@@ -5,7 +5,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use http::Method;
-use plinth_project::{FunctionShelf, ProjectName};
+use plinth_project::{FunctionStore, ProjectName};
 use plinth_testkit::TestServer;
 use serde_json::{Value, json};
 use support::{TestPlatform, functions::json_body};
@@ -17,7 +17,7 @@ async fn path(app: &TestPlatform) -> String {
 
 async fn set(app: &TestPlatform, body: Value, status: u16) -> Value {
     let uri = path(app).await;
-    app.ask(Method::POST, &uri, json_body(body))
+    app.request(Method::POST, &uri, json_body(body))
         .await
         .expect(status)
 }
@@ -40,7 +40,7 @@ async fn secrets_are_shown_as_digests_and_given_to_functions_as_they_are() {
     .await;
 
     let uri = path(&app).await;
-    let listed = app.ask(Method::GET, &uri, None).await.expect(200);
+    let listed = app.request(Method::GET, &uri, None).await.expect(200);
     let at = |index: usize| listed[index]["updated_at"].clone();
     let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
     let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -103,8 +103,8 @@ async fn all_are_set_or_none() {
         good.clone(),
     ];
     for bad in bad {
-        let answer = set(&app, json!([good, bad]), 400).await;
-        assert!(answer["message"].is_string(), "{answer}");
+        let response = set(&app, json!([good, bad]), 400).await;
+        assert!(response["message"].is_string(), "{response}");
     }
     set(&app, json!({ "GOOD": "1" }), 400).await;
     assert_eq!(names(&app).await, Vec::<String>::new());
@@ -125,8 +125,8 @@ async fn removed_secrets_are_gone() {
     set(&app, json!(three), 201).await;
     let uri = path(&app).await;
     let remove = async |body: Value, status: u16| {
-        let answer = app.ask(Method::DELETE, &uri, json_body(body)).await;
-        answer.expect(status);
+        let response = app.request(Method::DELETE, &uri, json_body(body)).await;
+        response.expect(status);
     };
 
     remove(json!(["A", "C", "UNKNOWN"]), 200).await;
@@ -136,6 +136,6 @@ async fn removed_secrets_are_gone() {
     remove(json!("B"), 400).await;
     remove(json!([1]), 400).await;
     remove(json!(["B\0"]), 400).await;
-    app.ask(Method::DELETE, &uri, None).await.expect(400);
+    app.request(Method::DELETE, &uri, None).await.expect(400);
     assert_eq!(names(&app).await, ["B"]);
 }

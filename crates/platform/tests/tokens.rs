@@ -18,7 +18,7 @@ struct Caller<'a> {
 
 impl Caller<'_> {
     #[track_caller]
-    fn ask(
+    fn request(
         &self,
         method: Method,
         uri: &str,
@@ -34,19 +34,19 @@ impl Caller<'_> {
             .expect("a request");
         let asked = format!("{method} {uri}");
         async move {
-            let answer = self.app.send(request).await;
-            let text = String::from_utf8_lossy(&answer.bytes).into_owned();
-            assert_eq!(answer.status, status, "{asked}: {text}");
-            answer.json()
+            let response = self.app.send(request).await;
+            let text = String::from_utf8_lossy(&response.bytes).into_owned();
+            assert_eq!(response.status, status, "{asked}: {text}");
+            response.json()
         }
     }
 
     async fn get(&self, uri: &str, status: u16) -> Value {
-        self.ask(Method::GET, uri, Value::Null, status).await
+        self.request(Method::GET, uri, Value::Null, status).await
     }
 
     async fn post(&self, uri: &str, body: Value, status: u16) -> Value {
-        self.ask(Method::POST, uri, body, status).await
+        self.request(Method::POST, uri, body, status).await
     }
 }
 
@@ -89,16 +89,16 @@ async fn a_token_is_shown_once_and_ends_when_it_is_revoked() {
     let (token, text) = app.token("ci").await;
     assert!(text.expose().starts_with("sbp_") && text.expose().len() == 44);
     let seen = app
-        .ask(Method::GET, "/platform/tokens", None)
+        .request(Method::GET, "/platform/tokens", None)
         .await
         .expect(200);
     assert_eq!(seen[0]["name"], "ci");
     assert!(!seen.to_string().contains(text.expose()));
 
     let uri = format!("/platform/tokens/{}", token.id);
-    app.ask(Method::DELETE, &uri, None).await.expect(200);
+    app.request(Method::DELETE, &uri, None).await.expect(200);
 
-    app.ask(Method::DELETE, &uri, None).await.expect(404);
+    app.request(Method::DELETE, &uri, None).await.expect(404);
     assert!(app.platform.list_tokens().await.expect("a list").is_empty());
 }
 
@@ -114,7 +114,9 @@ async fn a_token_sees_and_revokes_itself_alone() {
     assert_eq!(seen[0]["id"], own.id.to_string());
     let revoke = async |name: &str, status| {
         let uri = format!("/platform/tokens/{name}");
-        caller.ask(Method::DELETE, &uri, Value::Null, status).await
+        caller
+            .request(Method::DELETE, &uri, Value::Null, status)
+            .await
     };
     // It does not even learn of them.
     revoke(&other.id.to_string(), 404).await;
@@ -140,16 +142,20 @@ async fn a_token_does_what_its_scopes_say_and_nothing_else() {
     let keys = caller.get(&format!("{base}/api-keys"), 200).await;
     assert!(keys.to_string().contains('·'), "secret keys are masked");
 
-    let refused = caller.get(&format!("{base}/secrets"), 403).await;
-    let message = refused["message"].as_str().unwrap_or_default();
+    let rejected = caller.get(&format!("{base}/secrets"), 403).await;
+    let message = rejected["message"].as_str().unwrap_or_default();
     assert!(
         message.ends_with("the scope edge_functions_secrets_read"),
         "{message}"
     );
-    let refused = caller
+    let rejected = caller
         .get(&format!("{base}/api-keys?reveal=true"), 403)
         .await;
-    assert!(refused.to_string().contains("api_gateway_keys_secret_read"));
+    assert!(
+        rejected
+            .to_string()
+            .contains("api_gateway_keys_secret_read")
+    );
     let own = format!("/platform/projects/{project}");
     for uri in [
         "/v1/projects",
@@ -168,7 +174,9 @@ async fn a_token_does_what_its_scopes_say_and_nothing_else() {
         caller.get(uri, 403).await;
     }
     let delete = format!("{base}/functions/hello");
-    caller.ask(Method::DELETE, &delete, Value::Null, 403).await;
+    caller
+        .request(Method::DELETE, &delete, Value::Null, 403)
+        .await;
     caller
         .post(
             &format!("{own}/bearer-jwt"),
@@ -214,8 +222,8 @@ async fn a_read_only_token_changes_nothing_and_sees_no_secrets() {
         format!("{own}/database"),
         format!("{own}/mailbox"),
     ] {
-        let refused = caller.get(&uri, 403).await;
-        assert!(refused.to_string().contains("read-only"), "{refused}");
+        let rejected = caller.get(&uri, 403).await;
+        assert!(rejected.to_string().contains("read-only"), "{rejected}");
     }
     let secrets = format!("{base}/secrets");
     let body = json!([{ "name": "A", "value": "b" }]);
@@ -271,7 +279,7 @@ async fn a_bound_token_reaches_its_projects_and_their_branches() {
     assert_eq!(jobs.as_array().map(Vec::len), Some(1), "{jobs}");
     assert_eq!(jobs[0]["project"], shop.as_str());
     let all = app
-        .ask(Method::GET, "/platform/jobs", None)
+        .request(Method::GET, "/platform/jobs", None)
         .await
         .expect(200);
     for job in all.as_array().expect("a list") {
@@ -298,7 +306,9 @@ async fn a_bound_token_reaches_its_projects_and_their_branches() {
     }
     let delete = format!("/v1/branches/{}", foreign.id);
     caller.get(&delete, 403).await;
-    caller.ask(Method::DELETE, &delete, Value::Null, 403).await;
+    caller
+        .request(Method::DELETE, &delete, Value::Null, 403)
+        .await;
     caller
         .get("/platform/projects/default/functions/hello/versions", 403)
         .await;
@@ -314,7 +324,7 @@ async fn a_bound_token_reaches_its_projects_and_their_branches() {
 /// Every route of a project, with that project's ref in it.
 fn routes_of(project: &ProjectRef) -> Vec<String> {
     let source = include_str!("../src/api/mod.rs");
-    let own = source.find("fn own").expect("a function");
+    let own = source.find("fn platform_routes").expect("a function");
     let mut routes = Vec::new();
     for (at, _) in source.match_indices("\"/projects/{ref}") {
         let rest = source[at + 1..].split('"').next().expect("a text");
@@ -348,9 +358,9 @@ async fn no_route_of_another_project_is_within_reach() {
                     .header("content-type", "application/json");
                 request.body(Body::from("{}")).expect("a request")
             };
-            let answer = app.send(request(&bound)).await;
-            let status = answer.status.as_u16();
-            // What is sent may be refused before anybody looks at the project.
+            let response = app.send(request(&bound)).await;
+            let status = response.status.as_u16();
+            // The body may be rejected before the project is checked.
             let expected: &[u16] = match method {
                 Method::GET => &[403, 404],
                 _ => &[400, 403, 404],
@@ -432,7 +442,7 @@ async fn a_token_makes_tokens_only_when_it_may_and_none_above_itself() {
         "name": "parent", "scopes": ["access_tokens_write", "projects_read"], "expires_at": at(ends),
     });
     let made = app
-        .ask(
+        .request(
             Method::POST,
             "/platform/tokens",
             support::functions::json_body(parent),
@@ -480,7 +490,7 @@ async fn a_token_makes_tokens_only_when_it_may_and_none_above_itself() {
     set("null").await;
     maker.get("/v1/profile", 200).await;
 
-    app.ask(Method::DELETE, "/platform/tokens/parent", None)
+    app.request(Method::DELETE, "/platform/tokens/parent", None)
         .await
         .expect(200);
 
@@ -494,8 +504,8 @@ async fn limits_that_cannot_be_are_refused_in_words() {
     let app = TestPlatform::start().await;
     let ask = async |body: Value, status: u16| {
         let sent = support::functions::json_body(body);
-        let answer = app.ask(Method::POST, "/platform/tokens", sent).await;
-        answer.expect(status)["message"]
+        let response = app.request(Method::POST, "/platform/tokens", sent).await;
+        response.expect(status)["message"]
             .as_str()
             .unwrap_or_default()
             .to_owned()

@@ -1,20 +1,55 @@
-//! How a command ends when it does not end well: one sentence, a next step, a code for scripts.
+//! A failed command: a message, a next step, and an exit code.
 
 use std::{fmt, io::Write as _};
 
 /// Exit codes that scripts can rely on (console contract L4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Something went wrong.
+    /// The command failed.
     Failure = 1,
-    /// The command was called wrongly.
+    /// Wrong arguments.
     Usage = 2,
-    /// It needs a running server, and none runs here.
+    /// No server runs for this folder.
     NotRunning = 3,
-    /// The present state forbids it, or two sides differ.
+    /// The current state does not allow it, or two sides differ.
     Conflict = 4,
     /// Not permitted.
     Forbidden = 5,
+}
+
+impl Kind {
+    /// All of them, by exit code.
+    pub(crate) const ALL: [Self; 5] = [
+        Self::Failure,
+        Self::Usage,
+        Self::NotRunning,
+        Self::Conflict,
+        Self::Forbidden,
+    ];
+
+    /// What happened, for `docs/errors.md`.
+    pub(crate) fn meaning(self) -> &'static str {
+        match self {
+            Self::Failure => "The command failed.",
+            Self::Usage => "The arguments or settings are wrong.",
+            Self::NotRunning => "No server runs for this folder.",
+            Self::Conflict => "The current state does not allow it, or two sides differ.",
+            Self::Forbidden => "The access token is missing or lacks a right.",
+        }
+    }
+
+    /// What the reader can do about it, for `docs/errors.md`.
+    pub(crate) fn next_step(self) -> &'static str {
+        match self {
+            Self::Failure => "Read the message on stderr; `--debug` shows causes.",
+            Self::Usage => "Read the message on stderr and `--help`.",
+            Self::NotRunning => {
+                "Start it with `plinth start`, or choose a folder with `--workdir`."
+            }
+            Self::Conflict => "Do first what the message on stderr asks for.",
+            Self::Forbidden => "Set `PLINTH_ACCESS_TOKEN` to a token with the required scopes.",
+        }
+    }
 }
 
 /// A command that failed.
@@ -42,12 +77,12 @@ impl Failure {
         Self::new(Kind::Usage, message)
     }
 
-    /// Whoever read what was printed has gone: there is nobody to tell more.
-    pub(crate) fn unread() -> Self {
+    /// The reader of stdout is gone; nothing more is printed.
+    pub(crate) fn broken_pipe() -> Self {
         Self::new(Kind::Failure, "")
     }
 
-    pub(crate) fn is_unread(&self) -> bool {
+    pub(crate) fn is_broken_pipe(&self) -> bool {
         self.message.is_empty()
     }
 
@@ -66,7 +101,7 @@ impl Failure {
     }
 
     pub(crate) fn print(&self, is_debug: bool) {
-        if self.is_unread() {
+        if self.is_broken_pipe() {
             return;
         }
         let mut text = format!("plinth: {}\n", without_error_numbers(&self.message));
@@ -76,12 +111,12 @@ impl Failure {
         if is_debug && let Some(cause) = &self.cause {
             text.push_str(&format!("  cause: {cause:?}\n"));
         }
-        // Where nobody reads it, the code still says it.
+        // The exit code remains if stderr is closed.
         _ = std::io::stderr().write_all(text.as_bytes());
     }
 }
 
-/// The standard library appends numbers to the system's errors, which help nobody who is lost.
+/// Removes the numbers that the standard library appends to system errors (`(os error 2)`).
 fn without_error_numbers(message: &str) -> String {
     let mut parts = message.split(" (os error ");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -97,12 +132,12 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Everything that has no kind of its own is a plain failure, told with its whole chain.
+/// Other errors become [`Kind::Failure`], with their whole chain as message.
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = error.into();
         let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
-        // Some errors repeat their cause in their own words.
+        // Some errors include the message of their cause.
         let mut message = String::new();
         for part in chain {
             if !message.contains(&part) {
@@ -127,9 +162,9 @@ mod tests {
 
     #[test]
     fn the_numbers_of_system_errors_are_left_out() {
-        let told = "cannot connect: Connection refused (os error 111), then gone (os error 2)";
+        let message = "cannot connect: Connection refused (os error 111), then gone (os error 2)";
         assert_eq!(
-            without_error_numbers(told),
+            without_error_numbers(message),
             "cannot connect: Connection refused, then gone"
         );
         assert_eq!(without_error_numbers("plain (words)"), "plain (words)");

@@ -3,18 +3,18 @@
 use std::{collections::BTreeMap, fs, io};
 
 use plinth_platform::{MigrationFile, SeedFile};
-use plinth_settings::{Settings, files_matching};
+use plinth_settings::{Settings, files_matching, keys};
 
 use crate::{failure::Outcome, folder::Folder};
 
-/// Migration files by version, and names that are none.
+/// Migration files by version, and files with other names.
 #[derive(Debug, Default)]
 pub(crate) struct Migrations {
     pub(crate) files: Vec<MigrationFile>,
     pub(crate) skipped: Vec<String>,
 }
 
-/// Reads `supabase/migrations/`; a folder that is not there holds none.
+/// Reads `supabase/migrations/`, which need not exist.
 pub(crate) fn migrations(folder: &Folder) -> Outcome<Migrations> {
     let path = folder.migrations();
     let mut found = Migrations::default();
@@ -42,7 +42,7 @@ pub(crate) fn migrations(folder: &Folder) -> Outcome<Migrations> {
                     .into());
                 }
             }
-            Err(bad) => found.skipped.push(bad.to_string()),
+            Err(error) => found.skipped.push(error.to_string()),
         }
     }
     found.files = by_version.into_values().collect();
@@ -51,12 +51,12 @@ pub(crate) fn migrations(folder: &Folder) -> Outcome<Migrations> {
 
 /// Reads the files of `db.seed.sql_paths`, in the order of the patterns, each once.
 pub(crate) fn seeds(folder: &Folder, settings: &Settings) -> Outcome<Vec<SeedFile>> {
-    if !settings.bool("db.seed.enabled") {
+    if !settings.get(keys::db::SEED_ENABLED) {
         return Ok(Vec::new());
     }
     let base = folder.root.join("supabase");
     let mut seeds: Vec<SeedFile> = Vec::new();
-    for pattern in settings.list("db.seed.sql_paths") {
+    for pattern in settings.get(keys::db::SEED_SQL_PATHS) {
         for path in files_matching(&base, pattern) {
             let sql = fs::read_to_string(&path)
                 .map_err(|error| anyhow::anyhow!("cannot read {}: {error}", path.display()))?;
@@ -70,7 +70,7 @@ pub(crate) fn seeds(folder: &Folder, settings: &Settings) -> Outcome<Vec<SeedFil
     Ok(seeds)
 }
 
-/// What is to be done about the files here, given the versions that the database has.
+/// Local files that are not applied.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Pending<'a> {
     /// To be applied, in order.
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn older_files_than_the_newest_applied_one_stand_apart() {
+    fn files_older_than_the_newest_applied_one_are_out_of_order() {
         let files = [file("1"), file("2"), file("3")];
         let pending = pending(&files, &["2".to_owned()]);
         assert_eq!(pending.next, [&files[2]]);

@@ -1,4 +1,4 @@
-//! The project's folder and the state that a server keeps in it.
+//! The project's folder and the server's state folder in it.
 
 use std::{
     fs, io,
@@ -8,12 +8,12 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Kind, Outcome};
 
-/// A unix socket's path fits into 107 bytes; this leaves room for a longer state folder name.
-const LONGEST_SOCKET_PATH: usize = 100;
+/// Paths of unix sockets are limited to 107 bytes; this leaves some room.
+const MAX_SOCKET_PATH_BYTES: usize = 100;
 
-/// The folder with `supabase/` in it, or the one where the command was given.
+/// The folder with `supabase/` in it, or the current one.
 #[derive(Debug, Clone)]
 pub(crate) struct Folder {
     pub(crate) root: PathBuf,
@@ -50,27 +50,32 @@ impl Folder {
         self.state.join("logs")
     }
 
-    /// Where the bytes of files are, unless the settings say otherwise.
+    /// Default folder of blobs.
     pub(crate) fn files(&self) -> PathBuf {
         self.state.join("files")
     }
 
-    /// Images that were made smaller; nothing is lost with them.
+    /// Cache of transformed images.
     pub(crate) fn renditions(&self) -> PathBuf {
         self.state.join("renditions")
     }
 
-    /// Whether a server has kept a database of its own here.
+    /// Whether there is a managed database.
     pub(crate) fn has_database(&self) -> bool {
         let is_there = |name| self.state.join(name).exists();
         is_there("database") || is_there("data-location")
+    }
+
+    /// Servers of isolated projects, one folder each.
+    pub(crate) fn isolated(&self) -> PathBuf {
+        self.state.join("isolated")
     }
 
     pub(crate) fn instance_key(&self) -> PathBuf {
         self.state.join("instance-key")
     }
 
-    /// Makes the state folder, closed to others and invisible to git.
+    /// Creates the state folder with mode 0700 and a `.gitignore`.
     pub(crate) fn create_state(&self) -> Outcome {
         let explain = |error: io::Error| {
             anyhow::anyhow!(
@@ -93,10 +98,10 @@ impl Folder {
         Ok(())
     }
 
-    /// Where the running server listens for `plinth` commands.
+    /// Path of the control socket.
     pub(crate) fn control_socket(&self) -> PathBuf {
         let inside = self.state.join("control.sock");
-        if inside.as_os_str().len() <= LONGEST_SOCKET_PATH {
+        if inside.as_os_str().len() <= MAX_SOCKET_PATH_BYTES {
             return inside;
         }
         let hash = plinth_token::credential_hash(&self.state.to_string_lossy());
@@ -105,7 +110,7 @@ impl Folder {
             .join("control.sock")
     }
 
-    /// Makes sure that nobody else can put a socket of theirs in the place of ours.
+    /// Makes sure that no other user can replace the socket.
     pub(crate) fn prepare_control_folder(&self) -> Outcome {
         use std::os::unix::fs::MetadataExt;
         let socket = self.control_socket();
@@ -121,7 +126,7 @@ impl Folder {
         if is_ours && found.mode() & 0o077 == 0 {
             return Ok(());
         }
-        Err(anyhow::anyhow!("{} belongs to somebody else; remove it", folder.display()).into())
+        Err(anyhow::anyhow!("{} belongs to another user; remove it", folder.display()).into())
     }
 
     fn running_file(&self) -> PathBuf {
@@ -135,13 +140,40 @@ impl Folder {
         (running.is_alive() && self.is_locked()).then_some(running)
     }
 
-    /// A killed server leaves its notes behind, and its process id may since belong to another
-    /// program; the lock ends with its holder.
-    fn is_locked(&self) -> bool {
+    /// Fails if a server runs here.
+    pub(crate) fn ensure_not_running(&self) -> Outcome {
+        match self.running() {
+            None => Ok(()),
+            Some(running) => Err(Failure::new(
+                Kind::Failure,
+                format!(
+                    "Plinth is already running for {} (pid {}): {}",
+                    self.root.display(),
+                    running.pid,
+                    running.api_url
+                ),
+            )
+            .next_step("`plinth status` shows its keys, `plinth stop` ends it.")),
+        }
+    }
+
+    /// Whether a server is starting, running or stopping here. A killed server leaves `running.json`
+    /// behind, and its pid may have been reused; the lock is released with its process.
+    pub(crate) fn is_locked(&self) -> bool {
         match fs::File::open(self.state.join("lock")) {
             Ok(file) => matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)),
             Err(_) => false,
         }
+    }
+
+    /// Waits for others that start a server in the background here. Held from before the first look
+    /// until the server has said where it is.
+    pub(crate) fn lock_start(&self) -> Outcome<fs::File> {
+        let mut options = fs::OpenOptions::new();
+        options.create(true).truncate(false).write(true).mode(0o600);
+        let file = options.open(self.state.join("start-lock"))?;
+        file.lock()?;
+        Ok(file)
     }
 
     pub(crate) fn write_running(&self, running: &Running) -> Outcome {
@@ -152,7 +184,7 @@ impl Folder {
         Ok(())
     }
 
-    pub(crate) fn forget_running(&self) {
+    pub(crate) fn remove_running(&self) {
         _ = fs::remove_file(self.running_file());
     }
 
@@ -171,22 +203,23 @@ impl Folder {
     }
 }
 
-/// What a server tells the commands that come after it.
+/// `running.json`: how commands find the server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Running {
     pub(crate) pid: u32,
-    /// When that process began, where the system tells: numbers are used again.
+    /// Start time of the process, where known, because pids are reused.
     #[serde(default)]
     pub(crate) began: Option<u64>,
+    /// As it is printed.
     pub(crate) api_url: String,
     pub(crate) control_socket: PathBuf,
 }
 
 impl Running {
-    /// What this very process tells about itself.
-    pub(crate) fn this(api_url: String, control_socket: PathBuf) -> Self {
+    /// Describes the current process.
+    pub(crate) fn current_process(api_url: String, control_socket: PathBuf) -> Self {
         let pid = std::process::id();
-        let began = ProcessState::of(pid).map(|state| state.began);
+        let began = ProcessState::read(pid).map(|state| state.began);
         Self {
             pid,
             began,
@@ -195,33 +228,33 @@ impl Running {
         }
     }
 
-    /// Whether that process still lives.
+    /// Whether the process still runs.
     pub(crate) fn is_alive(&self) -> bool {
         let pid = i32::try_from(self.pid)
             .ok()
             .and_then(rustix::process::Pid::from_raw);
         let exists = pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok());
         exists
-            && ProcessState::of(self.pid).is_none_or(|state| {
+            && ProcessState::read(self.pid).is_none_or(|state| {
                 !state.has_ended && self.began.is_none_or(|began| began == state.began)
             })
     }
 }
 
-/// What Linux tells about a process.
+/// From `/proc/<pid>/stat`.
 struct ProcessState {
-    /// It ended, but keeps its number until its parent asks for it, which some never do.
+    /// A zombie, which its parent has not reaped.
     has_ended: bool,
-    /// In ticks since the machine started.
+    /// In clock ticks since boot.
     began: u64,
 }
 
 impl ProcessState {
-    fn of(pid: u32) -> Option<Self> {
+    fn read(pid: u32) -> Option<Self> {
         Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// The name in parentheses may contain anything, so fields are counted from behind it.
+    /// The process name in parentheses may contain anything, so parsing starts after it.
     fn parse(stat: &str) -> Option<Self> {
         let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
         let has_ended = matches!(fields.next()?, "Z" | "X");
@@ -232,29 +265,29 @@ impl ProcessState {
     }
 }
 
-/// Two ports that belong together.
+/// Ports of API and database.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Ports {
     pub(crate) api: u16,
     pub(crate) database: u16,
 }
 
-/// Writes a file that only its owner can read, whole or not at all.
+/// Writes a file of mode 0600 atomically.
 pub(crate) fn write_private(path: &Path, text: &str) -> io::Result<()> {
     use std::io::Write;
-    let passing = path.with_extension("new");
+    let temporary = path.with_extension("new");
     let mut file = fs::OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(true)
         .mode(0o600)
-        .open(&passing)?;
+        .open(&temporary)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    fs::rename(passing, path)
+    fs::rename(temporary, path)
 }
 
-/// An error without the number that the standard library appends.
+/// An error without the number that the standard library appends (`(os error 2)`).
 pub(crate) fn plain(error: &io::Error) -> String {
     let text = error.to_string();
     match text.find(" (os error") {
@@ -268,8 +301,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_told_from_a_later_one_with_its_number() {
-        let this = Running::this(String::new(), PathBuf::new());
+    fn a_reused_pid_is_recognised() {
+        let this = Running::current_process(String::new(), PathBuf::new());
         assert!(this.is_alive());
         let other = Running {
             began: this.began.map(|began| began + 1),
@@ -278,12 +311,12 @@ mod tests {
         assert_eq!(
             other.is_alive(),
             other.began.is_none(),
-            "only where the system tells"
+            "only where the start time is known"
         );
     }
 
     #[test]
-    fn the_state_of_a_process_is_read_behind_its_name() {
+    fn the_state_of_a_process_is_parsed_after_its_name() {
         let stat = "7 (a) Z b) Z 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 4711 0 0\n";
         let state = ProcessState::parse(stat).expect("a state");
         assert!(state.has_ended);

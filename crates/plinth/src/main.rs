@@ -1,4 +1,4 @@
-//! The program: command line, wiring, start and stop. Product logic lives in the other crates.
+//! The binary: command line, wiring, start and shutdown. Product logic is in the other crates.
 
 mod cli;
 mod failure;
@@ -12,8 +12,7 @@ use clap::Parser;
 
 use cli::Cli;
 
-/// A request makes many small allocations, which this allocator is made for, and a large answer's
-/// memory goes back to the system.
+/// Fast for the many small allocations of a request, and returns memory to the system.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -30,9 +29,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// The allocator asks for huge pages, and a server at rest needs a few kilobytes of each.
+/// The allocator requests huge pages, of which an idle server uses only a few kilobytes each.
 fn use_small_pages() {
-    // Where it cannot be had, the process is only larger.
+    // On failure the process only uses more memory.
     #[cfg(target_os = "linux")]
     let _ = rustix::thread::disable_transparent_huge_pages(true);
 }

@@ -1,4 +1,5 @@
-//! Who runs Postgres. It refuses to run as root, so a root Plinth picks an unprivileged user.
+//! The user that runs PostgreSQL. It refuses to run as root, so a root Plinth picks an unprivileged
+//! user.
 
 use std::ffi::{CStr, CString};
 use std::fs::Metadata;
@@ -31,7 +32,7 @@ impl Account {
     /// Looks a user up by name; root itself never counts.
     pub fn find(name: &str) -> Option<Self> {
         let c_name = CString::new(name).ok()?;
-        let (uid, gid) = look_up(&c_name)?;
+        let (uid, gid) = passwd_ids(&c_name)?;
         (uid != 0).then(|| Self {
             name: name.to_owned(),
             uid,
@@ -52,7 +53,7 @@ impl Account {
 
     /// Whether this user may read and execute the program.
     pub fn can_run(&self, program: &Path) -> bool {
-        // A link may lead to a folder with other permissions than the one it stands in.
+        // The target of a link may have other permissions than the link's folder.
         let Ok(program) = program.canonicalize() else {
             return false;
         };
@@ -73,7 +74,7 @@ impl Account {
     }
 }
 
-fn look_up(name: &CStr) -> Option<(u32, u32)> {
+fn passwd_ids(name: &CStr) -> Option<(u32, u32)> {
     let mut buffer = vec![0; 4096];
     loop {
         // SAFETY: all-zero bytes are a valid `passwd`: its pointers are null and never read here.

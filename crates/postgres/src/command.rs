@@ -1,12 +1,12 @@
-//! How a PostgreSQL program is started: as the unprivileged user, away from our terminal, with a
-//! clean environment, and never outliving us.
+//! Spawning PostgreSQL programs: as the unprivileged user, detached from the terminal, with a clean
+//! environment, and killed when Plinth dies.
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use plinth_child::die_with_us;
+use plinth_child::die_with_parent;
 use rustix::process::Signal;
 
 use crate::account::Account;
@@ -37,7 +37,7 @@ pub(crate) fn unprivileged(
         // The standard library drops the supplementary groups together with root.
         command.gid(account.gid).uid(account.uid);
     }
-    die_with_us(&mut command, on_our_death);
+    die_with_parent(&mut command, on_our_death);
     command
 }
 

@@ -1,4 +1,4 @@
-//! Every way in which the managed server can fail to start, each as a sentence for a person.
+//! Every way in which the managed server can fail to start, each as a sentence for the operator.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -110,14 +110,14 @@ pub enum Error {
     #[error("PostgreSQL does not start: {reason}.")]
     StartFailed { reason: String },
 
-    #[error("PostgreSQL did not become ready: it said nothing for {quiet_seconds} seconds.")]
-    StartTimedOut { quiet_seconds: u64 },
+    #[error("PostgreSQL did not become ready: it logged nothing for {silent_seconds} seconds.")]
+    StartTimedOut { silent_seconds: u64 },
 
     #[error(
         "An earlier PostgreSQL (pid {pid}) still runs on {} and does not stop. End it and start \
          again.", .path.display()
     )]
-    LeftoverServer { pid: u32, path: PathBuf },
+    StaleServer { pid: u32, path: PathBuf },
 
     #[error("Cannot {action} {}: {reason}.", .path.display())]
     File {
@@ -143,7 +143,7 @@ impl Error {
     }
 }
 
-/// An i/o error as people say it, without the operating system's error number.
+/// The text of an i/o error without the operating system's error number.
 pub(crate) fn plain(cause: &io::Error) -> String {
     match cause.kind() {
         io::ErrorKind::ReadOnlyFilesystem => "read-only file system".to_owned(),

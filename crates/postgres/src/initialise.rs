@@ -1,7 +1,7 @@
-//! Makes a new database cluster with `initdb`, all or nothing.
+//! Creates a new database cluster with `initdb`, atomically.
 //!
-//! The work happens in a sibling folder that is renamed when everything is done: whatever
-//! interrupts it, the next start finds either a complete database or none.
+//! `initdb` runs in a sibling folder that is renamed at the end: after an interruption the next
+//! start finds either a complete cluster or none.
 
 use std::fs;
 use std::io::{self, Write};
@@ -14,8 +14,8 @@ use crate::account::Account;
 use crate::binaries::Binaries;
 use crate::command::unprivileged;
 use crate::error::{Error, Result, plain};
+use crate::layout::{chown_to, create_private, sync_folder};
 use crate::password::write_private;
-use crate::place::{create_private, give_to, sync_folder};
 
 /// ICU sorts the same on every machine; builds without it fall back to what the system has.
 const LOCALES: [&[&str]; 4] = [
@@ -29,28 +29,28 @@ const LOCALES: [&[&str]; 4] = [
     &["--locale=C"],
 ];
 
-/// Everything that a new cluster needs to know.
+/// Inputs of `initdb`.
 pub(crate) struct Initialise<'a> {
     pub(crate) binaries: &'a Binaries,
     pub(crate) account: Option<&'a Account>,
     /// The folder around the data folder.
-    pub(crate) home: &'a Path,
+    pub(crate) cluster_dir: &'a Path,
     pub(crate) data_dir: &'a Path,
     pub(crate) superuser: &'a str,
     pub(crate) password: &'a str,
 }
 
 impl Initialise<'_> {
-    /// Makes the cluster. Blocks for about a second.
+    /// Creates the cluster. Blocks for about a second.
     pub(crate) fn run(&self) -> Result<()> {
-        let unfinished = self.home.join("database.new");
+        let unfinished = self.cluster_dir.join("database.new");
         remove_if_there(&unfinished)?;
         create_private(&unfinished)?;
-        give_to(self.account, &unfinished)?;
+        chown_to(self.account, &unfinished)?;
 
         let made = self
             .make_in(&unfinished)
-            .and_then(|()| self.move_to_its_place(&unfinished));
+            .and_then(|()| self.move_into_place(&unfinished));
         if made.is_err() {
             _ = fs::remove_dir_all(&unfinished);
         }
@@ -58,7 +58,7 @@ impl Initialise<'_> {
     }
 
     fn make_in(&self, folder: &Path) -> Result<()> {
-        let password_file = PasswordFile::create(self.home, self.password, self.account)?;
+        let password_file = PasswordFile::create(self.cluster_dir, self.password, self.account)?;
         for locale in LOCALES {
             let output = self.run_initdb(folder, &password_file.path, locale)?;
             if output.status.success() {
@@ -71,7 +71,7 @@ impl Initialise<'_> {
             }
             tracing::debug!(
                 ?locale,
-                "this PostgreSQL does not offer the locale; trying the next"
+                "this PostgreSQL build does not support the locale, trying the next one"
             );
         }
         Ok(())
@@ -96,10 +96,10 @@ impl Initialise<'_> {
             .map_err(|cause| self.failed(plain(&cause)))
     }
 
-    fn move_to_its_place(&self, unfinished: &Path) -> Result<()> {
+    fn move_into_place(&self, unfinished: &Path) -> Result<()> {
         let moved = match fs::remove_dir(self.data_dir) {
             Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(cause),
-            _ => fs::rename(unfinished, self.data_dir).and_then(|()| sync_folder(self.home)),
+            _ => fs::rename(unfinished, self.data_dir).and_then(|()| sync_folder(self.cluster_dir)),
         };
         moved.map_err(|cause| Error::file("move the new database to", self.data_dir, &cause))
     }
@@ -157,17 +157,17 @@ impl Initialise<'_> {
     }
 }
 
-/// Removed again when it goes out of scope, whatever happened.
+/// Removed when dropped.
 struct PasswordFile {
     path: PathBuf,
 }
 
 impl PasswordFile {
-    fn create(home: &Path, password: &str, account: Option<&Account>) -> Result<Self> {
-        let path = home.join("initial-password");
+    fn create(cluster_dir: &Path, password: &str, account: Option<&Account>) -> Result<Self> {
+        let path = cluster_dir.join("initial-password");
         write_private(&path, password).map_err(|cause| Error::file("write", &path, &cause))?;
         let file = Self { path };
-        give_to(account, &file.path)?;
+        chown_to(account, &file.path)?;
         Ok(file)
     }
 }
@@ -240,12 +240,12 @@ mod tests {
 
     #[test]
     fn the_password_file_does_not_outlive_its_use() {
-        let home = tempfile::tempdir().unwrap();
+        let cluster_dir = tempfile::tempdir().unwrap();
 
-        let file = PasswordFile::create(home.path(), "secret", None).unwrap();
+        let file = PasswordFile::create(cluster_dir.path(), "secret", None).unwrap();
         assert_eq!(fs::read_to_string(&file.path).unwrap(), "secret\n");
         drop(file);
 
-        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(cluster_dir.path()).unwrap().count(), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! The managed PostgreSQL server: find, initialise, start, supervise, stop (design §4).
 //!
 //! [`Server::start`] takes a project's state folder and returns a running server that is reachable
-//! only through a private unix socket; [`FrontDoor`] is the TCP port in front of it, which routes by
+//! only through a private unix socket; [`DatabaseProxy`] is the TCP port in front of it and routes by
 //! user and database name (console contract F50). Nothing here speaks SQL or knows what a project
 //! is: roles, databases and schemas belong to the crates above.
 
@@ -10,17 +10,20 @@ pub mod binaries;
 mod command;
 pub mod config;
 mod error;
-pub mod front_door;
 mod initialise;
+mod layout;
 mod log_line;
 mod password;
-mod place;
+pub mod proxy;
 mod server;
 
 pub use account::Account;
 pub use binaries::{Binaries, Source, Version};
 pub use error::{Error, Result};
-pub use front_door::{FrontDoor, FrontDoorError, Route, Routed};
+pub use layout::{InstanceLock, remove_cluster};
 pub use log_line::{Level, LogEntry};
-pub use place::InstanceLock;
+pub use proxy::{
+    ConnectionLimit, DatabaseProxy, DatabaseProxyError, ErrorResponse, OtherServer,
+    OtherServerFuture, Route, Routed,
+};
 pub use server::{Connection, Options, Server, State};

@@ -1,4 +1,4 @@
-//! The superuser's password: made once, kept in the state folder, readable by its owner only.
+//! The superuser's password: generated once, stored in the state folder with mode 0600.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 
 const FILE: &str = "database-password";
 
-/// The stored password, or `None` where there is none (any more).
+/// The stored password, or `None` if it was never stored or was lost.
 pub(crate) fn find(state_dir: &Path) -> Result<Option<String>> {
     let path = state_dir.join(FILE);
     match fs::read_to_string(&path) {
@@ -23,16 +23,16 @@ pub(crate) fn find(state_dir: &Path) -> Result<Option<String>> {
     }
 }
 
-/// 256 random bits, in letters that need quoting nowhere.
+/// 256 random bits in base64url, which needs no quoting.
 pub(crate) fn generate() -> Result<String> {
     let mut bytes = [0; 32];
     rand::SecureRandom::fill(&SystemRandom::new(), &mut bytes).map_err(|_| Error::StartFailed {
-        reason: "this system gives no random numbers".to_owned(),
+        reason: "the system's random number generator failed".to_owned(),
     })?;
     Ok(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Keeps the password; it is either completely there afterwards or not at all.
+/// Stores the password atomically.
 pub(crate) fn store(state_dir: &Path, password: &str) -> Result<()> {
     let (path, temporary) = (state_dir.join(FILE), state_dir.join(format!("{FILE}.new")));
     write_private(&temporary, password)

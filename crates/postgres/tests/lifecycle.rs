@@ -30,7 +30,7 @@ async fn data_stays_when_the_server_is_stopped_and_started_again() {
             .unwrap();
 
         let mut state = server.state();
-        server.stop(PATIENCE).await;
+        server.stop(TEST_TIMEOUT).await;
         assert_eq!(*state.borrow_and_update(), State::Stopped);
         assert!(try_connect(server.connection()).await.is_err());
 
@@ -44,7 +44,7 @@ async fn data_stays_when_the_server_is_stopped_and_started_again() {
         );
         let client = connect(again.connection()).await;
         assert_eq!(text(&client, "select answer::text from t").await, "42");
-        again.stop(PATIENCE).await;
+        again.stop(TEST_TIMEOUT).await;
     }
 }
 
@@ -72,7 +72,7 @@ async fn only_the_private_socket_exists_and_it_asks_for_a_password() {
         stranger.password = "guess".to_owned();
         assert!(try_connect(&stranger).await.is_err());
         assert!(!project.path().join(".plinth/initial-password").exists());
-        server.stop(PATIENCE).await;
+        server.stop(TEST_TIMEOUT).await;
     }
 }
 
@@ -86,12 +86,12 @@ async fn settings_can_be_overridden_and_wrong_ones_are_named() {
     let server = start(with_setting.clone()).await;
     let client = connect(server.connection()).await;
     assert_eq!(text(&client, "show work_mem").await, "7MB");
-    server.stop(PATIENCE).await;
+    server.stop(TEST_TIMEOUT).await;
 
     with_setting
         .settings
         .insert("work_mem".to_owned(), "much".to_owned());
-    let sentence = refusal(with_setting.clone()).await;
+    let sentence = startup_error(with_setting.clone()).await;
     assert!(
         sentence.contains("invalid value for parameter \"work_mem\""),
         "{sentence}"
@@ -100,7 +100,7 @@ async fn settings_can_be_overridden_and_wrong_ones_are_named() {
     with_setting
         .settings
         .insert("port".to_owned(), "1".to_owned());
-    let sentence = refusal(with_setting).await;
+    let sentence = startup_error(with_setting).await;
     assert!(sentence.contains("`port`"), "{sentence}");
 }
 
@@ -134,7 +134,7 @@ async fn a_killed_postmaster_is_started_again_even_with_busy_backends() {
         assert!(busy.await.unwrap().is_err());
         let client = connect(server.connection()).await;
         assert_eq!(text(&client, "select one::text from t").await, "1");
-        server.stop(PATIENCE).await;
+        server.stop(TEST_TIMEOUT).await;
     }
 }
 
@@ -147,12 +147,12 @@ async fn a_stop_between_two_restarts_is_heard() {
     let mut state = server.state();
     kill(postmaster(&server));
     let restarting = state.wait_for(|state| matches!(state, State::Restarting { .. }));
-    tokio::time::timeout(PATIENCE, restarting)
+    tokio::time::timeout(TEST_TIMEOUT, restarting)
         .await
         .unwrap()
         .unwrap();
 
-    tokio::time::timeout(PATIENCE, server.stop(PATIENCE))
+    tokio::time::timeout(TEST_TIMEOUT, server.stop(TEST_TIMEOUT))
         .await
         .unwrap();
 
@@ -189,14 +189,14 @@ async fn the_log_arrives_with_everything_that_belongs_to_an_entry() {
             seen.notified().await;
         }
     };
-    let entry = tokio::time::timeout(PATIENCE, found).await.unwrap();
+    let entry = tokio::time::timeout(TEST_TIMEOUT, found).await.unwrap();
 
     assert_eq!(entry.sqlstate.as_deref(), Some("42P01"));
     assert_eq!(entry.user.as_deref(), Some("supabase_admin"));
     assert_eq!(entry.database.as_deref(), Some("postgres"));
     assert_eq!(entry.statement.as_deref(), Some(statement));
     assert_eq!(entry.process.as_deref(), Some("client backend"));
-    server.stop(PATIENCE).await;
+    server.stop(TEST_TIMEOUT).await;
 }
 
 #[tokio::test]
@@ -205,7 +205,7 @@ async fn a_lost_password_is_replaced() {
         let project = project_folder();
         let server = start(options(project.path(), search.clone())).await;
         let old = server.connection().clone();
-        server.stop(PATIENCE).await;
+        server.stop(TEST_TIMEOUT).await;
         fs::remove_file(project.path().join(".plinth/database-password")).unwrap();
 
         let server = start(options(project.path(), search)).await;
@@ -213,7 +213,7 @@ async fn a_lost_password_is_replaced() {
         assert_ne!(server.connection().password, old.password, "{name}");
         connect(server.connection()).await;
         assert!(try_connect(&old).await.is_err());
-        server.stop(PATIENCE).await;
+        server.stop(TEST_TIMEOUT).await;
     }
 }
 
@@ -227,7 +227,7 @@ async fn an_interrupted_first_start_leaves_nothing_in_the_way() {
     let server = start(options(project.path(), installation())).await;
 
     assert!(!unfinished.exists());
-    server.stop(PATIENCE).await;
+    server.stop(TEST_TIMEOUT).await;
 }
 
 #[tokio::test]
@@ -241,7 +241,7 @@ async fn a_deep_folder_works_in_spite_of_short_socket_paths() {
     connect(server.connection()).await;
     let socket_dir = server.connection().socket_dir.clone();
     assert!(!socket_dir.starts_with(project.path()));
-    server.stop(PATIENCE).await;
+    server.stop(TEST_TIMEOUT).await;
     fs::remove_dir_all(socket_dir).unwrap();
 }
 
@@ -265,7 +265,7 @@ async fn root_keeps_the_database_of_a_private_folder_elsewhere() {
             server.data_dir().parent().unwrap()
         );
         connect(server.connection()).await;
-        server.stop(PATIENCE).await;
+        server.stop(TEST_TIMEOUT).await;
     }
 }
 
@@ -305,7 +305,7 @@ async fn root_copies_programs_that_its_user_cannot_read() {
         .batch_execute("create extension pgcrypto")
         .await
         .unwrap();
-    server.stop(PATIENCE).await;
+    server.stop(TEST_TIMEOUT).await;
 }
 
 #[tokio::test]
@@ -313,7 +313,7 @@ async fn a_server_that_was_left_running_is_stopped_first() {
     for (name, search) in installations() {
         let project = project_folder();
         let server = start(options(project.path(), search.clone())).await;
-        server.stop(PATIENCE).await;
+        server.stop(TEST_TIMEOUT).await;
         let data_dir = server.data_dir();
         let owner = data_dir.metadata().unwrap();
         let mut command = Command::new(
@@ -346,7 +346,7 @@ async fn a_server_that_was_left_running_is_stopped_first() {
             "{name}: it was stopped cleanly"
         );
         assert_ne!(postmaster(&again).unsigned_abs(), left.id());
-        again.stop(PATIENCE).await;
+        again.stop(TEST_TIMEOUT).await;
     }
 }
 
@@ -354,7 +354,7 @@ async fn a_server_that_was_left_running_is_stopped_first() {
 async fn an_old_pid_file_is_no_obstacle() {
     let project = project_folder();
     let server = start(options(project.path(), installation())).await;
-    server.stop(PATIENCE).await;
+    server.stop(TEST_TIMEOUT).await;
     // The number belongs to a living process, this one, that is no server.
     let pid_file = server.data_dir().join("postmaster.pid");
     fs::write(
@@ -366,7 +366,39 @@ async fn an_old_pid_file_is_no_obstacle() {
     let again = start(options(project.path(), installation())).await;
 
     connect(again.connection()).await;
-    again.stop(PATIENCE).await;
+    again.stop(TEST_TIMEOUT).await;
+}
+
+#[tokio::test]
+async fn a_lock_file_of_a_server_that_was_killed_is_no_obstacle() {
+    let project = project_folder();
+    let server = start(options(project.path(), installation())).await;
+    server.stop(TEST_TIMEOUT).await;
+    let owner = server.data_dir().metadata().unwrap();
+    let lock = server.connection().socket_dir.join(".s.PGSQL.5432.lock");
+    // PostgreSQL takes every living process of its own user for the holder, also a zombie.
+    let as_server_user = |program: &str, argument: &str| {
+        let mut command = Command::new(program);
+        command.arg(argument).current_dir("/");
+        if rustix::process::geteuid().is_root() {
+            command.uid(owner.uid()).gid(owner.gid());
+        }
+        command.spawn().unwrap()
+    };
+    let (mut stranger, mut zombie) = (as_server_user("sleep", "600"), as_server_user("sleep", "0"));
+
+    for pid in [stranger.id(), zombie.id()] {
+        let text = format!("{pid}\n{}\n1\n5432\n", server.data_dir().display());
+        fs::write(&lock, text).unwrap();
+        let again = start(options(project.path(), installation())).await;
+        connect(again.connection()).await;
+        again.stop(TEST_TIMEOUT).await;
+    }
+
+    assert!(stranger.try_wait().unwrap().is_none(), "it is left alone");
+    stranger.kill().unwrap();
+    stranger.wait().unwrap();
+    zombie.wait().unwrap();
 }
 
 /// Not a test of its own: the process that the next test kills.
@@ -408,7 +440,7 @@ async fn a_killed_plinth_leaves_data_that_the_next_start_recovers() {
             0
         );
     }
-    let sentence = refusal(options(project.path(), installation())).await;
+    let sentence = startup_error(options(project.path(), installation())).await;
     assert!(
         sentence.contains(&format!("(pid {})", child.id())),
         "{sentence}"
@@ -420,5 +452,5 @@ async fn a_killed_plinth_leaves_data_that_the_next_start_recovers() {
 
     let client = connect(server.connection()).await;
     assert_eq!(text(&client, "select one::text from t").await, "1");
-    server.stop(PATIENCE).await;
+    server.stop(TEST_TIMEOUT).await;
 }

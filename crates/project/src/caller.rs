@@ -1,8 +1,8 @@
-//! Who sent a request. A [`Caller`] is the only way to a project's data.
+//! The caller of a request: role and verified claims. Data of a project is accessed as a [`Caller`].
 //!
-//! The edge refuses nobody: a missing, bad or expired credential is a value
-//! (`Result<Caller, CallerError>`), and each service decides whether its route needs one and
-//! answers in its own format.
+//! The edge rejects no request: a missing, invalid or expired credential is a value
+//! (`Result<Caller, CallerError>`), and each service decides whether its route needs a caller and
+//! renders the error in its own format.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use plinth_token::{
 
 use crate::{ApiKey, Project, ProjectKeys, S3Pair};
 
-/// Whoever sent the request, with the role and the claims that Postgres is told.
+/// Role and claims of a request, as PostgreSQL receives them.
 #[derive(Debug, Clone)]
 pub struct Caller {
     role: Arc<str>,
@@ -21,16 +21,16 @@ pub struct Caller {
     proof: Proof,
 }
 
-/// What the caller showed.
+/// The verified credential.
 #[derive(Debug, Clone)]
 pub enum Proof {
     /// An opaque API key.
     ApiKey(Arc<ApiKey>),
     /// A signed token: a user's access token or a legacy key.
     Token(VerifiedToken),
-    /// A signature made with the secret key of a pair.
+    /// A signature with the secret key of an S3 credential.
     S3(Arc<S3Pair>),
-    /// Nothing, where a service admits that.
+    /// No credential, where a service allows that.
     Nothing,
 }
 
@@ -40,18 +40,18 @@ pub enum CallerError {
     /// Neither `apikey` nor `Authorization: Bearer` was sent.
     #[error("no API key and no access token was sent")]
     Missing,
-    /// An opaque key that this project does not know, or that was revoked.
+    /// An unknown or revoked opaque key.
     #[error("this API key is unknown, or was revoked")]
     UnknownApiKey,
-    /// One of the two legacy keys, which an operator switched off.
+    /// A legacy key, which an operator disabled.
     #[error("legacy API keys are disabled for this project")]
     LegacyKeyDisabled,
-    /// A token that does not verify.
+    /// An invalid token.
     #[error(transparent)]
     Token(#[from] TokenError),
 }
 
-/// Everything a request showed, for services that treat the two headers differently.
+/// Both credentials of a request, for services that treat the two headers differently.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     /// From the `apikey` header, or the `apikey` query parameter.
@@ -74,9 +74,10 @@ impl Credentials {
         let bearer = bearer.and_then(bearer_token);
         let key_caller = api_key.map(|text| Caller::verify(project, text, now));
         // Clients without a session send their key as both.
-        let bearer = match bearer == api_key {
-            true => key_caller.clone(),
-            false => bearer.map(|text| Caller::verify(project, text, now)),
+        let bearer = if bearer == api_key {
+            key_caller.clone()
+        } else {
+            bearer.map(|text| Caller::verify(project, text, now))
         };
         Self {
             api_key: key_caller,
@@ -84,13 +85,13 @@ impl Credentials {
         }
     }
 
-    /// Whoever shows this token or key, for services that take it in another form.
+    /// Verifies a token or key that a service received in another way than a header.
     pub fn read_bearer(project: &Project, text: &str, now: i64) -> Result<Caller, CallerError> {
         Caller::verify(project, text, now)
     }
 
-    /// The same, where tokens of the project's secret may have HS384 and HS512 too.
-    pub fn read_bearer_of_any_hash(
+    /// The same, but HS384 and HS512 are accepted for the project's shared secret too.
+    pub fn read_bearer_with_longer_hashes(
         project: &Project,
         text: &str,
         now: i64,
@@ -98,7 +99,7 @@ impl Credentials {
         Caller::verify_with(project, text, now, KeySet::with_longer_hashes)
     }
 
-    /// The bearer decides where there is one; else the API key.
+    /// The bearer token's caller if there is one, else the API key's.
     pub fn caller(&self) -> Result<Caller, CallerError> {
         match (&self.bearer, &self.api_key) {
             (Some(bearer), _) => bearer.clone(),
@@ -108,8 +109,7 @@ impl Credentials {
     }
 }
 
-/// The token of a `Bearer` header, whose scheme is matched in any case. Other schemes are none
-/// of ours.
+/// The token of a `Bearer` header; the scheme is case-insensitive. Other schemes are ignored.
 fn bearer_token(header: &str) -> Option<&str> {
     let (scheme, token) = header
         .trim_start()
@@ -119,8 +119,8 @@ fn bearer_token(header: &str) -> Option<&str> {
 }
 
 impl Caller {
-    /// Tokens are verified first, because nearly every request carries one and verified ones are
-    /// remembered; whatever is no token of ours may still be a key that is known by its hash.
+    /// Tokens are verified first, because nearly every request has one and verified ones are cached;
+    /// a text that is no valid token may still be a configured API key.
     fn verify(project: &Project, text: &str, now: i64) -> Result<Self, CallerError> {
         Self::verify_with(project, text, now, |keys| keys)
     }
@@ -148,12 +148,11 @@ impl Caller {
             .ok_or(CallerError::UnknownApiKey)
     }
 
-    /// Whoever showed this token, with the role that the service's own rules find in it.
+    /// The caller with this token, and the role that the service's own rules find in it.
     ///
-    /// A verified token is the only thing that a caller can be made of; whether it may be used
-    /// now ([`VerifiedToken::check`]) is to be settled before.
+    /// Its validity in time ([`VerifiedToken::check`]) has to be checked before.
     pub fn from_verified(token: VerifiedToken, role: &str) -> Self {
-        // Policies read the role from the claims too, so it must stand there.
+        // Policies read the role from the claims too.
         let claims = token.claims_text_as(role).into();
         Self {
             role: role.into(),
@@ -162,8 +161,7 @@ impl Caller {
         }
     }
 
-    /// Whoever showed nothing. The role is what the operator chose for strangers; it must never
-    /// come from a request.
+    /// The caller without a credential. The role is configured and must never come from a request.
     pub fn anonymous(role: &str) -> Self {
         Self {
             role: role.into(),
@@ -172,13 +170,12 @@ impl Caller {
         }
     }
 
-    /// A service itself, for work that it has decided about. As with [`Caller::anonymous`], the
-    /// role must never come from a request.
-    pub fn of_service(role: &str) -> Self {
+    /// The service itself. As with [`Caller::anonymous`], the role must never come from a request.
+    pub fn for_service(role: &str) -> Self {
         Self::anonymous(role)
     }
 
-    /// Whoever signed a request with this pair; that the signature is good is to be settled before.
+    /// The caller with this S3 credential; the signature has to be verified before.
     pub fn from_s3_pair(pair: Arc<S3Pair>) -> Self {
         Self {
             role: pair.role.clone(),
@@ -215,17 +212,22 @@ impl Caller {
         &self.role
     }
 
+    /// The Postgres role, shared.
+    pub fn shared_role(&self) -> Arc<str> {
+        Arc::clone(&self.role)
+    }
+
     /// The claims as JSON text, with `role` among them.
     pub fn claims(&self) -> &str {
         &self.claims
     }
 
-    /// What the caller showed.
+    /// The verified credential.
     pub fn proof(&self) -> &Proof {
         &self.proof
     }
 
-    /// The verified token, when it was one.
+    /// The verified token, if the credential is one.
     pub fn token(&self) -> Option<&VerifiedToken> {
         match &self.proof {
             Proof::Token(token) => Some(token),
@@ -233,7 +235,7 @@ impl Caller {
         }
     }
 
-    /// In whose name the caller acts, if in anybody's.
+    /// The user's id, if the caller acts for a user.
     pub fn sub(&self) -> Option<&str> {
         match &self.proof {
             Proof::Token(token) => token.sub(),

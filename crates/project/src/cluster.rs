@@ -1,12 +1,14 @@
 //! The roles that all projects of a cluster share (design §3).
 //!
-//! None of them can log in: whoever may assume a role may also change its password, so each
-//! project has login roles of its own ([`crate::logins`]) that may assume these.
+//! None of them can log in: a role that may assume another may also change its password, so each
+//! project has its own login roles ([`crate::logins`]), which may assume these.
 
 use plinth_db::{DbError, QuotedIdent};
-use tokio_postgres::Client;
+use tokio_postgres::{Client, Row};
 
-/// What Plinth found out about the cluster it runs on.
+use crate::{ConnectionSlots, LoginLimits};
+
+/// Properties of the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cluster {
     /// As `server_version_num`: 180004.
@@ -15,16 +17,29 @@ pub struct Cluster {
     pub admin: String,
     /// Whether that role is a superuser.
     pub is_superuser: bool,
-    /// Whether projects get an `owner_<ref>` login that may assume `postgres`. Not so on a
-    /// foreign cluster with a `postgres` of its own, which can log in or is even a superuser:
-    /// whoever may assume that one reaches every other database.
+    /// Whether projects get an `owner_<ref>` login that may assume `postgres`. Not on an external
+    /// cluster whose own `postgres` can log in or is a superuser: a role that may assume it could
+    /// access every other database.
     pub has_owner_logins: bool,
+    /// Whether Plinth runs the server. An external one may have other users, so roles and settings
+    /// that somebody else made there are left as they are.
+    pub is_managed: bool,
+    /// How the server divides its connections.
+    pub connection_slots: ConnectionSlots,
+    /// Connection limits of projects' logins; none on an external server, which several nodes may
+    /// share.
+    pub login_limits: Option<LoginLimits>,
 }
 
 impl Cluster {
-    /// Memberships carry their own INHERIT and SET options from PostgreSQL 16 on.
+    /// Memberships have INHERIT and SET options since PostgreSQL 16.
     pub fn has_grant_options(&self) -> bool {
         self.version_num >= 160_000
+    }
+
+    /// Whether roles can be allowed to use `reserved_connections`.
+    pub(crate) fn has_reserved_connections(&self) -> bool {
+        self.is_superuser && self.version_num >= 160_000
     }
 
     /// The membership clause that lets `member` assume a role without inheriting its rights.
@@ -37,16 +52,16 @@ impl Cluster {
     }
 }
 
-/// Why a cluster cannot carry Plinth.
+/// The cluster cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// The database could not be asked.
+    /// A query failed.
     #[error(transparent)]
     Database(#[from] DbError),
     /// Too old.
     #[error("PostgreSQL {0} is too old: plinth needs 15 or later")]
     TooOld(String),
-    /// The administrating role may not do what is needed.
+    /// The administrating role lacks a right.
     #[error(
         "the database role {role} lacks {missing}; make it a superuser, or run as one: \
          alter role {role} {missing}"
@@ -57,7 +72,7 @@ pub enum ClusterError {
         /// What it lacks, as `ALTER ROLE` spells it.
         missing: String,
     },
-    /// Nothing but a superuser will do here.
+    /// A superuser is required.
     #[error("the database role {role} is not enough: {reason}; use a superuser")]
     NeedsSuperuser {
         /// The role of the database URL.
@@ -67,8 +82,8 @@ pub enum ClusterError {
     },
 }
 
-/// Roles with BYPASSRLS, which every project needs, could be made by superusers only.
-const NEWEST_THAT_NEEDS_A_SUPERUSER: i32 = 159_999;
+/// Up to this version only superusers can create roles with BYPASSRLS, which projects need.
+const LAST_VERSION_NEEDING_SUPERUSER: i32 = 159_999;
 
 impl From<tokio_postgres::Error> for ClusterError {
     fn from(error: tokio_postgres::Error) -> Self {
@@ -80,7 +95,7 @@ impl From<tokio_postgres::Error> for ClusterError {
 struct SharedRole {
     name: &'static str,
     attributes: &'static str,
-    /// `statement_timeout` of requests that run as this role.
+    /// `statement_timeout` of requests that run as this role, on an external cluster.
     statement_timeout: Option<&'static str>,
 }
 
@@ -118,7 +133,7 @@ const ROLES: &[SharedRole] = &[
     role("postgres", "bypassrls"),
 ];
 
-/// Who may assume whom, and whether the rights come without assuming.
+/// Granted role, member, and whether the member inherits the rights without `set role`.
 const MEMBERSHIPS: &[(&str, &str, Inherit)] = &[
     ("anon", "authenticator", Inherit::No),
     ("authenticated", "authenticator", Inherit::No),
@@ -126,15 +141,15 @@ const MEMBERSHIPS: &[(&str, &str, Inherit)] = &[
     ("anon", "supabase_realtime_admin", Inherit::No),
     ("authenticated", "supabase_realtime_admin", Inherit::No),
     ("service_role", "supabase_realtime_admin", Inherit::No),
-    // Tests of policies say `set role authenticated`; migrations say `grant … to anon`.
+    // For `set role authenticated` in tests of policies, and `grant … to anon` in migrations.
     ("anon", "postgres", Inherit::No),
     ("authenticated", "postgres", Inherit::No),
     ("service_role", "postgres", Inherit::No),
-    // A policy on a table needs its ownership: a grant is not enough.
+    // Creating a policy requires ownership of the table.
     ("supabase_storage_admin", "postgres", Inherit::Yes),
     ("supabase_realtime_admin", "postgres", Inherit::Yes),
-    // The storage service keeps a ledger in schema `plinth`, which is closed to the owners of
-    // projects; so it cannot work as a role whose rights they have.
+    // The storage service has a ledger in schema `plinth`, which owners of projects must not access,
+    // so it uses a role that they do not inherit.
     ("supabase_storage_admin", "plinth_storage", Inherit::Yes),
 ];
 
@@ -145,11 +160,11 @@ enum Inherit {
 }
 
 /// Checks the cluster and creates the shared roles that are missing. Idempotent; several nodes
-/// may start at once.
-pub async fn prepare(admin: &mut Client) -> Result<Cluster, ClusterError> {
-    let cluster = inspect(admin).await?;
+/// may start at once. `is_managed`: Plinth runs the server.
+pub async fn prepare(admin: &mut Client, is_managed: bool) -> Result<Cluster, ClusterError> {
+    let cluster = inspect(admin, is_managed).await?;
     let transaction = admin.transaction().await?;
-    // Two nodes that create the same role at once would collide on the catalogue's unique index.
+    // Concurrent `create role` of two nodes would fail on the catalog's unique index.
     transaction
         .batch_execute("select pg_advisory_xact_lock(7305820114271964)")
         .await?;
@@ -176,7 +191,7 @@ pub async fn prepare(admin: &mut Client) -> Result<Cluster, ClusterError> {
             .await?;
     }
     transaction
-        .batch_execute(&let_services_reach_their_ledger(&cluster))
+        .batch_execute(&grant_storage_role_sql(&cluster))
         .await?;
     if !cluster.is_superuser {
         // System migrations assume the roles that own the schemas.
@@ -191,8 +206,8 @@ pub async fn prepare(admin: &mut Client) -> Result<Cluster, ClusterError> {
     Ok(cluster)
 }
 
-/// Service logins of projects that are older than the role.
-fn let_services_reach_their_ledger(cluster: &Cluster) -> String {
+/// Grants `plinth_storage` to service logins that were created before the role existed.
+fn grant_storage_role_sql(cluster: &Cluster) -> String {
     let options = cluster.assume_only();
     format!(
         "do $$
@@ -212,13 +227,16 @@ fn let_services_reach_their_ledger(cluster: &Cluster) -> String {
     )
 }
 
-async fn inspect(admin: &Client) -> Result<Cluster, ClusterError> {
+async fn inspect(admin: &Client, is_managed: bool) -> Result<Cluster, ClusterError> {
     let row = admin
         .query_one(
             "select current_setting('server_version_num')::int, current_setting('server_version'),
                     r.rolname::text, r.rolsuper, r.rolcreaterole, r.rolcreatedb, r.rolbypassrls,
                     exists (select from pg_roles p
-                            where p.rolname = 'postgres' and (p.rolsuper or p.rolcanlogin))
+                            where p.rolname = 'postgres' and (p.rolsuper or p.rolcanlogin)),
+                    current_setting('max_connections')::int,
+                    current_setting('superuser_reserved_connections')::int,
+                    coalesce(current_setting('reserved_connections', true), '0')::int
              from pg_roles r
              where r.rolname = current_user",
             &[],
@@ -245,15 +263,14 @@ async fn inspect(admin: &Client) -> Result<Cluster, ClusterError> {
         }
     }
     let has_foreign_postgres: bool = row.get(7);
-    let reason = match is_superuser {
-        true => None,
-        false if version_num <= NEWEST_THAT_NEEDS_A_SUPERUSER => {
-            Some("before PostgreSQL 16 only superusers create roles with BYPASSRLS")
-        }
-        false if has_foreign_postgres && role != "postgres" => {
-            Some("this cluster has a role postgres of its own, which it may not assume")
-        }
-        false => None,
+    let reason = if is_superuser {
+        None
+    } else if version_num <= LAST_VERSION_NEEDING_SUPERUSER {
+        Some("before PostgreSQL 16 only superusers create roles with BYPASSRLS")
+    } else if has_foreign_postgres && role != "postgres" {
+        Some("this cluster has a role postgres of its own, which it may not assume")
+    } else {
+        None
     };
     if let Some(reason) = reason {
         return Err(ClusterError::NeedsSuperuser { role, reason });
@@ -263,17 +280,30 @@ async fn inspect(admin: &Client) -> Result<Cluster, ClusterError> {
         admin: role,
         is_superuser,
         has_owner_logins: !has_foreign_postgres,
+        is_managed,
+        connection_slots: connection_slots(&row),
+        login_limits: None,
     })
+}
+
+fn connection_slots(row: &Row) -> ConnectionSlots {
+    let count = |column| row.get::<_, i32>(column).unsigned_abs();
+    ConnectionSlots {
+        max: count(8),
+        superuser_reserved: count(9),
+        reserved: count(10),
+    }
 }
 
 fn create_role(role: &SharedRole, cluster: &Cluster) -> String {
     let name = role.name;
-    // From 16 on CREATEROLE reaches only the roles that one has made; before, it would let a
+    // Since version 16 CREATEROLE applies to roles that one has created; before, it would let a
     // project's owner change every role of the cluster.
     let may_create = name == "postgres" && cluster.has_grant_options();
     let create = if may_create { "createrole" } else { "" };
     let mut sql = format!("create role {name} nologin {} {create};", role.attributes);
-    if let Some(timeout) = role.statement_timeout {
+    // Projects of a managed cluster have settings of their own (`plinth_roles.settings`).
+    if let Some(timeout) = role.statement_timeout.filter(|_| !cluster.is_managed) {
         sql.push_str(&format!(
             "alter role {name} set statement_timeout = '{timeout}';"
         ));
@@ -300,6 +330,13 @@ mod tests {
             admin,
             is_superuser: true,
             has_owner_logins: true,
+            is_managed: true,
+            connection_slots: ConnectionSlots {
+                max: 100,
+                superuser_reserved: 10,
+                reserved: 30,
+            },
+            login_limits: None,
         }
     }
 

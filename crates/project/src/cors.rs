@@ -1,5 +1,5 @@
-//! Cross-origin answers, for services to use. Each contract fixes its own rules, so there is no
-//! layer around all services; this is only the arithmetic they share.
+//! CORS headers. Each contract has its own rules, so there is no middleware around all services; this
+//! is the shared part.
 
 use axum::response::{IntoResponse, Response};
 use http::{
@@ -28,7 +28,7 @@ pub struct Cors {
     origins: Vec<String>,
     methods: &'static str,
     allow: &'static str,
-    allow_if_asked: &'static str,
+    allow_if_requested: &'static str,
     expose: Option<&'static str>,
     max_age: Option<u32>,
 }
@@ -40,13 +40,13 @@ impl Cors {
             origins: Vec::new(),
             methods: "GET, POST, PUT, PATCH, DELETE, HEAD, OPTIONS",
             allow: "",
-            allow_if_asked: "",
+            allow_if_requested: "",
             expose: None,
             max_age: None,
         }
     }
 
-    /// Only these origins, with credentials. An empty list allows any, without.
+    /// Only these origins, with credentials. An empty list allows any, without credentials.
     #[must_use]
     pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.origins = origins.into_iter().map(Into::into).collect();
@@ -60,17 +60,17 @@ impl Cors {
         self
     }
 
-    /// Request headers that a preflight always allows, beside those that it asks for.
+    /// Request headers that are always allowed, in addition to requested ones.
     #[must_use]
     pub fn allow(mut self, headers: &'static str) -> Self {
         self.allow = headers;
         self
     }
 
-    /// Request headers that stand behind those that a preflight asks for.
+    /// Request headers that are appended if the preflight requests any.
     #[must_use]
-    pub fn allow_if_asked(mut self, headers: &'static str) -> Self {
-        self.allow_if_asked = headers;
+    pub fn allow_if_requested(mut self, headers: &'static str) -> Self {
+        self.allow_if_requested = headers;
         self
     }
 
@@ -81,21 +81,21 @@ impl Cors {
         self
     }
 
-    /// How many seconds a browser may remember a preflight.
+    /// How many seconds a browser may cache a preflight.
     #[must_use]
     pub fn max_age(mut self, seconds: u32) -> Self {
         self.max_age = Some(seconds);
         self
     }
 
-    /// Whether the request is a browser's question about a request to come.
+    /// Whether the request is a preflight.
     pub fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
         method == Method::OPTIONS
             && headers.contains_key(ORIGIN)
             && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
     }
 
-    /// The answer to a preflight: 200, empty.
+    /// The response to a preflight: 200, empty.
     pub fn preflight(&self, request: &HeaderMap) -> Response {
         let mut response = StatusCode::OK.into_response();
         let headers = response.headers_mut();
@@ -115,8 +115,7 @@ impl Cors {
         response
     }
 
-    /// Adds to an answer what a browser needs to show it to the script. Without `Origin` in the
-    /// request there is nothing to add.
+    /// Adds the headers to a response. Nothing is added if the request has no `Origin`.
     pub fn decorate(&self, request: &HeaderMap, response: &mut HeaderMap) {
         if self.allow_origin(request, response)
             && let Some(expose) = self.expose
@@ -155,15 +154,15 @@ impl Cors {
     }
 
     fn allowed_headers(&self, request: &HeaderMap) -> Option<HeaderValue> {
-        let asked = request
+        let requested = request
             .get(ACCESS_CONTROL_REQUEST_HEADERS)
             .map_or("", |value| value.to_str().unwrap_or_default().trim());
-        let more = if asked.is_empty() {
+        let more = if requested.is_empty() {
             ""
         } else {
-            self.allow_if_asked
+            self.allow_if_requested
         };
-        let names: Vec<_> = [self.allow, asked, more]
+        let names: Vec<_> = [self.allow, requested, more]
             .into_iter()
             .flat_map(|names| names.split(','))
             .map(str::trim)
@@ -202,7 +201,7 @@ mod tests {
         let cors = Cors::any()
             .methods("GET, PATCH")
             .allow("Authorization")
-            .allow_if_asked("Accept")
+            .allow_if_requested("Accept")
             .max_age(60);
         let request = preflight_from("https://app.example");
 
@@ -232,31 +231,31 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_exposes_its_headers_only_to_another_origin() {
+    fn a_response_exposes_its_headers_only_to_another_origin() {
         let cors = Cors::any().expose("Content-Range");
-        let mut answer = HeaderMap::new();
-        cors.decorate(&from("https://app.example"), &mut answer);
-        assert_eq!(answer[ACCESS_CONTROL_ALLOW_ORIGIN], "*");
-        assert_eq!(answer[ACCESS_CONTROL_EXPOSE_HEADERS], "Content-Range");
+        let mut response = HeaderMap::new();
+        cors.decorate(&from("https://app.example"), &mut response);
+        assert_eq!(response[ACCESS_CONTROL_ALLOW_ORIGIN], "*");
+        assert_eq!(response[ACCESS_CONTROL_EXPOSE_HEADERS], "Content-Range");
 
-        let mut answer = HeaderMap::new();
-        cors.decorate(&HeaderMap::new(), &mut answer);
-        assert!(answer.is_empty());
+        let mut response = HeaderMap::new();
+        cors.decorate(&HeaderMap::new(), &mut response);
+        assert!(response.is_empty());
     }
 
     #[test]
     fn listed_origins_are_echoed_with_credentials_and_others_get_nothing() {
         let cors = Cors::any().origins(["https://app.example"]).expose("ETag");
-        let mut answer = HeaderMap::new();
-        cors.decorate(&from("https://app.example"), &mut answer);
-        assert_eq!(answer[ACCESS_CONTROL_ALLOW_ORIGIN], "https://app.example");
-        assert_eq!(answer[ACCESS_CONTROL_ALLOW_CREDENTIALS], "true");
-        assert_eq!(answer[VARY], "origin");
+        let mut response = HeaderMap::new();
+        cors.decorate(&from("https://app.example"), &mut response);
+        assert_eq!(response[ACCESS_CONTROL_ALLOW_ORIGIN], "https://app.example");
+        assert_eq!(response[ACCESS_CONTROL_ALLOW_CREDENTIALS], "true");
+        assert_eq!(response[VARY], "origin");
 
-        let mut answer = HeaderMap::new();
-        cors.decorate(&from("https://evil.example"), &mut answer);
-        assert_eq!(answer.len(), 1, "only Vary: {answer:?}");
-        let refused = cors.preflight(&preflight_from("https://evil.example"));
-        assert!(!refused.headers().contains_key(ACCESS_CONTROL_ALLOW_METHODS));
+        let mut response = HeaderMap::new();
+        cors.decorate(&from("https://evil.example"), &mut response);
+        assert_eq!(response.len(), 1, "only Vary: {response:?}");
+        let denied = cors.preflight(&preflight_from("https://evil.example"));
+        assert!(!denied.headers().contains_key(ACCESS_CONTROL_ALLOW_METHODS));
     }
 }

@@ -1,8 +1,8 @@
-//! A project's database, by who does the work.
+//! Access to a project's database, by role.
 //!
-//! `as_caller` is the everyday call. The others are privileged and visibly named: `as_service`
-//! for a service's own tables, `as_owner` for the user's migrations and SQL, `as_admin` for the
-//! system migrations, `as_replicator` for the stream of changes.
+//! `as_caller` is the usual one. The others are privileged: `as_service` for a service's own tables,
+//! `as_owner` for users' migrations and SQL, `as_admin` for system migrations, `as_replicator` for
+//! logical replication.
 
 use std::{
     borrow::Cow,
@@ -13,21 +13,27 @@ use std::{
 };
 
 use plinth_db::{
-    Access, Begin, DbError, End, Heard, Isolation, LocalSettings, OpenTransaction, Params, Pool,
-    PoolConfig, PooledConnection, Queries, Row, Step, Target, Usage,
+    Access, Begin, DbError, End, Isolation, ListenEvent, LocalSettings, OpenTransaction, Params,
+    Pool, PoolConfig, PooledConnection, Queries, Row, Step, Target, Usage,
 };
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, mpsc, watch};
 use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
-use crate::{Caller, Cluster, LoginKind, Logins, ProjectRef, Replicator, replication::Turn};
+use crate::{
+    Caller, Cluster, LoginKind, Logins, ProjectRef, ProjectServer, Replicator, ServerLease,
+    login_repair::LoginRepair, replication::SharedLock,
+};
 
-/// What every session of the administrating role starts with. Users may create functions and
-/// operators in `public`, and it must not find them by accident, whatever the database's own
-/// search path says.
+/// Session options of the administrating role. Users may create functions and operators in `public`,
+/// which it must not find, whatever the database's own search path is.
 pub const ADMIN_OPTIONS: &str = "-c search_path=pg_catalog,pg_temp";
 
-/// Values arrive as text, and must look the same whatever the database prefers.
+/// The same for checks of roles, which must not wait for a transaction that somebody leaves open.
+pub const ROLE_CHECK_OPTIONS: &str =
+    "-c search_path=pg_catalog,pg_temp -c lock_timeout=2s -c statement_timeout=10s";
+
+/// Values are sent as text, whose format must not depend on the database's settings.
 fn replicator_options() -> String {
     format!(
         "{ADMIN_OPTIONS} -c datestyle=ISO -c intervalstyle=postgres -c timezone=UTC \
@@ -35,7 +41,7 @@ fn replicator_options() -> String {
     )
 }
 
-/// Whose schema a privileged connection works on.
+/// The service of a privileged connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Service {
     /// Schema `auth`.
@@ -47,7 +53,7 @@ pub enum Service {
 }
 
 impl Service {
-    /// Row changes are told in UTC, whatever the database prefers.
+    /// Realtime sends row changes in UTC.
     fn options(self) -> String {
         let role = self.role();
         match self {
@@ -65,63 +71,75 @@ impl Service {
     }
 }
 
-/// Connections to one project's database. Cheap to clone; opens nothing until asked.
+/// Where settings of callers' roles (`alter role anon set …`) are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoleSettingsSource {
+    /// In the project's own table, `plinth_roles.settings`: the catalog belongs to the cluster, and
+    /// other projects can write to it.
+    Project,
+    /// In PostgreSQL's catalog, `pg_db_role_setting`.
+    Catalog,
+}
+
+/// Connections to one project's database. Cheap to clone; pools are opened on first use.
 #[derive(Clone)]
 pub struct ProjectDb(Arc<Inner>);
 
 struct Inner {
-    way_in: WayIn,
+    targets: Targets,
     config: PoolConfig,
     pools: Mutex<HashMap<PoolKind, Pool>>,
-    /// Held for reading while a connection is out; copying the database takes it for writing.
-    gate: Arc<RwLock<()>>,
-    /// Whether somebody has, or waits for, the database for themselves: listeners hang up.
-    is_held: watch::Sender<bool>,
+    /// Locked for reading while a connection is in use, for writing by [`DatabaseLock`].
+    lock: Arc<RwLock<()>>,
+    /// Whether the exclusive lock is held or waited for: listeners and WAL readers disconnect.
+    is_locked: watch::Sender<bool>,
+    repair: LoginRepair,
+    /// Keeps the server of an isolated project running.
+    _lease: ServerLease,
 }
 
-/// Which logins there are.
-enum WayIn {
-    /// Three of the project's own, and the cluster's administrating role.
+/// Connection targets by role.
+pub(crate) enum Targets {
+    /// The project's logins, and the cluster's administrating role.
     Platform {
         reference: ProjectRef,
         admin: Target,
         logins: Logins,
-        has_owner_login: bool,
+        cluster: Cluster,
     },
-    /// One, for everything: a service that runs alone in place of another program.
-    Alone(Target),
+    /// One login for everything: a standalone service.
+    Standalone(Target),
 }
 
-impl WayIn {
+impl Targets {
     fn caller(&self) -> Target {
         match self {
             Self::Platform { .. } => self.login(LoginKind::Authenticator),
-            Self::Alone(target) => target.clone(),
+            Self::Standalone(target) => target.clone(),
         }
     }
 
     fn service(&self, service: Service) -> Target {
         match self {
             Self::Platform { .. } => self.login(LoginKind::Service).options(&service.options()),
-            Self::Alone(target) => target.clone(),
+            Self::Standalone(target) => target.clone(),
         }
     }
 
     fn owner(&self) -> Target {
         match self {
-            Self::Platform {
-                has_owner_login: true,
-                ..
-            } => self.login(LoginKind::Owner),
+            Self::Platform { cluster, .. } if cluster.has_owner_logins => {
+                self.login(LoginKind::Migrator)
+            }
             Self::Platform { admin, .. } => admin.options("-c role=postgres"),
-            Self::Alone(target) => target.clone(),
+            Self::Standalone(target) => target.clone(),
         }
     }
 
-    fn admin(&self) -> Target {
+    pub(crate) fn admin(&self) -> Target {
         match self {
             Self::Platform { admin, .. } => admin.options(ADMIN_OPTIONS),
-            Self::Alone(target) => target.clone(),
+            Self::Standalone(target) => target.clone(),
         }
     }
 
@@ -133,7 +151,7 @@ impl WayIn {
                 logins,
                 ..
             } => admin.login(&kind.role_name(reference), logins.password(kind).expose()),
-            Self::Alone(target) => target.clone(),
+            Self::Standalone(target) => target.clone(),
         }
     }
 }
@@ -145,42 +163,43 @@ enum PoolKind {
 }
 
 impl ProjectDb {
-    /// `admin` reaches the cluster with the administrating role; its database does not matter.
+    /// Connections to a project's database on `server`.
     pub fn new(
-        admin: &Target,
-        cluster: &Cluster,
+        server: &ProjectServer,
         reference: &ProjectRef,
         database: &str,
         logins: Logins,
         config: PoolConfig,
     ) -> Self {
-        let way_in = WayIn::Platform {
+        let targets = Targets::Platform {
             reference: reference.clone(),
-            admin: admin.database(database),
+            admin: server.admin.database(database),
             logins,
-            has_owner_login: cluster.has_owner_logins,
+            cluster: server.cluster.clone(),
         };
-        Self::with(way_in, config)
+        Self::with(targets, config, server.lease.clone())
     }
 
-    /// One login for everything, as a service alone has it.
-    pub fn alone(target: Target, config: PoolConfig) -> Self {
-        Self::with(WayIn::Alone(target), config)
+    /// One login for everything, for a standalone service.
+    pub fn standalone(target: Target, config: PoolConfig) -> Self {
+        Self::with(Targets::Standalone(target), config, ServerLease::default())
     }
 
-    fn with(way_in: WayIn, config: PoolConfig) -> Self {
+    fn with(targets: Targets, config: PoolConfig, lease: ServerLease) -> Self {
         Self(Arc::new(Inner {
-            way_in,
+            targets,
             config,
             pools: Mutex::default(),
-            gate: Arc::default(),
-            is_held: watch::Sender::new(false),
+            lock: Arc::default(),
+            is_locked: watch::Sender::new(false),
+            repair: LoginRepair::default(),
+            _lease: lease,
         }))
     }
 
-    /// Work as `caller`: role, claims and request settings travel with the statement.
+    /// A transaction as `caller`, with role, claims and request settings.
     pub fn as_caller<'a>(&'a self, caller: &'a Caller) -> AsCaller<'a> {
-        let mut settings = LocalSettings::with_capacity(USUAL_SETTINGS);
+        let mut settings = LocalSettings::with_capacity(TYPICAL_SETTINGS);
         settings
             .set("role", caller.role())
             .set("request.jwt.claims", caller.claims());
@@ -194,11 +213,18 @@ impl ProjectDb {
 
     /// Privileged: a connection that acts as the owner of one system schema.
     pub async fn as_service(&self, service: Service) -> Result<ServiceConnection, DbError> {
-        let gate = self.0.gate.clone().read_owned().await;
-        let connection = self.pool(PoolKind::Service(service)).get().await?;
+        let guard = self.0.lock.clone().read_owned().await;
+        let pool = self.pool(PoolKind::Service(service));
+        let connection = match pool.get().await {
+            Err(DbError::LoginRejected(reason)) => {
+                self.repair_logins(reason).await?;
+                pool.get().await?
+            }
+            connection => connection?,
+        };
         Ok(ServiceConnection {
             connection,
-            _gate: gate,
+            _guard: guard,
         })
     }
 
@@ -222,108 +248,180 @@ impl ProjectDb {
         service: Service,
         steps: &[Step<'_>],
     ) -> Result<(ServiceTransaction, Vec<Vec<Row>>), DbError> {
-        let gate = self.0.gate.clone().read_owned().await;
+        let guard = self.0.lock.clone().read_owned().await;
         let pool = self.pool(PoolKind::Service(service));
-        let (transaction, rows) = pool
-            .begin(Begin::default(), &LocalSettings::default(), steps)
-            .await?;
+        let settings = LocalSettings::default();
+        let (transaction, rows) = match pool.begin(Begin::default(), &settings, steps).await {
+            Err(DbError::LoginRejected(reason)) => {
+                self.repair_logins(reason).await?;
+                pool.begin(Begin::default(), &settings, steps).await?
+            }
+            begun => begun?,
+        };
         let transaction = ServiceTransaction {
             transaction,
-            _gate: gate,
+            _guard: guard,
         };
         Ok((transaction, rows))
     }
 
     /// Privileged: a connection of its own that acts as `postgres`, the owner of users' objects.
     pub async fn as_owner(&self) -> Result<Client, DbError> {
-        self.0.way_in.owner().connect().await
+        self.connect_login(&self.0.targets.owner()).await
+    }
+
+    /// A connection of its own with one of the project's logins.
+    async fn connect_login(&self, target: &Target) -> Result<Client, DbError> {
+        match target.connect().await {
+            Err(DbError::LoginRejected(reason)) => {
+                self.repair_logins(reason).await?;
+                target.connect().await
+            }
+            connected => connected,
+        }
+    }
+
+    /// Restores the project's logins after PostgreSQL rejected one of them. An error if that is not
+    /// possible; otherwise another attempt to connect is worthwhile.
+    async fn repair_logins(&self, reason: String) -> Result<(), DbError> {
+        // Boxed: rarely needed, and it would be part of every request's future.
+        let repairing = self.0.repair.run(&self.0.targets, reason);
+        Box::pin(repairing).await
+    }
+
+    /// Restores logins and shared roles that were changed behind our back. `admin` is the
+    /// administrating role on this database.
+    pub(crate) async fn check_roles(&self, admin: &mut Client) -> Result<(), DbError> {
+        let (repair, targets) = (&self.0.repair, &self.0.targets);
+        if repair.check_logins(targets, admin).await? {
+            // A session has the settings of when it began.
+            self.close();
+        }
+        repair.check_shared_roles(targets, admin).await
+    }
+
+    /// The same on a connection of its own, for the periodic check. Does nothing while the database is
+    /// locked: it is checked again.
+    pub async fn recheck_roles(&self) -> Result<(), DbError> {
+        let Ok(_guard) = self.0.lock.clone().try_read_owned() else {
+            return Ok(());
+        };
+        let target = self.0.targets.admin().options(ROLE_CHECK_OPTIONS);
+        let mut admin = target.connect().await?;
+        self.check_roles(&mut admin).await
+    }
+
+    /// What had to be restored since the project was opened, one phrase each.
+    pub fn repairs(&self) -> Vec<String> {
+        self.0.repair.history()
     }
 
     /// Privileged: a connection of its own with the administrating role.
     pub async fn as_admin(&self) -> Result<Client, DbError> {
-        self.0.way_in.admin().connect().await
+        self.0.targets.admin().connect().await
     }
 
-    /// Privileged: a session with the administrating role that follows the database's changes,
-    /// which takes REPLICATION or a superuser. Waits while the database is held, and hangs up when
-    /// it is to be.
+    /// Privileged: a replication session with the administrating role, which needs REPLICATION or a
+    /// superuser. Waits while the database is locked, and disconnects when a lock is requested.
     pub async fn as_replicator(&self) -> Result<Replicator, DbError> {
-        let gate = self.0.gate.clone().read_owned().await;
-        let turn = Turn {
-            is_held: self.0.is_held.subscribe(),
-            _gate: gate,
+        let guard = self.0.lock.clone().read_owned().await;
+        let lock = SharedLock {
+            is_locked: self.0.is_locked.subscribe(),
+            _guard: guard,
         };
-        let target = self.0.way_in.admin().options(&replicator_options());
-        Replicator::connect(&target, turn).await
+        let target = self.0.targets.admin().options(&replicator_options());
+        Replicator::connect(&target, lock).await
     }
 
-    /// Stops lending connections, waits for those that are out, and closes all: what copying or
-    /// dropping a database needs. Work that arrives meanwhile waits until the guard is dropped.
-    pub async fn hold(&self, patience: Duration) -> Result<Held, DbError> {
+    /// Locks the database exclusively, as copying or dropping it requires: waits for connections in
+    /// use and closes all. New work waits until the lock is dropped.
+    pub async fn lock(&self, timeout: Duration) -> Result<DatabaseLock, DbError> {
         let release = Release(self.clone());
-        self.0.is_held.send_replace(true);
-        let exclusive = self.0.gate.clone().write_owned();
-        let guard = tokio::time::timeout(patience, exclusive)
+        self.0.is_locked.send_replace(true);
+        let exclusive = self.0.lock.clone().write_owned();
+        let guard = tokio::time::timeout(timeout, exclusive)
             .await
             .map_err(|_| DbError::PoolTimeout)?;
         self.close();
-        Ok(Held {
+        Ok(DatabaseLock {
             _release: release,
             _guard: guard,
         })
     }
 
-    /// Listens on `channel` with the login that callers start from, until `stop`. Hangs up while
-    /// the database is held; every [`Heard::Connected`] means that something may have been missed.
-    pub fn listen(&self, channel: &str, stop: CancellationToken) -> mpsc::Receiver<Heard> {
+    /// Listens on `channel` with the callers' login, until `stop`. Disconnects while the database is
+    /// locked; every [`ListenEvent::Connected`] means that notifications may have been missed.
+    pub fn listen(&self, channel: &str, stop: CancellationToken) -> mpsc::Receiver<ListenEvent> {
         let (sender, receiver) = mpsc::channel(64);
-        let mut held = self.0.is_held.subscribe();
-        let target = self.0.way_in.caller();
+        let mut locked = self.0.is_locked.subscribe();
+        let target = self.0.targets.caller();
         let channels = vec![channel.to_owned()];
-        let gate = self.0.gate.clone();
+        let lock = self.0.lock.clone();
         tokio::spawn(async move {
             while !stop.is_cancelled() && !sender.is_closed() {
-                if held.wait_for(|is_held| !is_held).await.is_err() {
+                if locked.wait_for(|is_locked| !is_locked).await.is_err() {
                     return;
                 }
-                let _gate = gate.clone().read_owned().await;
-                let hang_up = stop.child_token();
-                let (mut heard, listening) =
-                    plinth_db::listen(target.clone(), channels.clone(), hang_up.clone());
+                let _guard = lock.clone().read_owned().await;
+                let disconnect = stop.child_token();
+                let (mut events, listening) =
+                    plinth_db::listen(target.clone(), channels.clone(), disconnect.clone());
                 loop {
                     tokio::select! {
-                        () = async { _ = held.wait_for(|is_held| *is_held).await } => break,
+                        () = async { _ = locked.wait_for(|is_locked| *is_locked).await } => break,
                         () = sender.closed() => break,
-                        heard = heard.recv() => {
-                            let Some(heard) = heard else { break };
-                            if sender.send(heard).await.is_err() {
+                        event = events.recv() => {
+                            let Some(event) = event else { break };
+                            if sender.send(event).await.is_err() {
                                 break;
                             }
                         }
                     }
                 }
-                hang_up.cancel();
+                disconnect.cancel();
                 _ = listening.await;
             }
         });
         receiver
     }
 
-    /// A connection of its own with the login that callers start from, for looking at the
-    /// catalog. While it is out, the database cannot be held.
+    /// A connection of its own with the callers' login, for reading the catalog. The database cannot
+    /// be locked while it is open.
     pub async fn as_login(&self) -> Result<LoginConnection, DbError> {
-        let gate = self.0.gate.clone().read_owned().await;
-        let client = self.0.way_in.caller().connect().await?;
+        let guard = self.0.lock.clone().read_owned().await;
+        let client = self.connect_login(&self.0.targets.caller()).await?;
         Ok(LoginConnection {
             client,
-            _gate: gate,
+            _guard: guard,
         })
     }
 
-    /// Lets every pooled connection forget what it prepared, as after a schema change.
-    pub fn forget_statements(&self) {
+    /// Where settings of callers' roles are stored.
+    pub fn role_settings_source(&self) -> RoleSettingsSource {
+        match &self.0.targets {
+            Targets::Standalone(_) => RoleSettingsSource::Catalog,
+            Targets::Platform {
+                reference,
+                admin,
+                cluster,
+                ..
+            } => {
+                // Somebody else's database, whose users connect without Plinth in between.
+                let is_in_place =
+                    !cluster.is_managed && admin.database_name() != reference.as_str();
+                if is_in_place {
+                    RoleSettingsSource::Catalog
+                } else {
+                    RoleSettingsSource::Project
+                }
+            }
+        }
+    }
+
+    /// Discards prepared statements of all pooled connections, as after a schema change.
+    pub fn discard_statements(&self) {
         for pool in self.pools().values() {
-            pool.forget_statements();
+            pool.discard_statements();
         }
     }
 
@@ -334,14 +432,14 @@ impl ProjectDb {
         }
     }
 
-    /// Closes connections that nobody used for a while.
+    /// Closes idle connections.
     pub fn close_idle(&self) {
         for pool in self.pools().values() {
             pool.close_idle();
         }
     }
 
-    /// Numbers of the as-caller pool.
+    /// Usage of the callers' pool, if it is open.
     pub fn usage(&self) -> Option<Usage> {
         self.pools().get(&PoolKind::Caller).map(Pool::usage)
     }
@@ -350,8 +448,8 @@ impl ProjectDb {
         let mut pools = self.pools();
         let pool = pools.entry(kind).or_insert_with(|| {
             let target = match kind {
-                PoolKind::Caller => self.0.way_in.caller(),
-                PoolKind::Service(service) => self.0.way_in.service(service),
+                PoolKind::Caller => self.0.targets.caller(),
+                PoolKind::Service(service) => self.0.targets.service(service),
             };
             Pool::new(target, self.0.config)
         });
@@ -363,25 +461,25 @@ impl ProjectDb {
     }
 }
 
-/// Nobody else works on the database as long as this lives.
-pub struct Held {
+/// The exclusive lock of a database, released on drop.
+pub struct DatabaseLock {
     _guard: OwnedRwLockWriteGuard<()>,
     _release: Release,
 }
 
-/// Lets listeners come back.
+/// Lets listeners connect again.
 struct Release(ProjectDb);
 
 impl Drop for Release {
     fn drop(&mut self) {
-        self.0.0.is_held.send_replace(false);
+        self.0.0.is_locked.send_replace(false);
     }
 }
 
 /// A connection with the login role of callers; derefs to [`Client`].
 pub struct LoginConnection {
     client: Client,
-    _gate: OwnedRwLockReadGuard<()>,
+    _guard: OwnedRwLockReadGuard<()>,
 }
 
 impl Deref for LoginConnection {
@@ -398,14 +496,14 @@ impl DerefMut for LoginConnection {
     }
 }
 
-/// A privileged connection on loan.
+/// A privileged pooled connection.
 pub struct ServiceConnection {
     connection: PooledConnection,
-    _gate: OwnedRwLockReadGuard<()>,
+    _guard: OwnedRwLockReadGuard<()>,
 }
 
 impl ServiceConnection {
-    /// Runs statements that have neither parameters nor rows worth reading.
+    /// Runs statements without parameters and results.
     pub async fn batch_execute(&mut self, sql: &str) -> Result<(), DbError> {
         self.connection.batch_execute(sql).await
     }
@@ -421,19 +519,19 @@ impl Queries for ServiceConnection {
     }
 }
 
-/// An open transaction of a service. Dropped, it is rolled back.
+/// An open transaction of a service, rolled back on drop.
 pub struct ServiceTransaction {
     transaction: OpenTransaction,
-    _gate: OwnedRwLockReadGuard<()>,
+    _guard: OwnedRwLockReadGuard<()>,
 }
 
 impl ServiceTransaction {
-    /// Makes the changes last.
+    /// Commits.
     pub async fn commit(self) -> Result<(), DbError> {
         self.transaction.commit().await
     }
 
-    /// Undoes the changes.
+    /// Rolls back.
     pub async fn rollback(self) -> Result<(), DbError> {
         self.transaction.rollback().await
     }
@@ -449,32 +547,32 @@ impl Queries for ServiceTransaction {
     }
 }
 
-/// A transaction to be, as some caller.
+/// Builder of a transaction as a caller.
 pub struct AsCaller<'a> {
     db: &'a ProjectDb,
     begin: Begin,
     settings: LocalSettings<'a>,
-    /// How many of them stand before the role.
+    /// Number of settings before the role.
     before_role: usize,
 }
 
-/// Settings of a request, as a rule.
-const USUAL_SETTINGS: usize = 12;
+/// Typical number of settings per request.
+const TYPICAL_SETTINGS: usize = 12;
 
 impl<'a> AsCaller<'a> {
-    /// Postgres shall refuse every write.
+    /// Makes the transaction read-only.
     pub fn read_only(mut self) -> Self {
         self.begin.access = Access::ReadOnly;
         self
     }
 
-    /// What the transaction shall see of others.
+    /// Sets the isolation level.
     pub fn isolation(mut self, isolation: Isolation) -> Self {
         self.begin.isolation = isolation;
         self
     }
 
-    /// A setting that is made with the login role's rights, before the role changes.
+    /// Adds a setting that is set with the login's rights, before the role changes.
     pub fn setting_before_role(
         mut self,
         name: impl Into<Cow<'a, str>>,
@@ -485,7 +583,7 @@ impl<'a> AsCaller<'a> {
         self
     }
 
-    /// A setting of the request, such as `request.method`.
+    /// Adds a setting of the request, such as `request.method`.
     pub fn setting(
         mut self,
         name: impl Into<Cow<'a, str>>,
@@ -495,7 +593,7 @@ impl<'a> AsCaller<'a> {
         self
     }
 
-    /// What is set before the first statement.
+    /// The settings before the first statement.
     pub fn settings(&self) -> &LocalSettings<'a> {
         &self.settings
     }
@@ -507,11 +605,17 @@ impl<'a> AsCaller<'a> {
         Ok(rows.pop().unwrap_or_default())
     }
 
-    /// Runs statements; the whole transaction is one round trip. Gives the rows of each.
+    /// Runs statements; the whole transaction is one round trip. Returns the rows of each.
     pub async fn run(self, steps: &[Step<'_>], end: End) -> Result<Vec<Vec<Row>>, DbError> {
-        let _gate = self.db.0.gate.read().await;
+        let _guard = self.db.0.lock.read().await;
         let pool = self.db.pool(PoolKind::Caller);
-        pool.run_steps(self.begin, &self.settings, steps, end).await
+        match pool.run_steps(self.begin, &self.settings, steps, end).await {
+            Err(DbError::LoginRejected(reason)) => {
+                self.db.repair_logins(reason).await?;
+                pool.run_steps(self.begin, &self.settings, steps, end).await
+            }
+            rows => rows,
+        }
     }
 
     /// Runs the first statements and leaves the transaction open.
@@ -519,21 +623,27 @@ impl<'a> AsCaller<'a> {
         self,
         steps: &[Step<'_>],
     ) -> Result<(CallerTransaction, Vec<Vec<Row>>), DbError> {
-        let gate = self.db.0.gate.clone().read_owned().await;
+        let guard = self.db.0.lock.clone().read_owned().await;
         let pool = self.db.pool(PoolKind::Caller);
-        let (transaction, rows) = pool.begin(self.begin, &self.settings, steps).await?;
+        let (transaction, rows) = match pool.begin(self.begin, &self.settings, steps).await {
+            Err(DbError::LoginRejected(reason)) => {
+                self.db.repair_logins(reason).await?;
+                pool.begin(self.begin, &self.settings, steps).await?
+            }
+            begun => begun?,
+        };
         let transaction = CallerTransaction {
             transaction,
-            _gate: gate,
+            _guard: guard,
         };
         Ok((transaction, rows))
     }
 }
 
-/// An open transaction as some caller. Dropped, it is rolled back.
+/// An open transaction as a caller, rolled back on drop.
 pub struct CallerTransaction {
     transaction: OpenTransaction,
-    _gate: OwnedRwLockReadGuard<()>,
+    _guard: OwnedRwLockReadGuard<()>,
 }
 
 impl CallerTransaction {
@@ -542,12 +652,12 @@ impl CallerTransaction {
         self.transaction.query(sql, params).await
     }
 
-    /// Makes the changes last.
+    /// Commits.
     pub async fn commit(self) -> Result<(), DbError> {
         self.transaction.commit().await
     }
 
-    /// Undoes the changes.
+    /// Rolls back.
     pub async fn rollback(self) -> Result<(), DbError> {
         self.transaction.rollback().await
     }

@@ -1,4 +1,4 @@
-//! What the gateway put into a request, as axum extractors.
+//! Request extensions of the gateway as axum extractors.
 
 use axum::{
     extract::FromRequestParts,
@@ -7,7 +7,7 @@ use axum::{
 
 use crate::{Caller, CallerError, Credentials, Project};
 
-/// A router that is mounted anywhere but behind the gateway has no project: our own mistake.
+/// Rejection of a router that is not mounted behind the gateway, which is a bug.
 type Unmounted = (StatusCode, &'static str);
 
 const UNMOUNTED: Unmounted = (
@@ -35,7 +35,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Credentials {
     }
 }
 
-/// Whoever calls, or why nobody does. The route decides whether it needs one.
+/// The caller, or why there is none. The handler decides whether it needs one.
 #[derive(Debug, Clone)]
 pub struct MaybeCaller(pub Result<Caller, CallerError>);
 

@@ -1,7 +1,7 @@
-//! Users' functions, as those who run them and those who keep them see each other.
+//! The interface between the platform, which stores functions, and the service that runs them.
 //!
-//! The platform keeps what was deployed ([`FunctionShelf`]); the functions service runs it and
-//! prepares what is about to be deployed ([`FunctionRunner`]).
+//! The platform stores deployed functions ([`FunctionStore`]); the functions service runs them and
+//! prepares new deployments ([`FunctionRunner`]).
 
 use std::{collections::BTreeMap, error::Error, path::Path};
 
@@ -11,42 +11,41 @@ use uuid::Uuid;
 
 use crate::{BoxFuture, Project, ProjectRef};
 
-/// One version of a function that was deployed.
+/// One deployed version of a function.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeployedFunction {
     /// The function, whatever its version.
     pub id: Uuid,
-    /// What it is called in addresses.
+    /// Its name in URLs.
     pub slug: String,
     /// Counts from 1.
     pub version: i32,
-    /// Whether callers must show a credential of the project.
+    /// Whether callers need a credential of the project.
     pub verify_jwt: bool,
     /// How its sources are run.
     pub source: FunctionSource,
 }
 
-/// What is run, as paths relative to the folder that holds all sources of a version.
+/// How a version is run; paths are relative to the folder of its sources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionSource {
-    /// The module that serves.
+    /// The module that handles requests.
     pub entrypoint: String,
-    /// The import map or `deno.json` that was named for it.
+    /// Its import map or `deno.json`.
     pub import_map: Option<String>,
-    /// Which files it may read while it runs.
+    /// Patterns of files that it may read while it runs.
     pub static_patterns: Vec<String>,
 }
 
-/// Keeps deployed functions and the secrets of projects. The platform does.
-pub trait FunctionShelf: Send + Sync {
+/// Stores deployed functions and the secrets of projects; implemented by the platform.
+pub trait FunctionStore: Send + Sync {
     /// The active version of each function of a project.
     fn functions<'a>(
         &'a self,
         project: &'a ProjectRef,
     ) -> BoxFuture<'a, Result<Vec<DeployedFunction>, DbError>>;
 
-    /// Writes the sources of a version into an empty folder, with the paths that they were
-    /// deployed with.
+    /// Writes the sources of a version into an empty folder.
     fn unpack<'a>(
         &'a self,
         project: &'a ProjectRef,
@@ -61,7 +60,7 @@ pub trait FunctionShelf: Send + Sync {
     ) -> BoxFuture<'a, Result<BTreeMap<String, String>, DbError>>;
 }
 
-/// Why the sources of a version are not there.
+/// Sources cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
     /// They cannot be read.
@@ -75,14 +74,14 @@ pub enum UnpackError {
     Gone,
 }
 
-/// What every function of a project is told about it, beside its secrets.
+/// URLs and keys of a project, which every function of it receives besides its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FunctionSurroundings {
-    /// The project's base URL as a worker reaches it, without a slash at its end.
+pub struct FunctionEnvironment {
+    /// The project's base URL for workers, without a slash at its end.
     pub api_url: String,
-    /// The same as everybody else does.
+    /// The project's public base URL.
     pub public_url: String,
-    /// The connection string of the project's owner, as a worker reaches the database.
+    /// The connection string of the project's owner, with the address for workers.
     pub database_url: Secret,
     /// The legacy keys.
     pub anon_key: Secret,
@@ -92,35 +91,46 @@ pub struct FunctionSurroundings {
     pub secret_keys: BTreeMap<String, Secret>,
 }
 
-/// Knows where projects are reached and what opens them. The program does.
+/// Knows addresses and keys of projects; implemented by the binary.
 pub trait FunctionHost: Send + Sync {
-    /// What functions of the project are told.
-    fn surroundings<'a>(
+    /// URLs and keys of a project.
+    fn environment<'a>(
         &'a self,
         project: &'a ProjectRef,
-    ) -> BoxFuture<'a, Result<FunctionSurroundings, Box<dyn Error + Send + Sync>>>;
+    ) -> BoxFuture<'a, Result<FunctionEnvironment, Box<dyn Error + Send + Sync>>>;
 }
 
-/// Runs functions. The functions service does.
+/// Runs functions; implemented by the functions service.
 pub trait FunctionRunner: Send + Sync {
-    /// Makes the sources in a folder ready to start without a network: what they import is
-    /// fetched, and they are read once. Gives what a person needs to know if they cannot be used.
+    /// Prepares the sources in a folder so that they start without a network: fetches their imports
+    /// and checks them once.
     fn prepare<'a>(
         &'a self,
         project: &'a Project,
         source: &'a FunctionSource,
         folder: &'a Path,
-    ) -> BoxFuture<'a, Result<(), BadSource>>;
+    ) -> BoxFuture<'a, Result<(), PreparationError>>;
 
-    /// Functions or secrets of a project changed: what is running is replaced, and no request is
-    /// lost over it.
-    fn changed<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, ()>;
+    /// Reloads a project after a change of its functions or secrets: workers are replaced without
+    /// losing requests.
+    fn reload<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, ()>;
 
-    /// A project is gone for good: nothing of it runs or lies on the disk any more.
-    fn forget<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, std::io::Result<()>>;
+    /// Stops the workers of a deleted project and removes its files. Idempotent.
+    fn remove_project<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, std::io::Result<()>>;
 }
 
-/// Sources that cannot be run, in the runtime's own words: file, line, reason.
+/// Sources that cannot be run, with the runtime's message: file, line, reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct BadSource(pub String);
+pub struct SourceError(pub String);
+
+/// Why sources were not prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum PreparationError {
+    /// They cannot be run.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// They could not be stored here, for example because the disk is full.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}

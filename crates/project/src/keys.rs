@@ -1,4 +1,4 @@
-//! What a project accepts as proof of who calls: its key set and its API keys.
+//! Keys of a project, by which credentials are verified: key set, API keys, S3 credentials.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -11,18 +11,18 @@ use uuid::Uuid;
 pub struct ProjectKeys {
     /// Signs and verifies access tokens and the legacy JWT keys.
     pub keyset: KeySet,
-    /// Opaque keys, and those that the configuration gives, by [`plinth_token::credential_hash`].
+    /// Opaque keys and configured keys, by [`plinth_token::credential_hash`].
     pub api_keys: HashMap<String, Arc<ApiKey>>,
-    /// Hashes of the two legacy keys when an operator switched them off.
+    /// Hashes of the two legacy keys if an operator disabled them.
     pub disabled_legacy: Vec<String>,
-    /// Signs links to files, and nothing else: a link must never pass for a token.
+    /// Signs URLs of files only: a signed URL must never be accepted as a token.
     pub url_signing: KeySet,
-    /// What S3 clients sign their requests with.
+    /// Credentials of S3 clients.
     pub s3: S3Keys,
 }
 
 impl ProjectKeys {
-    /// A key set and no API keys. Links are signed with a key that no other process knows.
+    /// A key set without API keys. URLs are signed with a random key of this process.
     pub fn new(keyset: KeySet) -> Self {
         Self {
             keyset,
@@ -34,7 +34,7 @@ impl ProjectKeys {
     }
 }
 
-/// The set that signs links to files, made of a secret.
+/// The key set that signs URLs of files, derived from a secret.
 pub fn url_signing_keys(secret: &Secret) -> KeySet {
     let keys = KeySet::builder()
         .legacy_secret(secret.expose())
@@ -42,25 +42,25 @@ pub fn url_signing_keys(secret: &Secret) -> KeySet {
     keys.build().expect("a secret is a key")
 }
 
-/// An opaque `sb_publishable_…` or `sb_secret_…` key, or one that the configuration gives.
+/// An opaque `sb_publishable_…` or `sb_secret_…` key, or a configured one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
     /// Its row in the platform's tables.
     pub id: Uuid,
-    /// As operators named it.
+    /// Its name.
     pub name: String,
     /// Publishable or secret.
     pub kind: ApiKeyKind,
-    /// The Postgres role of who presents it.
+    /// The PostgreSQL role of its callers.
     pub role: Arc<str>,
-    /// The claims of who presents it, as JSON text.
+    /// The claims of its callers, as JSON text.
     pub claims: Arc<str>,
-    /// A rotated key may live on for a while: Unix seconds after which it is refused.
+    /// End of a rotated key's grace period, in Unix seconds.
     pub valid_until: Option<i64>,
 }
 
 impl ApiKey {
-    /// A key of the given kind, with the role that goes with the kind.
+    /// A key with the role of its kind.
     pub fn new(id: Uuid, name: &str, kind: ApiKeyKind) -> Self {
         let role = kind.role();
         Self {
@@ -74,16 +74,16 @@ impl ApiKey {
     }
 }
 
-/// What S3 clients sign their requests with.
+/// Credentials of S3 clients.
 #[derive(Debug, Clone, Default)]
 pub struct S3Keys {
-    /// Pairs that operators made, by their access key.
+    /// Credentials created by operators, by access key.
     pub pairs: HashMap<String, Arc<S3Pair>>,
-    /// The project's public keys: requests signed with one of them come with a user's token.
+    /// The project's publishable keys: requests signed with one of them carry a user's token.
     pub session_secrets: Vec<Secret>,
 }
 
-/// A pair of an access key and a secret key, with what Postgres is told of who uses it.
+/// An S3 credential, with role and claims of its callers.
 #[derive(Debug, Clone)]
 pub struct S3Pair {
     /// Its row in the platform's tables.
@@ -92,14 +92,14 @@ pub struct S3Pair {
     pub secret_key: Secret,
     /// The Postgres role.
     pub role: Arc<str>,
-    /// Whose name it acts in, if in anybody's.
+    /// The user it acts for, if any.
     pub sub: Option<String>,
     /// The claims, as JSON text.
     pub claims: Arc<str>,
 }
 
 impl S3Pair {
-    /// A pair that acts with these claims. Without a role among them it may do everything.
+    /// A credential with these claims; without a role among them it is `service_role`.
     pub fn new(id: Uuid, secret_key: Secret, mut claims: Map<String, Value>) -> Self {
         let text = |claims: &Map<String, Value>, name: &str| {
             let text = claims.get(name)?.as_str()?;

@@ -1,12 +1,12 @@
-//! Where people look after their accounts.
+//! URL of the account pages.
 
 use crate::{ProjectKind, PublicUrl};
 
-/// The path of the operators' pages: project zero's, on the instance's own host.
+/// Path of the operators' pages (project zero's) on the instance's host.
 pub const CONSOLE: &str = "/console";
 
-/// The URL of a project's account pages, without a slash at its end. `path` is the one that the
-/// project's settings choose; operators' pages are where the console is.
+/// The URL of a project's account pages, without a slash at its end. `path` is
+/// `plinth.account.path`; operators' pages are at [`CONSOLE`].
 pub fn account_pages_url(kind: ProjectKind, public_url: &PublicUrl, path: &str) -> String {
     let base = public_url.as_str();
     match kind {
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn operators_pages_are_the_instances_and_others_their_projects() {
+    fn operators_pages_are_on_the_instances_host() {
         let check = |kind, base, path, expected| {
             assert_eq!(
                 account_pages_url(kind, &PublicUrl::new(base), path),

@@ -1,4 +1,4 @@
-//! One project, ready to be served.
+//! An open project.
 
 use std::{
     any::{Any, TypeId},
@@ -18,12 +18,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{ProjectDb, ProjectKeys, ProjectKind, ProjectRef};
 
-/// A handle to one project; cheap to clone, valid as long as anybody holds it.
+/// A handle to an open project; cheap to clone.
 #[derive(Clone)]
 pub struct Project {
     /// Its database.
     pub db: ProjectDb,
-    /// Where its services write their records.
+    /// Receives log records of its services.
     pub logs: LogStore,
     inner: Arc<Inner>,
 }
@@ -35,27 +35,27 @@ struct Inner {
     tokens: TokenCache,
     settings: SettingsHandle,
     configs: Mutex<HashMap<TypeId, CachedConfig>>,
-    attached: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
+    service_states: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
     last_used: AtomicI64,
-    /// How many hold it open without asking for it again.
-    stays: AtomicUsize,
+    /// Number of [`KeepOpen`] guards.
+    keep_open: AtomicUsize,
     keys_replaced: watch::Sender<()>,
     closed: CancellationToken,
 }
 
 struct CachedConfig {
-    made_from: Arc<Settings>,
+    settings: Arc<Settings>,
     value: Arc<dyn Any + Send + Sync>,
 }
 
-/// A service's own settings, made from the tree. Each service crate owns its struct.
+/// Typed settings of a service. Each service crate owns its struct.
 pub trait FromSettings: Send + Sync + 'static {
     /// The tree is checked already, so this cannot fail.
     fn from_settings(settings: &Settings) -> Self;
 }
 
 impl Project {
-    /// A project made of its parts: by the registry, or for a service that runs alone.
+    /// Used by the registry, and for standalone services.
     pub fn new(
         reference: ProjectRef,
         kind: ProjectKind,
@@ -71,9 +71,9 @@ impl Project {
             tokens: TokenCache::default(),
             settings,
             configs: Mutex::default(),
-            attached: Mutex::default(),
+            service_states: Mutex::default(),
             last_used: AtomicI64::new(0),
-            stays: AtomicUsize::new(0),
+            keep_open: AtomicUsize::new(0),
             keys_replaced: watch::Sender::new(()),
             closed: CancellationToken::new(),
         };
@@ -89,55 +89,56 @@ impl Project {
         &self.inner.reference
     }
 
-    /// Its place among the projects.
+    /// Platform, default or ordinary project.
     pub fn kind(&self) -> ProjectKind {
         self.inner.kind
     }
 
-    /// Its keys as of now.
+    /// Its current keys.
     pub fn keys(&self) -> Arc<ProjectKeys> {
         self.inner.keys.load_full()
     }
 
-    /// Verified tokens, remembered.
+    /// Cache of verified tokens.
     pub(crate) fn tokens(&self) -> &TokenCache {
         &self.inner.tokens
     }
 
-    /// Others from now on; whoever waits for [`Project::keys_replaced`] is told.
+    /// Replaces its keys and notifies receivers of [`Project::keys_replaced`].
     pub fn replace_keys(&self, keys: ProjectKeys) {
         self.inner.keys.store(Arc::new(keys));
         self.inner.keys_replaced.send_replace(());
     }
 
-    /// Tells that keys were replaced, perhaps by the same ones: what was shown long ago may have
-    /// to be verified again.
+    /// Notifies of replaced keys, perhaps equal ones: long-lived connections verify their credential
+    /// again.
     pub fn keys_replaced(&self) -> watch::Receiver<()> {
         self.inner.keys_replaced.subscribe()
     }
 
-    /// Keeps the project open while nobody asks for it: connections that stay do not ask again.
-    pub fn stay_open(&self) -> StayOpen {
-        self.inner.stays.fetch_add(1, Ordering::Relaxed);
-        StayOpen(self.inner.clone())
+    /// Keeps the project open for work that outlives its request, such as a WebSocket: idle projects
+    /// are closed.
+    pub fn keep_open(&self) -> KeepOpen {
+        self.inner.keep_open.fetch_add(1, Ordering::Relaxed);
+        KeepOpen(self.inner.clone())
     }
 
-    pub(crate) fn must_stay_open(&self) -> bool {
-        self.inner.stays.load(Ordering::Relaxed) > 0
+    pub(crate) fn is_kept_open(&self) -> bool {
+        self.inner.keep_open.load(Ordering::Relaxed) > 0
     }
 
-    /// Cancelled when the project is closed: paused, removed, or handed over to somebody else.
-    /// Whoever stays must go then; the next request finds another value of the same project.
+    /// Cancelled when the project is closed: paused, deleted, or idle. Long-lived connections must
+    /// end; the next request opens the project again.
     pub fn closed(&self) -> &CancellationToken {
         &self.inner.closed
     }
 
-    /// The settings tree, with notice of changes.
+    /// The settings, with notifications of changes.
     pub fn settings(&self) -> &SettingsHandle {
         &self.inner.settings
     }
 
-    /// A service's settings as of now: made once per change of the tree.
+    /// Current typed settings of a service, cached until the settings change.
     pub fn config<T: FromSettings>(&self) -> Arc<T> {
         let current = self.inner.settings.current();
         let mut configs = self
@@ -146,30 +147,30 @@ impl Project {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(cached) = configs.get(&TypeId::of::<T>())
-            && Arc::ptr_eq(&cached.made_from, &current)
+            && Arc::ptr_eq(&cached.settings, &current)
             && let Ok(value) = cached.value.clone().downcast::<T>()
         {
             return value;
         }
         let value = Arc::new(T::from_settings(&current));
         let cached = CachedConfig {
-            made_from: current,
+            settings: current,
             value: value.clone(),
         };
         configs.insert(TypeId::of::<T>(), cached);
         value
     }
 
-    /// What a service keeps for this project as long as the project is open, made on first use.
+    /// A service's own state for this project, created on first use and dropped with the project.
     ///
-    /// It must not hold the project itself, or neither would ever go.
-    pub fn attached<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Arc<T> {
-        let mut attached = self
+    /// It must not contain the project itself, which would be a reference cycle.
+    pub fn service_state<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        let mut service_states = self
             .inner
-            .attached
+            .service_states
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let entry = attached
+        let entry = service_states
             .entry(TypeId::of::<T>())
             .or_insert_with(|| Arc::new(make()));
         let value = entry.clone().downcast::<T>();
@@ -185,12 +186,12 @@ impl Project {
     }
 }
 
-/// The project is not closed for idleness as long as this lives.
-pub struct StayOpen(Arc<Inner>);
+/// Guard: the project is not closed as idle while it exists.
+pub struct KeepOpen(Arc<Inner>);
 
-impl Drop for StayOpen {
+impl Drop for KeepOpen {
     fn drop(&mut self) {
-        self.0.stays.fetch_sub(1, Ordering::Relaxed);
+        self.0.keep_open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

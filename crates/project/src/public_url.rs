@@ -1,4 +1,4 @@
-//! Where the outside world finds the project that a request is for.
+//! The public URL of a request's project.
 
 use std::{fmt, sync::Arc};
 
@@ -13,7 +13,7 @@ pub struct PublicUrl {
 }
 
 impl PublicUrl {
-    /// Where a client came to; slashes at its end are dropped.
+    /// A URL derived from the request; trailing slashes are removed.
     pub fn new(text: &str) -> Self {
         Self {
             text: text.trim_end_matches('/').into(),
@@ -21,7 +21,7 @@ impl PublicUrl {
         }
     }
 
-    /// The same as the settings have it, whatever the client wrote.
+    /// A URL from the settings.
     pub fn configured(text: &str) -> Self {
         Self {
             is_configured: true,
@@ -29,7 +29,7 @@ impl PublicUrl {
         }
     }
 
-    /// Whether the settings say so.
+    /// Whether it comes from the settings.
     pub fn is_configured(&self) -> bool {
         self.is_configured
     }

@@ -1,17 +1,17 @@
-//! What the platform knows about a project, and how a node asks for it.
+//! Stored projects and the directory in which they are looked up.
 
 use std::{fmt, future::Future, pin::Pin, str::FromStr};
 
 use plinth_db::DbError;
 
-use crate::{Logins, ProjectKeys, ProjectName, ProjectRef};
+use crate::{Logins, ProjectKeys, ProjectName, ProjectRef, ServerName};
 
 /// A boxed future, so that [`Directory`] can be a trait object.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Where projects are looked up. The platform implements it over its own tables.
+/// The directory of projects; implemented by the platform over its tables.
 pub trait Directory: Send + Sync {
-    /// The project of that name, with its secrets opened.
+    /// The project of that name, with decrypted secrets.
     fn find<'a>(
         &'a self,
         name: &'a ProjectName,
@@ -21,10 +21,10 @@ pub trait Directory: Send + Sync {
 /// Why a lookup failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
-    /// The platform's database did not answer.
+    /// The platform's database cannot be queried.
     #[error(transparent)]
     Database(#[from] DbError),
-    /// The row is there but cannot be used: a secret that the instance key does not open, say.
+    /// The row cannot be used, for example because of another instance key.
     #[error("project {reference} cannot be read: {reason}")]
     Unreadable {
         /// The project in question.
@@ -39,12 +39,14 @@ pub enum DirectoryError {
 pub struct ProjectRecord {
     /// Its ref.
     pub reference: ProjectRef,
-    /// What people call it.
+    /// Display name.
     pub name: String,
-    /// Its place among the projects.
+    /// Platform, default or ordinary project.
     pub kind: ProjectKind,
     /// Whether it is served.
     pub status: ProjectStatus,
+    /// Which server holds its database.
+    pub server: ServerName,
     /// The name of its database.
     pub database: String,
     /// Passwords of its login roles.
@@ -55,7 +57,7 @@ pub struct ProjectRecord {
     pub settings: serde_json::Map<String, serde_json::Value>,
 }
 
-/// A project's place among the projects.
+/// Kind of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectKind {
     /// Project zero.
@@ -66,21 +68,21 @@ pub enum ProjectKind {
     Ordinary,
 }
 
-/// A project's state, in the words of the Management API.
+/// Status of a project, as in the Management API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectStatus {
-    /// Being created; a start that finds it clears it away.
+    /// Being created; removed at the next start if that was interrupted.
     ComingUp,
     /// Served.
     ActiveHealthy,
-    /// Paused: keeps its data, answers 503.
+    /// Paused: keeps its data; requests get 503.
     Inactive,
     /// In the trash until it is purged.
     Removed,
 }
 
 impl ProjectStatus {
-    /// The word on the wire and in the table.
+    /// The value in the API and in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ComingUp => "COMING_UP",

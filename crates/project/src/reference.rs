@@ -1,15 +1,15 @@
-//! The name by which everything refers to a project.
+//! Project refs and aliases.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
-/// Exactly 20 letters a–z: the official tools take anything else for a branch name.
+/// Exactly 20 letters a–z: the official tools treat anything else as a branch name.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProjectRef(Arc<str>);
 
-/// A text that is no project ref.
+/// The text is no project ref.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0:?} is not a project ref: expected 20 letters a-z, \"default\" or \"platform\"")]
-pub struct BadProjectRef(String);
+pub struct ProjectRefError(String);
 
 impl ProjectRef {
     /// A new ref; 94 bits of randomness, so that refs do not collide.
@@ -30,16 +30,21 @@ impl ProjectRef {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The text, shared.
+    pub fn shared(&self) -> Arc<str> {
+        Arc::clone(&self.0)
+    }
 }
 
 impl FromStr for ProjectRef {
-    type Err = BadProjectRef;
+    type Err = ProjectRefError;
 
-    fn from_str(text: &str) -> Result<Self, BadProjectRef> {
+    fn from_str(text: &str) -> Result<Self, ProjectRefError> {
         if text.len() == 20 && text.bytes().all(|b| b.is_ascii_lowercase()) {
             Ok(Self(text.into()))
         } else {
-            Err(BadProjectRef(text.chars().take(64).collect()))
+            Err(ProjectRefError(text.chars().take(64).collect()))
         }
     }
 }
@@ -56,7 +61,7 @@ impl fmt::Debug for ProjectRef {
     }
 }
 
-/// How our own commands and paths name a project: by ref or by one of two aliases.
+/// A ref or one of two aliases, as in commands and paths.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ProjectName {
     /// The project served at the root.
@@ -68,9 +73,9 @@ pub enum ProjectName {
 }
 
 impl FromStr for ProjectName {
-    type Err = BadProjectRef;
+    type Err = ProjectRefError;
 
-    fn from_str(text: &str) -> Result<Self, BadProjectRef> {
+    fn from_str(text: &str) -> Result<Self, ProjectRefError> {
         match text {
             "default" => Ok(Self::Default),
             "platform" => Ok(Self::Platform),
@@ -104,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn other_forms_are_refused() {
+    fn other_texts_are_rejected() {
         for bad in [
             "",
             "short",

@@ -1,11 +1,11 @@
-//! The projects that this process has open.
+//! The open projects of this process.
 //!
-//! A project is opened by its first request: looked up, its database brought up to date, its
-//! pools prepared. Idle ones lose their connections. Changes arrive as the platform's
-//! notifications and reach open projects in place, so that nobody is signed out by a rotation.
+//! A project is opened by its first request: it is looked up in the directory, and its system schemas
+//! are migrated. Idle projects are closed. Changes arrive as notifications of the platform and are
+//! applied to the open project.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -15,36 +15,37 @@ use std::{
 
 use arc_swap::ArcSwap;
 use plinth_db::{
-    DbError, PoolConfig, Target,
+    DbError, PoolConfig,
     migrate::{self, MigrateError, MigrationSet},
 };
 use plinth_log::LogStore;
 use plinth_settings::{Settings, SettingsHandle};
 
 use crate::{
-    Cluster, Directory, DirectoryError, Project, ProjectDb, ProjectKind, ProjectName,
-    ProjectRecord, ProjectRef, ProjectStatus,
+    Directory, DirectoryError, Project, ProjectDb, ProjectKind, ProjectName, ProjectRecord,
+    ProjectRef, ProjectServers, ProjectStatus,
 };
 
-/// Makes a project's settings from what is stored with it. Fixed layers win over stored ones.
+/// Loads a project's settings; stored values are the lowest layer above the defaults.
 pub type SettingsFor =
     dyn Fn(&ProjectRecord) -> Result<Settings, plinth_settings::LoadError> + Send + Sync;
+
+/// How many repairs in closed projects are remembered.
+const MAX_PAST_REPAIRS: usize = 20;
 
 /// Everything that opening a project needs.
 pub struct RegistryParts {
     /// Where projects are looked up.
     pub directory: Arc<dyn Directory>,
-    /// The administrating role on the cluster.
-    pub admin: Target,
-    /// What is known about the cluster.
-    pub cluster: Cluster,
+    /// The servers that hold the databases.
+    pub servers: Arc<dyn ProjectServers>,
     /// The system schemas, in the order in which they are installed.
     pub schemas: Vec<MigrationSet>,
     /// Sizes of each project's pools.
     pub pool: PoolConfig,
-    /// Where records go.
+    /// Receives log records.
     pub logs: LogStore,
-    /// How settings are made.
+    /// Loads settings.
     pub settings_for: Box<SettingsFor>,
 }
 
@@ -55,18 +56,19 @@ pub struct Registry(Arc<Inner>);
 struct Inner {
     parts: RegistryParts,
     open: ArcSwap<HashMap<ProjectRef, Project>>,
-    /// The two aliases, once known. They never change while the process runs.
+    /// The two aliases, once resolved. They never change while the process runs.
     aliases: ArcSwap<HashMap<ProjectName, ProjectRef>>,
-    /// How many announcements came; one that comes while a project is being opened would
-    /// otherwise be lost on it.
-    announced: AtomicU64,
-    /// One refresh at a time, so that an older state cannot overwrite a newer one.
-    refreshing: tokio::sync::Mutex<()>,
-    /// One opener per project at a time; others wait for its result.
-    opening: Mutex<HashMap<ProjectName, Arc<tokio::sync::Mutex<()>>>>,
+    /// Number of refreshes, to detect one that happens while a project is being opened.
+    refreshes: AtomicU64,
+    /// Serialises refreshes, so that an older state cannot overwrite a newer one.
+    refresh_lock: tokio::sync::Mutex<()>,
+    /// What was restored in projects that have been closed since.
+    past_repairs: Mutex<VecDeque<String>>,
+    /// Locks that make concurrent requests wait for one opening per project.
+    open_locks: Mutex<HashMap<ProjectName, Arc<tokio::sync::Mutex<()>>>>,
 }
 
-/// Why a project cannot be served.
+/// A project cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// There is no such project.
@@ -75,13 +77,13 @@ pub enum OpenError {
     /// An operator paused it.
     #[error("project {0} is paused")]
     Paused(ProjectRef),
-    /// It is being created, or lies in the trash.
+    /// It is being created.
     #[error("project {0} is not ready")]
     NotReady(ProjectRef),
-    /// The database does not answer: come back in a moment.
+    /// The database cannot be reached; worth a retry.
     #[error("the database is not available: {0}")]
     Unavailable(DbError),
-    /// It is there, but something is wrong with it that an operator must repair.
+    /// An operator must repair it.
     #[error("project {0} cannot be opened: {1}")]
     Broken(ProjectName, String),
 }
@@ -93,53 +95,54 @@ impl Registry {
             parts,
             open: ArcSwap::default(),
             aliases: ArcSwap::default(),
-            announced: AtomicU64::new(0),
-            refreshing: tokio::sync::Mutex::default(),
-            opening: Mutex::default(),
+            refreshes: AtomicU64::new(0),
+            refresh_lock: tokio::sync::Mutex::default(),
+            past_repairs: Mutex::default(),
+            open_locks: Mutex::default(),
         }))
     }
 
-    /// The project of that name, opened if it was not.
+    /// The project of that name; opens it if necessary.
     pub async fn get(&self, name: &ProjectName) -> Result<Project, OpenError> {
         if let Some(project) = self.find_open(name) {
             project.touch(now());
             return Ok(project);
         }
-        // Boxed, because few requests need its room and all would carry it.
-        Box::pin(self.open_in_turn(name)).await
+        // Boxed: few requests need this large future, and it would be part of every request's.
+        Box::pin(self.open_once(name)).await
     }
 
-    async fn open_in_turn(&self, name: &ProjectName) -> Result<Project, OpenError> {
-        let turn = self.turn(name);
-        let _turn = turn.lock().await;
+    async fn open_once(&self, name: &ProjectName) -> Result<Project, OpenError> {
+        let lock = self.open_lock(name);
+        let _guard = lock.lock().await;
         if let Some(project) = self.find_open(name) {
             return Ok(project);
         }
-        let before = self.0.announced.load(Ordering::SeqCst);
+        let before = self.0.refreshes.load(Ordering::SeqCst);
         let project = self.open(name, ProjectStatus::ActiveHealthy).await?;
         project.touch(now());
-        self.remember(&project);
-        if self.0.announced.load(Ordering::SeqCst) != before {
+        self.insert(&project);
+        if self.0.refreshes.load(Ordering::SeqCst) != before {
             self.refresh(project.reference()).await;
         }
         Ok(project)
     }
 
-    /// A project that is still being made, for whoever makes it; nobody else gets to see it.
-    pub async fn open_unready(&self, reference: &ProjectRef) -> Result<Project, OpenError> {
+    /// Opens a project that is being created, for its creation only; it is not registered.
+    pub async fn open_incomplete(&self, reference: &ProjectRef) -> Result<Project, OpenError> {
         let name = ProjectName::Ref(reference.clone());
         self.open(&name, ProjectStatus::ComingUp).await
     }
 
-    /// Those that are open now.
+    /// The open projects.
     pub fn open_projects(&self) -> Vec<Project> {
         self.0.open.load().values().cloned().collect()
     }
 
-    /// Something about the project changed: takes over its keys and settings, or closes it.
+    /// Reloads keys and settings of an open project, or closes it if it is not active any more.
     pub async fn refresh(&self, reference: &ProjectRef) {
-        self.0.announced.fetch_add(1, Ordering::SeqCst);
-        let _turn = self.0.refreshing.lock().await;
+        self.0.refreshes.fetch_add(1, Ordering::SeqCst);
+        let _guard = self.0.refresh_lock.lock().await;
         let Some(project) = self.0.open.load().get(reference).cloned() else {
             return;
         };
@@ -149,14 +152,17 @@ impl Registry {
                 match (self.0.parts.settings_for)(&record) {
                     Ok(settings) => drop(project.settings().replace(settings)),
                     Err(error) => {
-                        tracing::error!(project = %reference, "settings not taken over: {error}");
+                        tracing::error!(
+                            project = %reference,
+                            "reloading settings failed, keeping the old ones: {error}"
+                        );
                     }
                 }
                 project.replace_keys(record.keys);
             }
             Ok(_) => self.close(reference),
             Err(error) => {
-                tracing::warn!(project = %reference, "could not refresh a project: {error}");
+                tracing::warn!(project = %reference, "refreshing a project failed: {error}");
             }
         }
     }
@@ -168,11 +174,12 @@ impl Registry {
         }
     }
 
-    /// Forgets the project and closes its connections.
+    /// Closes the project and its connections.
     pub fn close(&self, reference: &ProjectRef) {
         if let Some(project) = self.0.open.load().get(reference) {
             project.closed().cancel();
             project.db.close();
+            self.remember_repairs(project);
         }
         self.0.open.rcu(|open| {
             let mut open = HashMap::clone(open);
@@ -181,11 +188,31 @@ impl Registry {
         });
     }
 
-    /// Closes connections that nobody uses, and projects that nobody asked for in `idle`.
+    /// Logins and shared roles that had to be restored in projects, one phrase each: the latest ones.
+    pub fn repairs(&self) -> Vec<String> {
+        let mut repairs: Vec<String> = {
+            let past = self.0.past_repairs.lock();
+            let past = past.unwrap_or_else(PoisonError::into_inner);
+            past.iter().cloned().collect()
+        };
+        repairs.extend(self.open_projects().iter().flat_map(repairs_of));
+        repairs
+    }
+
+    fn remember_repairs(&self, project: &Project) {
+        let past = self.0.past_repairs.lock();
+        let mut past = past.unwrap_or_else(PoisonError::into_inner);
+        past.extend(repairs_of(project));
+        while past.len() > MAX_PAST_REPAIRS {
+            past.pop_front();
+        }
+    }
+
+    /// Closes idle connections, and projects without a request for `idle`.
     pub fn close_idle(&self, idle: Duration) {
         let oldest = now() - i64::try_from(idle.as_secs()).unwrap_or(i64::MAX);
         for project in self.open_projects() {
-            let is_idle = project.last_used() < oldest && !project.must_stay_open();
+            let is_idle = project.last_used() < oldest && !project.is_kept_open();
             if is_idle && project.kind() != ProjectKind::Platform {
                 self.close(project.reference());
             } else {
@@ -218,20 +245,19 @@ impl Registry {
         let ProjectRecord {
             reference,
             kind,
+            server,
             database,
             logins,
             keys,
             ..
         } = record;
-        let db = ProjectDb::new(
-            &parts.admin,
-            &parts.cluster,
-            &reference,
-            &database,
-            logins,
-            parts.pool,
-        );
-        bring_up_to_date(&db, &parts.schemas)
+        let server = parts.servers.server(&server).await;
+        let server = server.map_err(|error| match error {
+            error if error.is_transient() => OpenError::Unavailable(error),
+            error => broken(error.to_string()),
+        })?;
+        let db = ProjectDb::new(&server, &reference, &database, logins, parts.pool);
+        prepare_database(&reference, &db, &parts.schemas)
             .await
             .map_err(|error| match error {
                 MigrateError::Database(error) if error.is_transient() => {
@@ -263,7 +289,7 @@ impl Registry {
         open.get(reference).cloned()
     }
 
-    fn remember(&self, project: &Project) {
+    fn insert(&self, project: &Project) {
         let reference = project.reference();
         self.0.open.rcu(|open| {
             let mut open = HashMap::clone(open);
@@ -282,22 +308,37 @@ impl Registry {
         });
     }
 
-    fn turn(&self, name: &ProjectName) -> Arc<tokio::sync::Mutex<()>> {
-        let mut opening = self
+    fn open_lock(&self, name: &ProjectName) -> Arc<tokio::sync::Mutex<()>> {
+        let mut locks = self
             .0
-            .opening
+            .open_locks
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        // Whoever still waits holds a clone; the rest can go.
-        opening.retain(|_, turn| Arc::strong_count(turn) > 1);
-        opening.entry(name.clone()).or_default().clone()
+        // A lock in use has another reference.
+        locks.retain(|_, lock| Arc::strong_count(lock) > 1);
+        locks.entry(name.clone()).or_default().clone()
     }
 }
 
-async fn bring_up_to_date(db: &ProjectDb, schemas: &[MigrationSet]) -> Result<(), MigrateError> {
+fn repairs_of(project: &Project) -> Vec<String> {
+    let repairs = project.db.repairs().into_iter();
+    let named = repairs.map(|repair| format!("{repair} ({})", project.reference()));
+    named.collect()
+}
+
+/// Brings the system schemas up to date, and restores logins that were changed behind our back.
+async fn prepare_database(
+    reference: &ProjectRef,
+    db: &ProjectDb,
+    schemas: &[MigrationSet],
+) -> Result<(), MigrateError> {
     let mut admin = db.as_admin().await?;
     if !migrate::is_current(&admin, schemas).await? {
         migrate::migrate(&mut admin, schemas).await?;
+    }
+    if let Err(error) = db.check_roles(&mut admin).await {
+        // The logins may work all the same; if not, the first connection tries again.
+        tracing::warn!(project = %reference, "checking the roles failed: {error}");
     }
     Ok(())
 }

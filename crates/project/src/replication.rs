@@ -1,9 +1,8 @@
-//! The changes of a project's database, as its administrating role follows them.
+//! Logical replication of a project's database, with the administrating role.
 //!
-//! A walsender counts as somebody who uses the database, and it can be asked for at any length. So
-//! the session belongs to a task that hangs up when the database is to be held, whatever the
-//! reader is doing then: a reader that were to hang up by itself could at that moment be waiting
-//! for the database.
+//! A WAL sender is a session and would block copying the database. So the replication session
+//! belongs to a task that disconnects when an exclusive lock is requested, whatever the reader does:
+//! a reader that had to disconnect itself could be waiting for the lock at that moment.
 
 use std::time::Duration;
 
@@ -16,82 +15,84 @@ use tokio::{
     task::JoinHandle,
 };
 
-/// Changes that have been read and wait for their reader. What is beyond stays in the server.
-const WAITING: usize = 64;
+/// Capacity of the queue of changes that wait for their reader; further WAL stays in the server.
+const QUEUE_CAPACITY: usize = 64;
 
-/// How long a good end may take.
-const GOODBYE: Duration = Duration::from_secs(5);
+/// How long an orderly end of the session may take.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A replication session with the administrating role, for the commands about slots. While it is
-/// out, the database cannot be held, but commands are given up when somebody wants to.
+/// A replication session with the administrating role, for commands on slots. Commands are aborted
+/// when an exclusive lock of the database is requested.
 pub struct Replicator {
     session: Replication,
-    turn: Turn,
+    lock: SharedLock,
 }
 
-/// The right to use the database, until somebody wants it for themselves.
-pub(crate) struct Turn {
-    pub(crate) is_held: watch::Receiver<bool>,
-    pub(crate) _gate: OwnedRwLockReadGuard<()>,
+/// A shared lock of the database, which is to be released when the exclusive one is requested.
+pub(crate) struct SharedLock {
+    pub(crate) is_locked: watch::Receiver<bool>,
+    pub(crate) _guard: OwnedRwLockReadGuard<()>,
 }
 
-impl Turn {
-    async fn is_over(&mut self) {
-        _ = self.is_held.wait_for(|is_held| *is_held).await;
+impl SharedLock {
+    /// Completes when the exclusive lock is requested.
+    async fn must_release(&mut self) {
+        _ = self.is_locked.wait_for(|is_locked| *is_locked).await;
     }
 
-    async fn during<T>(
+    /// Runs the work unless the exclusive lock is requested.
+    async fn run<T>(
         &mut self,
         work: impl Future<Output = Result<T, DbError>>,
     ) -> Result<T, DbError> {
         tokio::select! {
             done = work => done,
-            () = self.is_over() => Err(hung_up()),
+            () = self.must_release() => Err(database_locked()),
         }
     }
 }
 
-fn hung_up() -> DbError {
-    DbError::Unavailable("somebody needs the database for themselves".to_owned())
+fn database_locked() -> DbError {
+    DbError::Unavailable("database is locked for copy or drop".to_owned())
 }
 
 impl Replicator {
-    pub(crate) async fn connect(target: &Target, mut turn: Turn) -> Result<Self, DbError> {
-        let session = turn.during(Replication::connect(target)).await?;
-        Ok(Self { session, turn })
+    pub(crate) async fn connect(target: &Target, mut lock: SharedLock) -> Result<Self, DbError> {
+        let session = lock.run(Replication::connect(target)).await?;
+        Ok(Self { session, lock })
     }
 
-    /// Which server this is, and how far it has written.
+    /// `IDENTIFY_SYSTEM`: the server and its current WAL position.
     pub async fn identify(&mut self) -> Result<System, DbError> {
-        self.turn.during(self.session.identify()).await
+        self.lock.run(self.session.identify()).await
     }
 
-    /// Makes a permanent slot; gives where its changes begin. The server waits for all transactions
-    /// that are open at this moment.
+    /// Creates a permanent slot and returns its start position. The server waits for all transactions
+    /// that are open now.
     pub async fn create_slot(&mut self, slot: &str) -> Result<Lsn, DbError> {
         let work = self.session.create_slot(slot, SlotLifetime::Permanent);
-        self.turn.during(work).await
+        self.lock.run(work).await
     }
 
-    /// Drops a slot, once nobody reads from it.
+    /// Drops a slot, which must not be in use.
     pub async fn drop_slot(&mut self, slot: &str) -> Result<(), DbError> {
-        self.turn.during(self.session.drop_slot(slot)).await
+        self.lock.run(self.session.drop_slot(slot)).await
     }
 
-    /// Follows a slot from where its reader has confirmed to be, or from where it says that it is,
-    /// which a server that was stopped may have forgotten.
+    /// Streams a slot from its confirmed position, or from `from` if that is later: a server that
+    /// was stopped may have lost the last confirmation.
     pub async fn follow(
         mut self,
         slot: &str,
         publications: &[&str],
         from: Lsn,
-    ) -> Result<Following, DbError> {
+    ) -> Result<SlotStream, DbError> {
         let starting = self.session.start(slot, publications, from);
-        let stream = self.turn.during(starting).await?;
-        let (sender, changes) = mpsc::channel(WAITING);
-        let (confirmed, heard) = watch::channel(Lsn::ZERO);
-        let task = tokio::spawn(pass_on(stream, self.turn, sender, heard));
-        Ok(Following {
+        let stream = self.lock.run(starting).await?;
+        let (sender, changes) = mpsc::channel(QUEUE_CAPACITY);
+        let (confirmed, positions) = watch::channel(Lsn::ZERO);
+        let task = tokio::spawn(forward(stream, self.lock, sender, positions));
+        Ok(SlotStream {
             changes,
             confirmed,
             task,
@@ -99,89 +100,89 @@ impl Replicator {
     }
 }
 
-/// The changes of a slot. Dropped, the session ends and the slot is free.
-pub struct Following {
+/// The changes of a slot. Dropping it ends the session and frees the slot.
+pub struct SlotStream {
     changes: mpsc::Receiver<Result<WalData, DbError>>,
     confirmed: watch::Sender<Lsn>,
     task: JoinHandle<()>,
 }
 
-impl Following {
-    /// What comes next; an error once, and then `None`, when the stream is over: the server stops,
-    /// the connection is lost, or somebody needs the database for themselves.
+impl SlotStream {
+    /// The next change. At the end of the stream an error once, and then `None`: the server shuts
+    /// down, the connection is lost, or the database is locked for copy or drop.
     pub async fn next(&mut self) -> Option<Result<WalData, DbError>> {
         self.changes.recv().await
     }
 
-    /// What has arrived already, without waiting.
+    /// The next change if it is in the queue already.
     pub fn try_next(&mut self) -> Option<Result<WalData, DbError>> {
         self.changes.try_recv().ok()
     }
 
-    /// The reader is done with everything up to here, which is the end of a transaction.
+    /// Confirms everything up to here, the end of a transaction.
     pub fn confirm(&self, position: Lsn) {
         self.confirmed
             .send_if_modified(|known| std::mem::replace(known, position.max(*known)) < position);
     }
 
-    /// Ends the session and waits until it has told the server what was confirmed.
+    /// Ends the session and waits until the last confirmation was sent.
     pub async fn end(self) {
         drop(self.changes);
         _ = self.task.await;
     }
 }
 
-/// From the server to the reader, until one of them has enough.
-async fn pass_on(
+/// Forwards changes from the server to the reader, until one of them ends.
+async fn forward(
     mut stream: ReplicationStream,
-    mut turn: Turn,
+    mut lock: SharedLock,
     sender: mpsc::Sender<Result<WalData, DbError>>,
     mut confirmed: watch::Receiver<Lsn>,
 ) {
-    let why = loop {
-        let room = tokio::select! {
+    let error = loop {
+        let permit = tokio::select! {
             biased;
-            room = sender.reserve() => room,
-            error = stream.stand_by() => break Some(error),
+            permit = sender.reserve() => permit,
+            error = stream.keep_alive() => break Some(error),
             position = next_position(&mut confirmed) => {
                 stream.confirm(position);
                 continue;
             }
-            () = turn.is_over() => break Some(hung_up()),
+            () = lock.must_release() => break Some(database_locked()),
         };
-        let Ok(room) = room else {
+        let Ok(permit) = permit else {
             break None;
         };
         tokio::select! {
             next = stream.next() => match next {
-                Ok(Some(data)) => room.send(Ok(data)),
-                Ok(None) => break Some(DbError::Lost("the server stops".to_owned())),
+                Ok(Some(data)) => permit.send(Ok(data)),
+                Ok(None) => break Some(DbError::Lost("the server shuts down".to_owned())),
                 Err(error) => break Some(error),
             },
             position = next_position(&mut confirmed) => stream.confirm(position),
             () = sender.closed() => break None,
-            () = turn.is_over() => break Some(hung_up()),
+            () = lock.must_release() => break Some(database_locked()),
         }
     };
-    match why {
+    match error {
         None => {
             stream.confirm(*confirmed.borrow());
-            // A server that is in the middle of something large is not waited for.
-            let end = tokio::time::timeout(GOODBYE, stream.end());
+            // A server that is sending a large transaction is not waited for.
+            let end = tokio::time::timeout(END_TIMEOUT, stream.end());
             tokio::select! {
                 _ = end => {}
-                () = turn.is_over() => {}
+                () = lock.must_release() => {}
             }
         }
         Some(error) => {
-            // The database is free before anybody hears of it.
-            drop((stream, turn));
+            // The lock is released before the reader is notified.
+            drop((stream, lock));
             _ = sender.send(Err(error)).await;
         }
     }
 }
 
-/// Never again, once the reader is gone: then `sender` is closed too.
+/// The next confirmation. Pending for ever once the reader is gone; then `sender` is closed too.
 async fn next_position(confirmed: &mut watch::Receiver<Lsn>) -> Lsn {
     match confirmed.changed().await {
         Ok(()) => *confirmed.borrow_and_update(),

@@ -1,8 +1,8 @@
-//! The name of one request, the same in every log line and in the answer's `x-request-id`.
+//! The id of a request, in log records and in the response's `x-request-id`.
 
 use std::{fmt, sync::Arc};
 
-/// Given by the gateway to each request, as an extension.
+/// An extension of every request, set by the gateway.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestId(pub Arc<str>);
 

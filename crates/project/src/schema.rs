@@ -1,4 +1,4 @@
-//! What every project's database has before any service adds its own schema.
+//! The base schema of every project's database.
 
 use plinth_db::migrate::{Migration, MigrationSet};
 
@@ -20,6 +20,11 @@ pub const MIGRATIONS: MigrationSet = MigrationSet {
             version: 3,
             name: "migration_history",
             sql: include_str!("../migrations/0003_migration_history.sql"),
+        },
+        Migration {
+            version: 4,
+            name: "role_settings",
+            sql: include_str!("../migrations/0004_role_settings.sql"),
         },
     ],
 };

@@ -1,4 +1,4 @@
-//! Following the changes of a project's database, and making room for whoever copies it.
+//! Streaming the changes of a project's database, and releasing it for an exclusive lock.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use plinth_db::{
     DbError, PoolConfig,
     replication::{Lsn, pgoutput::Message},
 };
-use plinth_project::{Following, ProjectDb, Replicator};
-use plinth_testkit::TestDatabase;
+use plinth_project::{ProjectDb, Replicator, SlotStream};
+use plinth_testkit::{Sql as _, TestDatabase, until};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 struct Followed {
     test: TestDatabase,
@@ -19,7 +19,7 @@ struct Followed {
 impl Followed {
     async fn create() -> Self {
         let test = TestDatabase::create().await;
-        let db = ProjectDb::alone(test.target().clone(), PoolConfig::default());
+        let db = ProjectDb::standalone(test.target().clone(), PoolConfig::default());
         let followed = Self { test, db };
         let ddl = "create table public.t (id int primary key, note text);
                    create publication news for table t";
@@ -39,7 +39,7 @@ impl Followed {
         self.db.as_replicator().await.expect("a session")
     }
 
-    async fn follow(&self) -> Following {
+    async fn follow(&self) -> SlotStream {
         let following = self
             .replicator()
             .await
@@ -55,10 +55,10 @@ impl Followed {
 }
 
 /// The next commit's end, and how many rows were inserted before it.
-async fn transaction(following: &mut Following) -> (Lsn, usize) {
+async fn transaction(following: &mut SlotStream) -> (Lsn, usize) {
     let mut inserted = 0;
     loop {
-        let next = tokio::time::timeout(PATIENCE, following.next()).await;
+        let next = tokio::time::timeout(TIMEOUT, following.next()).await;
         let data = next.expect("in time").expect("no end").expect("a stream");
         match Message::decode(data.data).expect("a message") {
             Message::Insert(_) => inserted += 1,
@@ -87,18 +87,18 @@ async fn what_was_confirmed_does_not_come_again() {
 }
 
 #[tokio::test]
-async fn the_stream_hangs_up_for_whoever_needs_the_database() {
+async fn the_stream_disconnects_for_an_exclusive_lock() {
     let followed = Followed::create().await;
-    // Far more than is read ahead, so that the reader is behind.
+    // Far more than the queue's capacity, so that the reader is behind.
     let fill = "insert into t select n, repeat('x', 5000) from generate_series(1, 3000) n";
     followed.run(fill).await;
     let mut following = followed.follow().await;
-    let first = tokio::time::timeout(PATIENCE, following.next()).await;
+    let first = tokio::time::timeout(TIMEOUT, following.next()).await;
     assert!(matches!(first, Ok(Some(Ok(_)))), "it flows");
 
-    let held = followed.db.hold(PATIENCE).await.expect("the database");
+    let lock = followed.db.lock(TIMEOUT).await.expect("the lock");
 
-    assert!(!followed.is_in_use().await, "nobody is connected");
+    assert!(!followed.is_in_use().await, "the slot is free");
     let mut last = None;
     while let Some(next) = following.next().await {
         assert!(last.is_none(), "the error comes last");
@@ -108,13 +108,13 @@ async fn the_stream_hangs_up_for_whoever_needs_the_database() {
     let early = tokio::time::timeout(Duration::from_millis(200), followed.db.as_replicator());
     assert!(early.await.is_err(), "it waits");
 
-    drop(held);
+    drop(lock);
     let mut following = followed.follow().await;
     assert_eq!(transaction(&mut following).await.1, 3000);
 }
 
 #[tokio::test]
-async fn a_slot_that_waits_for_others_does_not_keep_the_database() {
+async fn creating_a_slot_does_not_block_an_exclusive_lock() {
     let followed = Followed::create().await;
     let mut writer = followed.test.admin().await;
     let open = writer.transaction().await.expect("begun");
@@ -129,17 +129,19 @@ async fn a_slot_that_waits_for_others_does_not_keep_the_database() {
         drop(replicator);
         created
     };
-    let holding = async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
-        followed.db.hold(PATIENCE).await
+    let begun = "select count(*) from pg_replication_slots
+        where database = current_database() and slot_name <> current_database()";
+    let locking = async {
+        until(async || followed.test.count(begun).await == 1).await;
+        followed.db.lock(TIMEOUT).await
     };
-    let (created, held) = tokio::join!(creating, holding);
+    let (created, locked) = tokio::join!(creating, locking);
 
     assert!(
         matches!(created, Err(DbError::Unavailable(_))),
         "{created:?}"
     );
-    assert!(held.is_ok(), "the database is free");
+    assert!(locked.is_ok(), "the database is free");
 }
 
 #[tokio::test]
@@ -152,7 +154,7 @@ async fn a_reader_that_leaves_frees_the_slot() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, waiting)
+    tokio::time::timeout(TIMEOUT, waiting)
         .await
         .expect("in time");
 }

@@ -1,19 +1,21 @@
-//! Who may do what on a private channel: the policies on `realtime.messages` decide (§10).
+//! Permissions on a private topic, which the policies on `realtime.messages` decide (§10).
 //!
-//! Reading is asked by putting probes there, looking for them as the asker ([`assume`]), and taking
-//! everything back. Writing is asked by writing, and taking that back.
+//! To check reading, probe rows are inserted, selected in the caller's role ([`caller_role`]) and
+//! rolled back. To check writing, a row is inserted in the caller's role and rolled back.
+
+use std::sync::Arc;
 
 use plinth_db::{DbError, End, Row, Step};
 use plinth_project::{Caller, ProjectDb};
 use uuid::Uuid;
 
-use crate::{assume, rooms::Hearing};
+use crate::{caller_role, topics::ReadPermissions};
 
-/// What the policies of a topic look at besides the asker.
-const SET_SCENE: &str =
+/// What policies read besides the caller's claims.
+const SET_TOPIC_AND_HEADERS: &str =
     "select set_config('realtime.topic', $1, true), set_config('request.headers', $2, true)";
 
-/// What a permission is about.
+/// What a permission is about, as the column `extension` of `realtime.messages`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extension {
     Broadcast,
@@ -29,33 +31,36 @@ impl Extension {
     }
 }
 
-/// Somebody on a private topic.
+/// A caller on a private topic, whose permissions can be checked.
 #[derive(Debug, Clone)]
-pub(crate) struct Asker {
+pub(crate) struct AccessCheck {
     pub(crate) caller: Caller,
     pub(crate) sub_topic: Box<str>,
     /// A JSON object: what policies see as `request.headers`.
-    pub(crate) headers: std::sync::Arc<str>,
+    pub(crate) headers: Arc<str>,
 }
 
-/// Why it could not be found out.
+/// Why permissions could not be checked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AuthorizeError {
     /// A policy fails, or the role does not exist.
-    #[error("a policy on realtime.messages fails: {0}")]
+    #[error("a policy on realtime.messages failed: {0}")]
     Policy(DbError),
     #[error("{0}")]
     Canceled(DbError),
     #[error("there is no partition of realtime.messages for today")]
     MissingPartition,
-    #[error("all connections are busy")]
-    NoConnection,
+    #[error("timeout waiting for a pooled connection")]
+    PoolTimeout,
     #[error("{0}")]
     DatabaseFull(DbError),
     #[error("{0}")]
-    NotReady(DbError),
+    DatabaseNotReady(DbError),
     #[error("{0}")]
-    Unavailable(DbError),
+    DatabaseUnavailable(DbError),
+    /// PostgreSQL has no disk space or memory left.
+    #[error("{0}")]
+    OutOfResources(DbError),
 }
 
 impl From<DbError> for AuthorizeError {
@@ -63,39 +68,41 @@ impl From<DbError> for AuthorizeError {
         match (error.sqlstate().map(|state| state.code()), &error) {
             (Some("57014"), _) => Self::Canceled(error),
             (Some("23514"), _) => Self::MissingPartition,
+            (Some(_), _) if error.is_transient() => Self::OutOfResources(error),
             (Some(_), _) => Self::Policy(error),
-            (None, DbError::PoolTimeout) => Self::NoConnection,
+            (None, DbError::PoolTimeout) => Self::PoolTimeout,
             (None, DbError::Full(_)) => Self::DatabaseFull(error),
-            (None, DbError::NotReady(_)) => Self::NotReady(error),
-            (None, _) => Self::Unavailable(error),
+            (None, DbError::NotReady(_)) => Self::DatabaseNotReady(error),
+            (None, _) => Self::DatabaseUnavailable(error),
         }
     }
 }
 
-impl Asker {
-    /// What the asker may hear; of presence only if that is wanted.
-    pub(crate) async fn hearing(
+impl AccessCheck {
+    /// What the caller may receive; presence is checked only if it is wanted.
+    pub(crate) async fn read_permissions(
         &self,
         db: &ProjectDb,
         wants_presence: bool,
-    ) -> Result<Hearing, AuthorizeError> {
-        let extensions = match wants_presence {
-            true => vec!["broadcast", "presence"],
-            false => vec!["broadcast"],
+    ) -> Result<ReadPermissions, AuthorizeError> {
+        let extensions = if wants_presence {
+            vec!["broadcast", "presence"]
+        } else {
+            vec!["broadcast"]
         };
         let ids: Vec<Uuid> = extensions.iter().map(|_| Uuid::new_v4()).collect();
         let (topic, headers) = (&*self.sub_topic, &*self.headers);
-        let [role, claims, sub] = assume::texts(&self.caller);
+        let [role, claims, sub] = caller_role::role_and_claims(&self.caller);
         let found = db
-            .as_caller(&assume::nobody_yet())
+            .as_caller(&caller_role::authenticator())
             .run(
                 &[
                     Step::typed(
                         "select realtime.add_probes($1, $2, $3)",
                         &[&topic, &ids, &extensions],
                     ),
-                    Step::typed(SET_SCENE, &[&topic, &headers]),
-                    Step::typed(assume::BECOME, &[&role, &claims, &sub]),
+                    Step::typed(SET_TOPIC_AND_HEADERS, &[&topic, &headers]),
+                    Step::typed(caller_role::SET_ROLE_AND_CLAIMS, &[&role, &claims, &sub]),
                     Step::typed(
                         "select extension from realtime.messages where id = any ($1)",
                         &[&ids],
@@ -116,27 +123,27 @@ impl Asker {
             };
             found.iter().any(is_it)
         };
-        Ok(Hearing {
+        Ok(ReadPermissions {
             broadcast: has(Extension::Broadcast),
             presence: has(Extension::Presence),
         })
     }
 
-    /// Whether the asker may say something.
-    pub(crate) async fn may_write(
+    /// Whether the caller may send.
+    pub(crate) async fn can_write(
         &self,
         db: &ProjectDb,
         extension: Extension,
     ) -> Result<bool, AuthorizeError> {
         let (topic, headers) = (&*self.sub_topic, &*self.headers);
         let name = extension.name();
-        let [role, claims, sub] = assume::texts(&self.caller);
+        let [role, claims, sub] = caller_role::role_and_claims(&self.caller);
         let written = db
-            .as_caller(&assume::nobody_yet())
+            .as_caller(&caller_role::authenticator())
             .run(
                 &[
-                    Step::typed(SET_SCENE, &[&topic, &headers]),
-                    Step::typed(assume::BECOME, &[&role, &claims, &sub]),
+                    Step::typed(SET_TOPIC_AND_HEADERS, &[&topic, &headers]),
+                    Step::typed(caller_role::SET_ROLE_AND_CLAIMS, &[&role, &claims, &sub]),
                     Step::typed(
                         "insert into realtime.messages (topic, extension) values ($1, $2)",
                         &[&topic, &name],

@@ -1,81 +1,79 @@
-//! What can be chosen about the realtime service for one project (realtime contract §11).
+//! Settings of the realtime service for one project (realtime contract §11).
 
 use std::time::Duration;
 
 use plinth_project::FromSettings;
-use plinth_settings::Settings;
+use plinth_settings::{
+    Settings,
+    keys::{plinth_realtime as keys, realtime},
+};
 
-/// A project's settings of the realtime service.
+/// A project's settings, parsed.
 #[derive(Debug, Clone)]
 pub struct RealtimeConfig {
-    /// Whether the service is switched on.
     pub(crate) is_enabled: bool,
-    /// Whether public channels are refused.
+    /// Whether public channels are rejected.
     pub(crate) is_private_only: bool,
-    /// Whether every channel gets presence.
+    /// Whether every channel has presence, without asking for it.
     pub(crate) has_presence: bool,
-    /// Most sockets that have a channel.
+    /// Sockets with at least one channel, on all nodes.
     pub(crate) max_sockets: usize,
-    /// Most channels of one socket.
+    /// Channels per socket.
     pub(crate) max_channels: usize,
-    /// Averages per second.
+    /// Per second, averaged over a minute.
     pub(crate) max_events: u64,
     pub(crate) max_joins: u64,
     pub(crate) max_presence_events: u64,
-    /// Presence calls of one channel, and the time in which they are counted.
+    /// Presence calls of one channel per window.
     pub(crate) presence_calls: usize,
     pub(crate) presence_window: Duration,
-    /// Largest payload.
     pub(crate) max_payload_bytes: usize,
-    /// Most bytes that may wait for a client, and how long.
+    /// Bound of a client's outbound queue, and how long the client may read nothing.
     pub(crate) max_queue_bytes: usize,
     pub(crate) max_queue_age: Duration,
-    /// After how long a silent socket is closed.
+    /// A socket without a frame for this long is closed.
     pub(crate) socket_idle: Duration,
-    /// How often sockets without a channel are closed.
+    /// How often sockets are checked for having a channel.
     pub(crate) no_channel_timeout: Duration,
-    /// How long refusals are held back, so that clients which try again at once do not storm.
+    /// Delay of error responses and error replies, against clients that retry at once.
     pub(crate) connect_error_backoff: Duration,
     pub(crate) channel_error_backoff: Duration,
-    /// How long a channel waits for messages of the database.
+    /// How long a channel that asked for `replication_ready` waits for the stream.
     pub(crate) replication_ready_timeout: Duration,
-    /// How long the database is followed after the last channel has gone.
+    /// How long the stream stays open after the last channel has left.
     pub(crate) replication_idle: Duration,
-    /// Where the service says that it is.
+    /// For the health response.
     pub(crate) region: String,
 }
 
 impl FromSettings for RealtimeConfig {
     fn from_settings(settings: &Settings) -> Self {
-        let own = |name: &str| format!("plinth.realtime.{name}");
-        let count = |name| u64::try_from(settings.integer(&own(name))).unwrap_or_default();
-        let size = |name| usize::try_from(count(name)).unwrap_or(usize::MAX);
-        let duration = |name| settings.duration(&own(name));
         Self {
-            is_enabled: settings.bool("realtime.enabled"),
-            is_private_only: settings.bool(&own("private_only")),
-            has_presence: settings.bool(&own("presence_enabled")),
-            max_sockets: size("max_concurrent_users"),
-            max_channels: size("max_channels_per_client"),
-            max_events: count("max_events_per_second"),
-            max_joins: count("max_joins_per_second"),
-            max_presence_events: count("max_presence_events_per_second"),
-            presence_calls: size("client_presence_calls"),
-            presence_window: duration("client_presence_window"),
+            is_enabled: settings.get(realtime::ENABLED),
+            is_private_only: settings.get(keys::PRIVATE_ONLY),
+            has_presence: settings.get(keys::PRESENCE_ENABLED),
+            max_sockets: settings.get(keys::MAX_CONCURRENT_USERS),
+            max_channels: settings.get(keys::MAX_CHANNELS_PER_CLIENT),
+            max_events: settings.get(keys::MAX_EVENTS_PER_SECOND),
+            max_joins: settings.get(keys::MAX_JOINS_PER_SECOND),
+            max_presence_events: settings.get(keys::MAX_PRESENCE_EVENTS_PER_SECOND),
+            presence_calls: settings.get(keys::CLIENT_PRESENCE_CALLS),
+            presence_window: settings.get(keys::CLIENT_PRESENCE_WINDOW),
             // What surrounds a payload of the permitted size does not make it too large.
-            max_payload_bytes: size("max_payload_size_in_kb")
+            max_payload_bytes: settings
+                .get(keys::MAX_PAYLOAD_SIZE_IN_KB)
                 .saturating_mul(1000)
                 .saturating_add(500),
-            max_queue_bytes: usize::try_from(settings.bytes(&own("max_queue_bytes")))
+            max_queue_bytes: usize::try_from(settings.get(keys::MAX_QUEUE_BYTES))
                 .unwrap_or(usize::MAX),
-            max_queue_age: duration("max_queue_age"),
-            socket_idle: duration("socket_idle"),
-            no_channel_timeout: duration("no_channel_timeout"),
-            connect_error_backoff: duration("connect_error_backoff"),
-            channel_error_backoff: duration("channel_error_backoff"),
-            replication_ready_timeout: duration("replication_ready_timeout"),
-            replication_idle: duration("replication_idle"),
-            region: settings.text(&own("region")).to_owned(),
+            max_queue_age: settings.get(keys::MAX_QUEUE_AGE),
+            socket_idle: settings.get(keys::SOCKET_IDLE),
+            no_channel_timeout: settings.get(keys::NO_CHANNEL_TIMEOUT),
+            connect_error_backoff: settings.get(keys::CONNECT_ERROR_BACKOFF),
+            channel_error_backoff: settings.get(keys::CHANNEL_ERROR_BACKOFF),
+            replication_ready_timeout: settings.get(keys::REPLICATION_READY_TIMEOUT),
+            replication_idle: settings.get(keys::REPLICATION_IDLE),
+            region: settings.get(keys::REGION).to_owned(),
         }
     }
 }

@@ -1,100 +1,99 @@
-//! What a project's sockets share: rooms, and the counts that limits are held against (§11).
+//! What all sockets of a project on this node share.
 
-use std::sync::{
-    Arc, OnceLock,
-    atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
-};
+use std::sync::{Arc, OnceLock};
 
 use plinth_project::ProjectRef;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    cluster::{Cluster, Elsewhere, Link, Said},
-    numbers::Numbers,
+    cluster::{Cluster, ClusterLink, RemoteUsage},
+    metrics::RealtimeMetrics,
     protocol::Broadcast,
-    rate::Rate,
-    rooms::{ChannelId, Missed, Room, Rooms},
-    stream::Stream,
+    stream_status::StreamHandle,
     subscriptions::Subscriptions,
+    topics::{ChannelId, JoinBuffer, Topic, TopicMessage, Topics},
+    usage::{SocketPermit, Usage},
 };
 
-/// The meeting place of one project on this node.
+/// One project on this node.
 #[derive(Debug)]
 pub(crate) struct Hub {
-    pub(crate) numbers: Arc<Numbers>,
-    pub(crate) rooms: Rooms,
-    pub(crate) events: Rate,
-    pub(crate) joins: Rate,
-    pub(crate) presence_events: Rate,
-    /// Row changes that were told.
-    pub(crate) change_events: Rate,
-    pub(crate) stream: Stream,
+    pub(crate) metrics: Arc<RealtimeMetrics>,
+    pub(crate) usage: Arc<Usage>,
+    pub(crate) topics: Arc<Topics>,
+    pub(crate) stream: StreamHandle,
     pub(crate) subscriptions: Arc<Subscriptions>,
-    link: OnceLock<Arc<Link>>,
-    /// Sockets that have a channel.
-    sockets: AtomicUsize,
+    link: OnceLock<Arc<ClusterLink>>,
 }
 
 impl Hub {
-    pub(crate) fn of(project: &ProjectRef) -> Self {
-        let numbers = Arc::new(Numbers::of(project));
+    pub(crate) fn for_project(project: &ProjectRef) -> Self {
+        let metrics = Arc::new(RealtimeMetrics::for_project(project));
         Self {
-            rooms: Rooms::counted_by(&numbers),
-            events: numbers.events(),
-            joins: numbers.joins(),
-            presence_events: numbers.presence_events(),
-            change_events: numbers.change_events(),
-            stream: Stream::default(),
-            subscriptions: Arc::new(Subscriptions::counted_by(numbers.subscribers.clone())),
+            usage: Arc::new(Usage::new(&metrics)),
+            topics: Arc::new(Topics::new(&metrics)),
+            stream: StreamHandle::default(),
+            subscriptions: Arc::new(Subscriptions::new(metrics.subscribers.clone())),
             link: OnceLock::new(),
-            sockets: AtomicUsize::new(0),
-            numbers,
+            metrics,
         }
     }
 
-    /// From now on other nodes are heard.
+    /// Connects the project to other nodes, once.
     pub(crate) fn join_cluster(
-        self: &Arc<Self>,
+        &self,
         cluster: &Cluster,
         project: &ProjectRef,
         stop: &CancellationToken,
     ) {
-        let hub = Arc::downgrade(self);
-        let start = || Link::start(cluster, project, &self.numbers, hub, stop.clone());
-        self.link.get_or_init(start);
+        self.link.get_or_init(|| {
+            ClusterLink::start(
+                cluster,
+                project,
+                &self.metrics,
+                &self.topics,
+                &self.usage,
+                stop.clone(),
+            )
+        });
     }
 
-    /// The way to other nodes, if there may be any.
-    pub(crate) fn link(&self) -> Option<&Arc<Link>> {
+    /// The link to other nodes; `None` without a cluster.
+    pub(crate) fn link(&self) -> Option<&Arc<ClusterLink>> {
         self.link.get()
     }
 
-    /// Keeps a room for somebody who is about to join, and lets it hear other nodes. Whoever wants
-    /// the past has everything kept that is told from now on.
-    pub(crate) async fn prepare(
+    /// Whether messages go to members on all nodes now: there is one node, or the broker is there.
+    pub(crate) fn reaches_all_nodes(&self) -> bool {
+        self.link().is_none_or(|link| link.cluster().is_connected())
+    }
+
+    /// Keeps a topic alive for a channel that is about to join, and connects it to other nodes.
+    /// For a join with replay, database messages are buffered from now on.
+    pub(crate) async fn reserve_topic(
         self: &Arc<Self>,
-        topic: &str,
+        name: &str,
         is_private: bool,
-        wants_past: bool,
+        with_replay: bool,
     ) -> Option<Reservation> {
         let link = self.link().cloned();
-        if link.is_none() && !wants_past {
+        if link.is_none() && !with_replay {
             return None;
         }
-        let room = self.rooms.reserve(topic, is_private);
         let mut reservation = Reservation {
             hub: self.clone(),
-            room,
-            missed: None,
+            topic: self.topics.reserve(name, is_private),
+            buffer: None,
         };
         if let Some(link) = link {
-            reservation.room.connect(&link).await;
+            let topic = &reservation.topic;
+            topic.connect(|| link.open(topic)).await;
         }
-        reservation.missed = wants_past.then(|| reservation.room.keep());
+        reservation.buffer = with_replay.then(|| reservation.topic.create_join_buffer());
         Some(reservation)
     }
 
-    /// Says something to everybody on a topic.
+    /// Sends a broadcast to a topic's members on all nodes.
     pub(crate) fn broadcast(
         &self,
         topic: &str,
@@ -102,13 +101,28 @@ impl Hub {
         broadcast: &Broadcast,
         sender: Option<ChannelId>,
     ) {
-        let room = self.rooms.find(topic, is_private);
-        let told = room.map_or(0, |room| room.broadcast(broadcast, sender));
-        self.events.add(1 + told as u64);
-        self.say_elsewhere(topic, is_private, None, broadcast);
+        let local = self.topics.find(topic, is_private);
+        let delivered = local.map_or(0, |topic| topic.broadcast(broadcast, sender));
+        self.usage.events.add(1 + delivered as u64);
+        self.publish_remote(topic, is_private, None, broadcast);
     }
 
-    fn say_elsewhere(
+    /// Sends a row of `realtime.messages` to a topic's members on all nodes, except those to whom
+    /// it was replayed.
+    pub(crate) fn broadcast_from_database(
+        &self,
+        topic: &str,
+        is_private: bool,
+        broadcast: &Broadcast,
+        id: &str,
+    ) {
+        let local = self.topics.find(topic, is_private);
+        let delivered = local.map_or(0, |topic| topic.broadcast_from_database(broadcast, id));
+        self.usage.events.add(1 + delivered as u64);
+        self.publish_remote(topic, is_private, Some(id), broadcast);
+    }
+
+    fn publish_remote(
         &self,
         topic: &str,
         is_private: bool,
@@ -116,100 +130,60 @@ impl Hub {
         broadcast: &Broadcast,
     ) {
         if let Some(link) = self.link() {
-            let said = Said::Broadcast {
+            let message = TopicMessage::Broadcast {
                 id: id.map(Into::into),
                 broadcast: broadcast.clone(),
             };
-            link.say(topic, is_private, said);
+            link.publish(topic, is_private, message);
         }
-    }
-
-    /// Says something that the database sent. Whoever was told of it when they joined is not told
-    /// again.
-    pub(crate) fn broadcast_once(
-        &self,
-        topic: &str,
-        is_private: bool,
-        broadcast: &Broadcast,
-        id: &str,
-    ) {
-        let room = self.rooms.find(topic, is_private);
-        let told = room.map_or(0, |room| room.broadcast_once(broadcast, id));
-        self.events.add(1 + told as u64);
-        self.say_elsewhere(topic, is_private, Some(id), broadcast);
     }
 
     /// How many sockets have a channel, on all nodes.
     pub(crate) fn sockets(&self) -> usize {
-        let elsewhere = usize::try_from(self.elsewhere().sockets).unwrap_or(usize::MAX);
-        self.own_sockets().saturating_add(elsewhere)
+        self.usage.sockets().saturating_add(self.remote_sockets())
     }
 
-    /// The same, here.
-    pub(crate) fn own_sockets(&self) -> usize {
-        self.sockets.load(Relaxed)
+    /// Counts a socket that gets its first channel; `None` if the project has `max` on all nodes.
+    pub(crate) fn acquire_socket(&self, max: usize) -> Option<SocketPermit> {
+        let max = max.saturating_sub(self.remote_sockets());
+        self.usage.acquire_socket(max)
     }
 
-    /// Per second, on all nodes.
+    /// On all nodes, as the two below.
     pub(crate) fn events_per_second(&self) -> u64 {
-        self.events.average() + self.elsewhere().events
+        self.usage.events.average() + self.remote_usage().events
     }
 
     pub(crate) fn joins_per_second(&self) -> u64 {
-        self.joins.average() + self.elsewhere().joins
+        self.usage.joins.average() + self.remote_usage().joins
     }
 
     pub(crate) fn presence_events_per_second(&self) -> u64 {
-        self.presence_events.average() + self.elsewhere().presence_events
+        self.usage.presence_events.average() + self.remote_usage().presence_events
     }
 
-    fn elsewhere(&self) -> Elsewhere {
-        self.link().map(|link| link.elsewhere()).unwrap_or_default()
+    fn remote_sockets(&self) -> usize {
+        usize::try_from(self.remote_usage().sockets).unwrap_or(usize::MAX)
     }
 
-    /// A socket gets its first channel.
-    pub(crate) fn seat(self: &Arc<Self>, max: usize) -> Option<Seat> {
-        let max =
-            max.saturating_sub(usize::try_from(self.elsewhere().sockets).unwrap_or(usize::MAX));
-        let taken = self
-            .sockets
-            .fetch_update(Relaxed, Relaxed, |taken| (taken < max).then_some(taken + 1));
-        taken.ok()?;
-        self.numbers.connected.increment(1.0);
-        self.numbers.connected_cluster.increment(1.0);
-        Some(Seat(self.clone()))
+    fn remote_usage(&self) -> RemoteUsage {
+        self.link()
+            .map(|link| link.remote_usage())
+            .unwrap_or_default()
     }
 }
 
-/// A room that somebody is about to enter.
+/// A topic that a channel is about to join.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     hub: Arc<Hub>,
-    room: Arc<Room>,
-    /// What is told meanwhile.
-    pub(crate) missed: Option<Arc<Missed>>,
+    topic: Arc<Topic>,
+    /// For a join with replay.
+    pub(crate) buffer: Option<Arc<JoinBuffer>>,
 }
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.hub.rooms.give_back(&self.room);
-    }
-}
-
-/// A channel that nobody of this process has had.
-pub(crate) fn new_channel_id() -> ChannelId {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
-    ChannelId(NEXT.fetch_add(1, Relaxed))
-}
-
-/// One of the sockets that a project may have.
-#[derive(Debug)]
-pub(crate) struct Seat(Arc<Hub>);
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        self.0.sockets.fetch_sub(1, Relaxed);
-        self.0.numbers.connected.decrement(1.0);
-        self.0.numbers.connected_cluster.decrement(1.0);
+        self.hub.topics.release(&self.topic);
     }
 }

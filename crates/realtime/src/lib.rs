@@ -1,38 +1,42 @@
 //! The realtime service, mounted at `/realtime/v1`: broadcast, presence and row changes (realtime
-//! contract).
+//! contract). The crate's README has a table of the modules and the way of a row change through them.
 //!
-//! A socket is a task that reads frames (`protocol`) and keeps channels; a channel is a member of a
-//! room (`rooms`), where everything is said that several are to hear. `authorize` asks the database
-//! who may; `http` lets servers speak without a socket. `stream` follows the database's log, which
-//! has messages of its own and the `changes` of rows; `subscriptions` knows who wants to hear of
-//! them, and `delivery` finds out who may. With a `cluster`, all of it reaches other nodes.
+//! Imports go in one direction: `protocol`, `changes` and `metrics` at the bottom, then `topics`,
+//! `cluster` and `subscriptions`, then the per-project `hub`, then `delivery` and `stream`, then
+//! `channel` and `socket`, and `routes` at the top.
 
-mod assume;
 mod authorize;
+mod caller_role;
 pub mod changes;
 mod channel;
 mod clock;
 mod cluster;
+mod commit_visibility;
 mod config;
 mod delivery;
+mod error_reference;
 mod http;
 mod hub;
 mod identity;
-mod numbers;
+mod metrics;
+mod outbound_queue;
 mod protocol;
 mod rate;
 mod replay;
-mod rooms;
 mod routes;
 pub mod schema;
 mod service;
 mod socket;
 mod stream;
+mod stream_status;
 mod subscriptions;
+mod topics;
+mod usage;
 
+pub use self::metrics::describe_metrics;
 pub use cluster::{Cluster, ClusterConfig, ClusterError};
 pub use config::RealtimeConfig;
-pub use numbers::describe_metrics;
-pub use routes::{routes, socket_routes};
+pub use error_reference::error_reference;
+pub use routes::{is_open_route, routes, socket_routes};
 pub use service::RealtimeService;
-pub use stream::sweep_slots;
+pub use stream::drop_orphaned_slots;

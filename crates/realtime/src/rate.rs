@@ -1,5 +1,5 @@
-//! How many per second, on the average of the last minute (§11). Bursts pass; what stays above its
-//! limit does not.
+//! Events per second, averaged over the last minute (§11): a burst passes a limit, a sustained rate
+//! does not.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -12,29 +12,29 @@ const BUCKETS: usize = 12;
 const BUCKET: Duration = Duration::from_secs(5);
 const WINDOW_SECONDS: u64 = BUCKETS as u64 * BUCKET.as_secs();
 
-/// A counter that forgets what is older than a minute.
+/// A counter over a sliding window of a minute.
 #[derive(Debug)]
 pub(crate) struct Rate {
-    /// Forgets nothing.
+    /// Never reset.
     total: Counter,
-    begun: Instant,
-    /// The bucket that counts now, by its number since the beginning.
+    started_at: Instant,
+    /// The current bucket, counted since the start.
     current: AtomicU64,
     buckets: [AtomicU64; BUCKETS],
 }
 
 impl Rate {
-    /// Of what `total` counts as well.
-    pub(crate) fn counted_by(total: Counter) -> Self {
+    /// `total` counts the same events for ever.
+    pub(crate) fn new(total: Counter) -> Self {
         Self {
             total,
-            begun: Instant::now(),
+            started_at: Instant::now(),
             current: AtomicU64::new(0),
             buckets: Default::default(),
         }
     }
 
-    /// So many happened now.
+    /// Counts events.
     pub(crate) fn add(&self, count: u64) {
         self.total.increment(count);
         self.add_at(count, Instant::now());
@@ -46,20 +46,20 @@ impl Rate {
     }
 
     fn add_at(&self, count: u64, now: Instant) {
-        let bucket = self.turn_to(now);
+        let bucket = self.advance_to(now);
         self.buckets[bucket].fetch_add(count, Relaxed);
     }
 
     fn average_at(&self, now: Instant) -> u64 {
-        self.turn_to(now);
+        self.advance_to(now);
         let sum: u64 = self.buckets.iter().map(|bucket| bucket.load(Relaxed)).sum();
         sum / WINDOW_SECONDS
     }
 
-    /// Empties the buckets whose time has come again. Counts that race with that may fall into
-    /// either bucket, which is no harm to an average.
-    fn turn_to(&self, now: Instant) -> usize {
-        let elapsed = now.saturating_duration_since(self.begun).as_secs();
+    /// Clears the buckets that have expired and returns the current one. Counts that race with this
+    /// may fall into either bucket, which does not matter for an average.
+    fn advance_to(&self, now: Instant) -> usize {
+        let elapsed = now.saturating_duration_since(self.started_at).as_secs();
         let number = elapsed / BUCKET.as_secs();
         let known = self.current.load(Relaxed);
         if number > known
@@ -86,9 +86,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_burst_is_spread_over_the_minute_and_then_forgotten() {
-        let rate = Rate::counted_by(Counter::noop());
-        let at = |seconds| rate.begun + Duration::from_secs(seconds);
+    fn a_burst_is_averaged_over_a_minute() {
+        let rate = Rate::new(Counter::noop());
+        let at = |seconds| rate.started_at + Duration::from_secs(seconds);
 
         rate.add_at(600, at(0));
         assert_eq!(rate.average_at(at(1)), 10);
@@ -99,10 +99,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_silence_empties_everything() {
-        let rate = Rate::counted_by(Counter::noop());
-        rate.add_at(6000, rate.begun);
-        let later = rate.begun + Duration::from_secs(3600);
+    fn a_long_pause_clears_all_buckets() {
+        let rate = Rate::new(Counter::noop());
+        rate.add_at(6000, rate.started_at);
+        let later = rate.started_at + Duration::from_secs(3600);
         rate.add_at(60, later);
         assert_eq!(rate.average_at(later), 1);
     }

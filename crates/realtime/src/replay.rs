@@ -1,4 +1,4 @@
-//! Messages that the database sent before somebody joined (§6.5).
+//! Replay: rows of `realtime.messages` from before a channel joined (§6.5).
 
 use axum::extract::ws::Message;
 use bytes::Bytes;
@@ -8,49 +8,53 @@ use serde_json::Value;
 use time::OffsetDateTime;
 
 use crate::{
-    delivery::commits,
+    commit_visibility,
     protocol::{Body, Broadcast, Frame, Ref, UserBroadcast, Version},
 };
 
-const MOST: i64 = 25;
+/// Largest and default number of messages.
+const MAX_MESSAGES: i64 = 25;
 
-/// From when on, and how many.
+/// What a join asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ReplayWish {
+pub(crate) struct ReplayRequest {
     since: OffsetDateTime,
     limit: i64,
 }
 
-/// The wish makes no sense.
+/// `replay` does not have the expected form.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct BadReplay;
+pub(crate) struct InvalidReplay;
 
-impl ReplayWish {
-    /// Reads `{"since": <ms>, "limit": <n>}`.
-    pub(crate) fn read(wish: &Value) -> Result<Self, BadReplay> {
-        let since = wish.get("since").and_then(Value::as_i64).ok_or(BadReplay)?;
+impl ReplayRequest {
+    /// Parses `{"since": <ms>, "limit": <n>}`.
+    pub(crate) fn parse(request: &Value) -> Result<Self, InvalidReplay> {
+        let since = request
+            .get("since")
+            .and_then(Value::as_i64)
+            .ok_or(InvalidReplay)?;
         let since = OffsetDateTime::from_unix_timestamp_nanos(i128::from(since) * 1_000_000);
-        let limit = match wish.get("limit") {
-            None | Some(Value::Null) => MOST,
-            Some(limit) => limit.as_i64().ok_or(BadReplay)?,
+        let limit = match request.get("limit") {
+            None | Some(Value::Null) => MAX_MESSAGES,
+            Some(limit) => limit.as_i64().ok_or(InvalidReplay)?,
         };
         Ok(Self {
-            since: since.map_err(|_| BadReplay)?,
-            limit: limit.clamp(1, MOST),
+            since: since.map_err(|_| InvalidReplay)?,
+            limit: limit.clamp(1, MAX_MESSAGES),
         })
     }
 
-    /// The newest of them, the oldest first. Nothing is missing that was told before, in these
-    /// transactions or, as a rule, on other nodes.
+    /// The newest messages, oldest first. Contains everything that was broadcast before: by the
+    /// `decoded` transactions for certain, by those of other nodes as a rule.
     pub(crate) async fn load(
         self,
         db: &ProjectDb,
         sub_topic: &str,
-        told: Vec<u32>,
+        decoded: Vec<u32>,
     ) -> Result<Replay, DbError> {
         let mut connection = db.as_service(Service::Realtime).await?;
-        if let Err(error) = commits::settle(&mut connection, told).await {
-            tracing::warn!("messages may be missing between the past and the present: {error}");
+        if let Err(error) = commit_visibility::wait_for_decoded(&mut connection, decoded).await {
+            tracing::warn!("replay may miss messages: commit visibility is not known: {error}");
         }
         let rows = connection
             .query(
@@ -66,63 +70,72 @@ impl ReplayWish {
                 &[&sub_topic, &self.since, &self.limit],
             )
             .await?;
-        let messages = rows.iter().rev().filter_map(Replay::message).collect();
+        let messages = rows
+            .iter()
+            .rev()
+            .filter_map(ReplayedMessage::from_row)
+            .collect();
         Ok(Replay(messages))
     }
 }
 
-/// What somebody is told again.
+/// Messages to be sent again to one channel.
 #[derive(Debug, Default)]
-pub(crate) struct Replay(Vec<Replayed>);
+pub(crate) struct Replay(Vec<ReplayedMessage>);
 
 #[derive(Debug)]
-pub(crate) struct Replayed {
+pub(crate) struct ReplayedMessage {
     id: Box<str>,
     broadcast: UserBroadcast,
 }
 
-/// What somebody hears first.
+/// What a channel receives right after the reply to its join.
 #[derive(Debug)]
-pub(crate) enum Opening {
-    Again(Replayed),
-    First(Broadcast),
+pub(crate) enum InitialMessage {
+    Replayed(ReplayedMessage),
+    /// Broadcast while the join was in flight.
+    Live(Broadcast),
 }
 
 impl Replay {
-    /// The numbers of the messages.
+    /// The ids of the messages.
     pub(crate) fn ids(&self) -> Vec<Box<str>> {
         self.0.iter().map(|message| message.id.clone()).collect()
     }
 
-    /// All of them and what was told while they were read, some of which is both: each once, in
-    /// the order in which everybody else was told.
-    pub(crate) fn and(self, told: Vec<(Box<str>, Broadcast)>) -> Vec<Opening> {
-        let place = |id: &str| self.0.iter().position(|message| *message.id == *id);
-        let places: Vec<Option<usize>> = told.iter().map(|(id, _)| place(id)).collect();
-        let are_both = places.iter().rposition(Option::is_some);
-        let are_both = are_both.map_or(0, |last| last + 1);
-        let mut past: Vec<Option<Replayed>> = self.0.into_iter().map(Some).collect();
-        let mut all = Vec::with_capacity(past.len() + told.len());
-        for (index, ((_, broadcast), place)) in told.into_iter().zip(&places).enumerate() {
-            if index == are_both {
-                // From here on all of it is newer than the past.
-                all.extend(past.iter_mut().filter_map(Option::take).map(Opening::Again));
+    /// Merges messages that were broadcast while the replay query ran, some of which it found as
+    /// well: each once, in the order in which other channels received them.
+    pub(crate) fn merge_live(self, live: Vec<(Box<str>, Broadcast)>) -> Vec<InitialMessage> {
+        let position = |id: &str| self.0.iter().position(|message| *message.id == *id);
+        let positions: Vec<Option<usize>> = live.iter().map(|(id, _)| position(id)).collect();
+        let overlap = positions.iter().rposition(Option::is_some);
+        let overlap = overlap.map_or(0, |last| last + 1);
+        let mut replayed: Vec<Option<ReplayedMessage>> = self.0.into_iter().map(Some).collect();
+        let mut all = Vec::with_capacity(replayed.len() + live.len());
+        for (index, ((_, broadcast), position)) in live.into_iter().zip(&positions).enumerate() {
+            if index == overlap {
+                // All live messages from here on are newer than the replayed ones.
+                let rest = replayed.iter_mut().filter_map(Option::take);
+                all.extend(rest.map(InitialMessage::Replayed));
             }
-            let Some(place) = *place else {
-                // Before the newest of the past, but not one of as many as were wished for.
-                all.push(Opening::First(broadcast));
+            let Some(position) = *position else {
+                // Older than the newest replayed message, but beyond the limit of the replay.
+                all.push(InitialMessage::Live(broadcast));
                 continue;
             };
-            for earlier in (0..place).filter(|earlier| !places.contains(&Some(*earlier))) {
-                all.extend(past[earlier].take().map(Opening::Again));
+            for earlier in (0..position).filter(|earlier| !positions.contains(&Some(*earlier))) {
+                all.extend(replayed[earlier].take().map(InitialMessage::Replayed));
             }
-            all.extend(past[place].take().map(Opening::Again));
+            all.extend(replayed[position].take().map(InitialMessage::Replayed));
         }
-        all.extend(past.into_iter().flatten().map(Opening::Again));
+        let rest = replayed.into_iter().flatten();
+        all.extend(rest.map(InitialMessage::Replayed));
         all
     }
+}
 
-    fn message(row: &Row) -> Option<Replayed> {
+impl ReplayedMessage {
+    fn from_row(row: &Row) -> Option<Self> {
         let id: &str = row.try_get(0).ok()?;
         let event: &str = row.try_get(1).ok()?;
         let json: Option<&str> = row.try_get(2).ok()?;
@@ -132,7 +145,7 @@ impl Replay {
             (None, Some(json)) => Body::Json(Bytes::copy_from_slice(json.as_bytes())),
             (None, None) => return None,
         };
-        Some(Replayed {
+        Some(Self {
             id: id.into(),
             broadcast: UserBroadcast {
                 event: event.into(),
@@ -141,10 +154,8 @@ impl Replay {
             },
         })
     }
-}
 
-impl Replayed {
-    /// Texts are meant for one join and say so; bytes cannot.
+    /// JSON is sent as a text frame with the channel's join ref; bytes cannot carry one.
     pub(crate) fn encode(
         self,
         version: Version,
@@ -172,8 +183,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wish_needs_a_time_and_its_limit_is_bounded() {
-        let limit = |wish| ReplayWish::read(&wish).map(|wish| wish.limit);
+    fn a_request_needs_a_time_and_its_limit_is_bounded() {
+        let limit = |request| ReplayRequest::parse(&request).map(|request| request.limit);
         assert_eq!(limit(json!({"since": 1})), Ok(25));
         assert_eq!(limit(json!({"since": 1, "limit": null})), Ok(25));
         assert_eq!(limit(json!({"since": 1, "limit": 0})), Ok(1));
@@ -186,13 +197,14 @@ mod tests {
             json!({"since": i64::MAX}),
             json!({"since": 1, "limit": "2"}),
         ] {
-            assert_eq!(limit(bad.clone()), Err(BadReplay), "{bad}");
+            assert_eq!(limit(bad.clone()), Err(InvalidReplay), "{bad}");
         }
     }
+
     #[test]
-    fn the_past_and_the_present_come_in_one_order() {
-        let order = |past: &[&str], told: &[&str]| {
-            let past = past.iter().map(|id| Replayed {
+    fn replayed_and_live_messages_come_in_one_order() {
+        let order = |replayed: &[&str], live: &[&str]| {
+            let replayed = replayed.iter().map(|id| ReplayedMessage {
                 id: (*id).into(),
                 broadcast: UserBroadcast {
                     event: "e".into(),
@@ -200,13 +212,13 @@ mod tests {
                     meta: None,
                 },
             });
-            let told = told.iter();
-            let told = told.map(|id| ((*id).into(), Broadcast::Verbatim((*id).into())));
-            let all = Replay(past.collect()).and(told.collect());
-            let name = |opening: &Opening| match opening {
-                Opening::Again(message) => message.id.to_string(),
-                Opening::First(Broadcast::Verbatim(id)) => format!("+{id}"),
-                Opening::First(other) => panic!("{other:?}"),
+            let live = live.iter();
+            let live = live.map(|id| ((*id).into(), Broadcast::Verbatim((*id).into())));
+            let all = Replay(replayed.collect()).merge_live(live.collect());
+            let name = |message: &InitialMessage| match message {
+                InitialMessage::Replayed(message) => message.id.to_string(),
+                InitialMessage::Live(Broadcast::Verbatim(id)) => format!("+{id}"),
+                InitialMessage::Live(other) => panic!("{other:?}"),
             };
             all.iter().map(name).collect::<Vec<_>>().join(" ")
         };
@@ -214,12 +226,12 @@ mod tests {
         assert_eq!(order(&["1", "2"], &[]), "1 2");
         assert_eq!(order(&[], &["1", "2"]), "+1 +2");
         assert_eq!(order(&["1", "2"], &["3", "4"]), "1 2 +3 +4");
-        // The stream is slower than whoever reads, or quicker.
+        // The stream is slower than the replay query, or quicker.
         assert_eq!(order(&["1", "2", "3", "4"], &["2"]), "1 2 3 4");
         assert_eq!(order(&["1", "2", "3"], &["2", "3", "4"]), "1 2 3 +4");
-        // Not all that was told is among the newest.
+        // Live messages that the limit kept out of the replay.
         assert_eq!(order(&["3", "4"], &["1", "2", "3"]), "+1 +2 3 4");
-        // Two who committed in another order than they began in.
+        // Two transactions that committed in another order than they inserted.
         assert_eq!(order(&["1", "2", "3"], &["3", "2"]), "1 3 2");
     }
 }

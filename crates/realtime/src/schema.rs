@@ -46,5 +46,10 @@ pub const MIGRATIONS: MigrationSet = MigrationSet {
             name: "probes",
             sql: include_str!("../migrations/0008_probes.sql"),
         },
+        Migration {
+            version: 9,
+            name: "followers",
+            sql: include_str!("../migrations/0009_followers.sql"),
+        },
     ],
 };

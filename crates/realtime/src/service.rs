@@ -1,4 +1,4 @@
-//! The service: one value for all projects.
+//! The service: one value serves all projects.
 
 use std::sync::Arc;
 
@@ -20,35 +20,40 @@ struct Inner {
 }
 
 impl RealtimeService {
-    /// A service without a single socket.
+    /// A service on a single node.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same, as one of several nodes.
-    pub fn of_cluster(cluster: Cluster) -> Self {
+    /// A service on one of several nodes.
+    pub fn with_cluster(cluster: Cluster) -> Self {
         Self(Arc::new(Inner {
             cluster: Some(cluster),
             ..Inner::default()
         }))
     }
 
-    /// Ends all sockets, one after the other, and waits for them.
-    pub async fn finish(&self) {
+    /// Closes all sockets, spread over a few seconds, and waits for them.
+    pub async fn shut_down(&self) {
         self.0.stop.cancel();
         self.0.tasks.close();
         self.0.tasks.wait().await;
     }
 
-    /// Keeps the days of `realtime.messages` that are needed, and drops those that are past their
-    /// time (§13).
-    pub async fn maintain(&self, project: &Project) -> Result<(), DbError> {
+    /// Creates the daily partitions of `realtime.messages` that are needed next, and drops those
+    /// past retention (§13).
+    pub async fn maintain_partitions(&self, project: &Project) -> Result<(), DbError> {
         let mut connection = project.db.as_service(Service::Realtime).await?;
         let sql = "select realtime.maintain_messages_days()";
         connection.query(sql, &[]).await.map(drop)
     }
 
-    /// What this node is called.
+    /// Whether messages reach clients of all nodes: there is one node, or the broker is there.
+    pub fn reaches_all_nodes(&self) -> bool {
+        self.0.cluster.as_ref().is_none_or(Cluster::is_connected)
+    }
+
+    /// This node's name, for the health response.
     pub(crate) fn node_name(&self) -> String {
         let cluster = self.0.cluster.as_ref();
         cluster.map_or_else(|| "plinth".to_owned(), Cluster::node_name)
@@ -62,9 +67,9 @@ impl RealtimeService {
         self.0.tasks.clone()
     }
 
-    /// Where a project's channels meet.
+    /// The project's shared state, created on first use.
     pub(crate) fn hub(&self, project: &Project) -> Arc<Hub> {
-        let hub = project.attached(|| Hub::of(project.reference()));
+        let hub = project.service_state(|| Hub::for_project(project.reference()));
         if let Some(cluster) = &self.0.cluster {
             hub.join_cluster(cluster, project.reference(), &self.0.stop);
         }

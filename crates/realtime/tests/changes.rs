@@ -1,4 +1,4 @@
-//! What the database is asked about changes: tables, rights, values and filters.
+//! Queries about row changes: tables, rights, values and filters.
 
 use plinth_db::{
     DbError, Pool, PoolConfig, PooledConnection,
@@ -6,11 +6,12 @@ use plinth_db::{
 };
 use plinth_project::ProjectDb;
 use plinth_realtime::changes::{
-    ChangeRequest, Operator, Table, ask,
+    ChangeRequest, Operator, Table,
     decide::{Condition, Decision},
     filter,
     json_value::Shape,
     message::{ChangedRow, Shown, data},
+    queries,
     table::Rights,
 };
 use plinth_testkit::TestDatabase;
@@ -213,7 +214,7 @@ async fn unusual_values_are_asked_for_together() {
     let (db, mut connection) = connection().await;
     let table = find(&mut connection, oid_of(&db, "t").await).await;
     let place = table.column("p").expect("a column").type_oid;
-    let question = |type_oid, text: &str| ask::ValueQuestion {
+    let question = |type_oid, text: &str| queries::ValueCast {
         type_oid,
         text: text.to_owned(),
     };
@@ -223,7 +224,7 @@ async fn unusual_values_are_asked_for_together() {
         question(25, "x"),
         question(place, "(,)"),
     ];
-    let answers = ask::as_json(&mut connection, &questions)
+    let answers = queries::cast_to_json(&mut connection, &questions)
         .await
         .expect("answers");
 
@@ -239,7 +240,7 @@ async fn unusual_values_are_asked_for_together() {
             json!({"x": null, "y": null})
         ]
     );
-    let none = ask::as_json(&mut connection, &[])
+    let none = queries::cast_to_json(&mut connection, &[])
         .await
         .expect("no answers");
     assert_eq!(none, Vec::<Vec<u8>>::new());
@@ -299,7 +300,7 @@ async fn decisions_are_those_of_postgres() {
                     };
                     let condition = Condition::new(filter.clone(), column);
                     for value in values.iter().map(|value| Some(*value)).chain([None]) {
-                        let question = ask::FilterQuestion {
+                        let question = queries::FilterQuery {
                             filter: &filter,
                             type_oid: column.type_oid,
                             value,
@@ -309,14 +310,15 @@ async fn decisions_are_those_of_postgres() {
                             None => plinth_db::replication::pgoutput::Value::Null,
                         };
                         let here = condition.decide(Some(&sent));
-                        if here == Decision::Ask {
+                        if here == Decision::NeedsDatabase {
                             continue;
                         }
                         decided += 1;
-                        let there = match ask::fits(&mut connection, &[question]).await {
-                            Ok(there) => there[0],
-                            Err(error) => panic!("{filter:?} {value:?}: {error}"),
-                        };
+                        let there =
+                            match queries::evaluate_filters(&mut connection, &[question]).await {
+                                Ok(there) => there[0],
+                                Err(error) => panic!("{filter:?} {value:?}: {error}"),
+                            };
                         let here = here == Decision::Match;
                         assert_eq!(here, there, "{sql_type}: {value:?} {filter:?}");
                     }
@@ -338,7 +340,8 @@ async fn checked(entry: serde_json::Value, role: &str) -> Result<(), String> {
     let rights = Rights::find(&mut connection, oid, role).await;
     let rights = rights.expect("an answer").expect("a role");
     let request = ChangeRequest::parse(&entry).expect("a request");
-    let outcome: Result<_, DbError> = ask::check(&mut connection, &request, &table, &rights).await;
+    let outcome: Result<_, DbError> =
+        queries::validate_request(&mut connection, &request, &table, &rights).await;
     outcome
         .expect("an answer")
         .map_err(|error| error.to_string())
@@ -403,7 +406,7 @@ async fn requests_are_checked_by_the_database() {
     assert!(error.ends_with("invalid column for select m"), "{error}");
 }
 
-/// From the server's own words to a message, in a database that writes everything differently.
+/// From the stream to a message, in a database with unusual output settings.
 #[tokio::test]
 async fn a_change_becomes_a_message_whatever_the_database_prefers() {
     let (db, mut connection) = connection().await;
@@ -420,7 +423,7 @@ async fn a_change_becomes_a_message_whatever_the_database_prefers() {
          create publication news for table v"
     );
     admin.batch_execute(&ddl).await.expect("a table");
-    let project = ProjectDb::alone(db.target().clone(), PoolConfig::default());
+    let project = ProjectDb::standalone(db.target().clone(), PoolConfig::default());
     let mut replicator = project.as_replicator().await.expect("a session");
     replicator.create_slot(name).await.expect("a slot");
     let following = replicator.follow(name, &["news"], Lsn::ZERO);
@@ -449,8 +452,8 @@ async fn a_change_becomes_a_message_whatever_the_database_prefers() {
         1,
         "only the composite is unusual: {questions:?}"
     );
-    let answers = ask::as_json(&mut connection, &questions).await;
-    change.answer(&answers.expect("answers"));
+    let answers = queries::cast_to_json(&mut connection, &questions).await;
+    change.set_cast_values(&answers.expect("answers"));
     let shown = Shown {
         rights: &rights,
         select: None,

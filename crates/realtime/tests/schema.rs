@@ -38,7 +38,7 @@ async fn run(client: &Client, statements: &str) {
 }
 
 /// SQLSTATE and message of a statement that must fail.
-async fn refusal(client: &Client, statement: &str) -> (SqlState, String) {
+async fn database_error(client: &Client, statement: &str) -> (SqlState, String) {
     let error = client.batch_execute(statement).await.expect_err(statement);
     let error = error.as_db_error().expect("an answer of the database");
     (error.code().clone(), error.message().to_owned())
@@ -108,7 +108,7 @@ async fn send_without_a_policy_neither_stores_nor_fails() {
 }
 
 #[tokio::test]
-async fn send_obeys_policies_that_users_write() {
+async fn send_applies_policies_that_users_write() {
     let db = TestDatabase::create().await;
     let admin = db.admin().await;
     run(&db.connect_as("postgres").await, ROOM_POLICY).await;
@@ -250,7 +250,7 @@ async fn api_roles_cannot_look_after_days() {
     for role in ["anon", "authenticated", "service_role"] {
         let client = db.connect_as(role).await;
         for call in ["add_messages_day('2000-01-01')", "maintain_messages_days()"] {
-            let (state, _) = refusal(&client, &format!("select realtime.{call}")).await;
+            let (state, _) = database_error(&client, &format!("select realtime.{call}")).await;
             assert_eq!(state, SqlState::INSUFFICIENT_PRIVILEGE, "{call} as {role}");
         }
     }
@@ -296,7 +296,7 @@ async fn a_trigger_broadcasts_each_change_of_a_row() {
 }
 
 #[tokio::test]
-async fn broadcast_changes_refuses_a_wrong_call() {
+async fn broadcast_changes_rejects_a_wrong_call() {
     let db = TestDatabase::create().await;
     let client = db.connect_as("postgres").await;
     let call = |arguments: &str| {
@@ -304,13 +304,14 @@ async fn broadcast_changes_refuses_a_wrong_call() {
             .replace("ROWS", "null::pg_class, null::pg_class")
     };
 
-    let (_, message) = refusal(&client, &call("'TRUNCATE', 't', 'public', ROWS")).await;
+    let (_, message) = database_error(&client, &call("'TRUNCATE', 't', 'public', ROWS")).await;
     assert_eq!(
         message,
         "Failed to process the row: Unexpected operation type: TRUNCATE"
     );
 
-    let (_, message) = refusal(&client, &call("'INSERT', 't', 'public', ROWS, 'STATEMENT'")).await;
+    let (_, message) =
+        database_error(&client, &call("'INSERT', 't', 'public', ROWS, 'STATEMENT'")).await;
     assert_eq!(
         message,
         "Failed to process the row: \
@@ -379,7 +380,7 @@ async fn a_subscription_is_stored_in_one_order() {
 }
 
 #[tokio::test]
-async fn a_wrong_filter_is_refused_when_it_is_made() {
+async fn an_invalid_filter_is_rejected_when_it_is_created() {
     let (_db, admin) = subscribable().await;
     let too_many = (1..=101)
         .map(|n| n.to_string())
@@ -419,7 +420,8 @@ async fn a_wrong_filter_is_refused_when_it_is_made() {
             "too many values for `in` filter. Maximum 100",
         ),
     ] {
-        let (_, message) = refusal(&admin, &subscription(&format!("row({filter}, false)"))).await;
+        let (_, message) =
+            database_error(&admin, &subscription(&format!("row({filter}, false)"))).await;
         assert_eq!(message, expected, "{filter}");
     }
 }
@@ -435,7 +437,7 @@ async fn a_subscription_selects_only_readable_columns() {
         )
     };
 
-    let (state, message) = refusal(&admin, &select("{id,secret}")).await;
+    let (state, message) = database_error(&admin, &select("{id,secret}")).await;
     assert_eq!(state, SqlState::RAISE_EXCEPTION);
     assert_eq!(message, "invalid column for select secret");
 
@@ -569,7 +571,7 @@ async fn the_schema_state_is_hidden_from_api_roles() {
 
     for role in ["anon", "authenticated", "service_role"] {
         let client = db.connect_as(role).await;
-        let (state, _) = refusal(&client, "select from realtime.schema_migrations").await;
+        let (state, _) = database_error(&client, "select from realtime.schema_migrations").await;
         assert_eq!(state, SqlState::INSUFFICIENT_PRIVILEGE, "{role}");
     }
 }

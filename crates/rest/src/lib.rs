@@ -1,16 +1,16 @@
 //! The REST service, mounted at `/rest/v1`: PostgREST's protocol over a project's tables, views
 //! and functions (rest contract).
 //!
-//! A request passes four steps, each pure where it can be: `request` (text to meaning), `plan`
-//! (names looked up, joins chosen), `sql` (statement and parameters), then one transaction as
-//! the caller, whose answer `response` clothes in status and headers.
+//! `handler` takes a request through five stages: `request` parses it, `plan` resolves its names in
+//! the schema cache, `sql` writes the statement with its parameters, `execute` runs one transaction
+//! as the caller, `response` makes status, headers and body. The first three are pure.
 
 mod auth;
 mod config;
-mod describe;
 mod error;
 mod execute;
-mod numbers;
+mod handler;
+mod metrics;
 mod openapi;
 mod plan;
 mod request;
@@ -21,11 +21,10 @@ mod schema_cache;
 mod service;
 mod snapshot;
 mod sql;
-mod sqlstate;
 mod timing;
 
-pub use config::{LogLevel, Place, PostgrestConfig, RestConfig, ServerConfig, Socket};
-pub use error::{RangeProblem, RestError};
-pub use numbers::describe_metrics;
+pub use self::metrics::{describe_metrics, describe_standalone_metrics};
+pub use config::{ListenAddress, LogLevel, PostgrestConfig, RestConfig, ServerConfig, UnixSocket};
+pub use error::{RangeProblem, RestError, error_reference};
 pub use routes::routes;
 pub use service::RestService;

@@ -1,8 +1,8 @@
-//! What the REST service owns in a project's database, as the migrations that build it.
+//! Migrations of the service's objects in a project's database.
 
 use plinth_db::migrate::{Migration, MigrationSet};
 
-/// The triggers that announce schema changes (rest contract §5.2).
+/// Event triggers that notify the service of schema changes (rest contract §5.2).
 pub const MIGRATIONS: MigrationSet = MigrationSet {
     service: "rest",
     migrations: &[Migration {

@@ -1,8 +1,8 @@
-//! How long each step of a request took, for the header `Server-Timing` (rest contract §3.7).
+//! Durations of the stages of a request, for the header `Server-Timing` (rest contract §3.7).
 
 use std::{fmt, time::Instant};
 
-/// A watch that is read after every step.
+/// A stopwatch with laps.
 pub(crate) struct Timing {
     last: Instant,
     laps: Vec<(&'static str, f64)>,
@@ -16,7 +16,7 @@ impl Timing {
         }
     }
 
-    /// Ends a step; a step that was done twice counts both times.
+    /// Ends a stage. Durations of a repeated stage add up.
     pub(crate) fn lap(&mut self, name: &'static str) {
         let now = Instant::now();
         let elapsed = (now - self.last).as_secs_f64() * 1000.0;

@@ -1,4 +1,4 @@
-//! Settings that stand in the database, over those of environment and file (rest contract §9).
+//! Settings in the database, which win over those of environment and file (rest contract §9).
 
 use plinth_rest::PostgrestConfig;
 use plinth_testkit::TestDatabase;
@@ -176,6 +176,6 @@ async fn mistakes_in_the_database_are_told_all_at_once() {
     assert!(
         problems
             .iter()
-            .any(|told| told.starts_with("pgrst.db_tx_end: \"never\""))
+            .any(|warning| warning.starts_with("pgrst.db_tx_end: \"never\""))
     );
 }

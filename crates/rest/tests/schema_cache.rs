@@ -1,5 +1,5 @@
-//! The schema cache over real databases (rest contract §5.1). It is no public interface, so its
-//! source is part of this program.
+//! The schema cache over real databases (rest contract §5.1). It is not public, so its source is
+//! compiled into this test.
 
 #![allow(dead_code)]
 

@@ -1,4 +1,4 @@
-//! Whom the layer asks about sessions.
+//! The auth service behind the layer.
 
 use std::sync::Arc;
 
@@ -8,33 +8,33 @@ use serde_json::json;
 
 /// The auth service, as far as the layer needs it.
 ///
-/// [`OverHttp`] asks a project over the network and is what the builder uses. A server that hosts
-/// the auth service itself can answer from its own memory instead, without a detour.
+/// [`HttpBackend`] calls a project over the network and is the builder's default. A server that hosts the
+/// auth service itself can implement this trait without a network round trip.
 pub trait AuthBackend: Send + Sync + 'static {
-    /// The project's published keys. Asked on every request, so it should be a clone of what is at
-    /// hand. Where a key of this id is missing from what is at hand, it is
-    /// worth looking for newer ones; at most once in 30 s, because strangers choose the id (A16).
+    /// The project's published keys. Called on every request, so it should return a cached clone. If the
+    /// cached set lacks the key of this id, refetching is worthwhile; at most once in 30 s, because
+    /// anybody can choose the id (A16).
     fn keys<'a>(&'a self, kid: Option<&'a str>) -> BoxFuture<'a, KeySet>;
 
-    /// Exchanges a refresh token for the next session, trying again while that makes sense.
+    /// Exchanges a refresh token for the next session, retrying temporary failures.
     fn refresh<'a>(
         &'a self,
         refresh_token: &'a str,
     ) -> BoxFuture<'a, Result<StoredSession, AuthError>>;
 
-    /// Whom an access token belongs to. Fails with [`AuthError::SessionMissing`] if the session
-    /// has been ended.
+    /// The user of an access token. Fails with [`AuthError::SessionMissing`] if the session was
+    /// revoked.
     fn user<'a>(&'a self, access_token: &'a str) -> BoxFuture<'a, Result<User, AuthError>>;
 
-    /// Exchanges the code of a redirect, and the secret that the sign-in began with, for a session.
+    /// Exchanges the code of a redirect and the PKCE verifier of the sign-in for a session.
     fn exchange_code<'a>(
         &'a self,
         code: &'a str,
         verifier: &'a str,
     ) -> BoxFuture<'a, Result<StoredSession, AuthError>>;
 
-    /// Uses up the secret of a mailed link. The first half of a change of address that both
-    /// mailboxes confirm gives no session.
+    /// Verifies the token hash of a mailed link. The first half of an e-mail change that both mailboxes
+    /// confirm returns no session.
     fn verify_token_hash<'a>(
         &'a self,
         kind: &'a str,
@@ -48,41 +48,41 @@ pub trait AuthBackend: Send + Sync + 'static {
         scope: Scope,
     ) -> BoxFuture<'a, Result<(), AuthError>>;
 
-    /// Whether what [`keys`](Self::keys) gives is all there is. Not so while keys have never been
-    /// fetched, or not for a day: then a token by an unknown key may be anybody's.
+    /// Whether [`keys`](Self::keys) is complete. It is not while keys have never been fetched, or not for a
+    /// day: then a token with an unknown key cannot be judged.
     fn has_key_set(&self) -> bool {
         true
     }
 
-    /// How old the keys at hand are, in milliseconds, and how often fetching them has failed.
+    /// The age of the cached keys in milliseconds, and how often fetching them has failed.
     fn key_health(&self) -> KeyHealth {
         KeyHealth::default()
     }
 }
 
-/// What metrics tell about the key set (A17).
+/// Health of the key set, for metrics (A17).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyHealth {
-    /// The age of the keys; nothing while there are none, or where they never grow old.
+    /// The age of the keys; `None` while there are none, or where they do not expire.
     pub age_ms: Option<i64>,
     /// Failed fetches since the start.
     pub failures: u64,
 }
 
-/// Asks a project's auth service over HTTP.
-pub struct OverHttp {
+/// Calls a project's auth service over HTTP.
+pub struct HttpBackend {
     api: AuthApi,
     keys: Arc<JwksCache>,
 }
 
-impl OverHttp {
+impl HttpBackend {
     /// With a key cache that may be shared with other clients of the same project.
     pub fn new(api: AuthApi, keys: Arc<JwksCache>) -> Self {
         Self { api, keys }
     }
 }
 
-impl AuthBackend for OverHttp {
+impl AuthBackend for HttpBackend {
     fn keys<'a>(&'a self, kid: Option<&'a str>) -> BoxFuture<'a, KeySet> {
         Box::pin(async move {
             match kid {
@@ -109,8 +109,8 @@ impl AuthBackend for OverHttp {
         verifier: &'a str,
     ) -> BoxFuture<'a, Result<StoredSession, AuthError>> {
         Box::pin(async move {
-            let answer = self.api.exchange_code(code, verifier).await?;
-            answer.session.ok_or(AuthError::InvalidTokenResponse)
+            let response = self.api.exchange_code(code, verifier).await?;
+            response.session.ok_or(AuthError::InvalidTokenResponse)
         })
     }
 
@@ -121,8 +121,8 @@ impl AuthBackend for OverHttp {
     ) -> BoxFuture<'a, Result<Option<StoredSession>, AuthError>> {
         Box::pin(async move {
             let body = json!({ "type": kind, "token_hash": token_hash });
-            let answer = self.api.verify_otp(body, None).await?;
-            Ok(answer.session)
+            let response = self.api.verify_otp(body, None).await?;
+            Ok(response.session)
         })
     }
 

@@ -1,4 +1,4 @@
-//! The checked settings of a layer.
+//! The validated settings of a layer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use crate::network::Network;
 use crate::origin::{Origin, Transport};
 use crate::refresh::RefreshCoordinator;
 use crate::runtime::SessionRuntime;
-use crate::verify::TokenChecker;
+use crate::verify::TokenVerifier;
 
-/// Everything that a request is held against. One per project, shared by all its requests.
+/// Settings of one project's layer, shared by all requests.
 pub(crate) struct Config {
     pub(crate) project_url: String,
     pub(crate) anon_key: Secret,
@@ -44,13 +44,13 @@ pub(crate) struct Config {
     /// How the SDK clients of handlers reach the project.
     pub(crate) http: Http,
     pub(crate) jwks: Arc<JwksCache>,
-    pub(crate) tokens: TokenChecker,
+    pub(crate) tokens: TokenVerifier,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) runtime: SessionRuntime,
 }
 
 impl Config {
-    /// What tells this project's credentials apart from others' in shared memory.
+    /// Identifies the project in shared caches.
     pub(crate) fn project(&self) -> &str {
         &self.tokens.project
     }
@@ -64,7 +64,7 @@ impl Config {
             .auto_refresh(false)
     }
 
-    /// Where this request arrived, as far as anybody may be believed.
+    /// The origin of this application, as far as it can be trusted.
     pub(crate) fn origin(&self, headers: &HeaderMap, extensions: &Extensions) -> Option<Origin> {
         match &self.public_origin {
             Some(origin) => Some(origin.clone()),
@@ -72,13 +72,12 @@ impl Config {
         }
     }
 
-    /// The attributes of cookies for a request that came this way; nothing where none may be
-    /// written.
+    /// Cookie attributes for this transport; `None` where no cookies may be written.
     pub(crate) fn options_for(&self, transport: Transport) -> Option<CookieOptions> {
         let by_default = match transport {
             Transport::Open => false,
             Transport::Secure => true,
-            Transport::Refused => return None,
+            Transport::Rejected => return None,
         };
         let secure = self.cookie_options.secure.unwrap_or(by_default);
         Some(self.cookie_options.clone().secure(secure))

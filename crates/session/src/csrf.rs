@@ -1,33 +1,33 @@
-//! Whether a request that changes something comes from this application (A32).
+//! CSRF protection: whether a change comes from this application (A32).
 //!
-//! Cookies travel with every request that a browser sends here, whoever made it send it. So
-//! whoever is recognised by cookie must also come from our own pages. Headers tell that browsers
-//! set and scripts cannot; no body is read and no token is hidden in forms.
+//! Browsers attach cookies to every request, whichever page caused it. So a cookie-authenticated change must
+//! also come from an allowed origin, according to headers that browsers set and scripts cannot; no body
+//! is read and forms need no token.
 
 use http::{HeaderMap, Method, header};
 
 use crate::origin::Origin;
 
-/// What happens to a cookie-authenticated change whose origin is not ours.
+/// How a cookie-authenticated change from another origin is handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CsrfPolicy {
-    /// It is answered with 403 `csrf_rejected`.
+    /// Rejected with 403 `csrf_rejected`.
     #[default]
     Enforce,
-    /// It passes. Only where another layer makes this check.
+    /// Accepted. Only where another layer makes this check.
     Off,
 }
 
-/// Whether a request may change something. WebSocket upgrades do: what follows them is unseen.
+/// Whether a request may change something. WebSocket upgrades count: their messages are unseen.
 pub(crate) fn may_change_state(method: &Method, headers: &HeaderMap) -> bool {
     let is_safe = [Method::GET, Method::HEAD, Method::OPTIONS, Method::TRACE].contains(method);
     !is_safe || headers.contains_key(header::UPGRADE)
 }
 
-/// Whether the browser says that the request comes from our own pages or from allowed ones.
+/// Whether the browser says that the request comes from our own or an allowed origin.
 ///
-/// A page of the same site is not enough: who owns a sub-domain need not own the application.
-pub(crate) fn is_from_ourselves(
+/// Same-site is not enough: a sub-domain may belong to somebody else.
+pub(crate) fn is_allowed_origin(
     headers: &HeaderMap,
     own: Option<&Origin>,
     allowed: &[Origin],
@@ -63,7 +63,7 @@ mod tests {
     fn check(pairs: &[(&'static str, &'static str)], expected: bool) {
         let own = Origin::of("https://app.example.com").unwrap();
         let allowed = [Origin::of("https://admin.example.com:8443").unwrap()];
-        let found = is_from_ourselves(&headers(pairs), Some(&own), &allowed);
+        let found = is_allowed_origin(&headers(pairs), Some(&own), &allowed);
         assert_eq!(found, expected, "{pairs:?}");
     }
 
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn without_a_known_origin_only_the_browsers_word_counts() {
-        let found = |pairs| is_from_ourselves(&headers(pairs), None, &[]);
+        let found = |pairs| is_allowed_origin(&headers(pairs), None, &[]);
 
         assert!(found(&[("sec-fetch-site", "same-origin")]));
         assert!(!found(&[

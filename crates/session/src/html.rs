@@ -1,7 +1,6 @@
-//! Text in HTML.
+//! HTML escaping.
 
-/// Makes any text safe between tags and in quoted attributes, for pages that are put together by
-/// hand.
+/// Escapes text for HTML content and quoted attributes.
 ///
 /// ```
 /// let greeting = format!("<p title=\"{0}\">{0}</p>", plinth_session::escape_html("Tom & \"Ann\""));

@@ -10,19 +10,19 @@ use tower::{Layer, Service};
 
 use crate::builder::{ConfigError, SessionLayerBuilder};
 use crate::config::Config;
-use crate::context::Context;
 use crate::metrics;
 use crate::rejection::{Problem, SessionRejection};
+use crate::request_context::RequestContext;
 
-/// Finds out who sends each request, keeps their session fresh, and writes it back to cookies.
+/// Authenticates each request, refreshes its session, and writes changes back to cookies.
 ///
-/// Works around any service over `http` types whose response body can be made from a text. Cheap
-/// to clone; clones are the same layer.
+/// Wraps any service over `http` types whose response body can be made from a text. Cheap to clone; clones
+/// share the configuration.
 #[derive(Clone)]
 pub struct SessionLayer(Arc<Config>);
 
 impl SessionLayer {
-    /// Begins a layer for the project at this URL, with its anonymous key.
+    /// Configures a layer for the project at this URL, with its anonymous key.
     pub fn builder(
         project_url: impl Into<String>,
         anon_key: impl Into<Secret>,
@@ -30,8 +30,8 @@ impl SessionLayer {
         SessionLayerBuilder::new(project_url, anon_key)
     }
 
-    /// Begins a layer for the project that the environment names: `SUPABASE_URL`, and
-    /// `SUPABASE_PUBLISHABLE_KEY` or else `SUPABASE_ANON_KEY`.
+    /// Configures a layer from the environment: `SUPABASE_URL`, and `SUPABASE_PUBLISHABLE_KEY` or else
+    /// `SUPABASE_ANON_KEY`.
     pub fn builder_from_env() -> Result<SessionLayerBuilder, ConfigError> {
         SessionLayerBuilder::from_variables(|name| std::env::var(name).ok())
     }
@@ -45,12 +45,12 @@ impl SessionLayer {
         &self.0.key
     }
 
-    /// Fetches the project's keys ahead of the first request (A16). If that fails, the first
-    /// request that needs them tries again.
+    /// Fetches the project's keys ahead of the first request (A16). If that fails, the first request that
+    /// needs them retries.
     pub async fn warm_up(&self) {
         let keys = self.0.backend.keys(None).await;
         if keys.is_empty() {
-            tracing::debug!("the project publishes no keys, or cannot be reached yet");
+            tracing::debug!("cannot fetch the project's signing keys yet, or it publishes none");
         }
         metrics::keys(self.0.project(), self.0.backend.key_health());
     }
@@ -104,27 +104,27 @@ where
     }
 
     fn call(&mut self, request: Request<RequestBody>) -> Self::Future {
-        // The service that said it was ready is the one that is called.
+        // Call the clone that was polled ready.
         let ready = self.inner.clone();
         let mut inner = std::mem::replace(&mut self.inner, ready);
         let config = Arc::clone(&self.config);
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
-            let context = Context::open(config, &mut parts).await;
+            let context = RequestContext::resolve(config, &mut parts).await;
             let mut response = if context.is_forged() {
                 metrics::csrf_rejected();
-                refusal()
+                csrf_rejection()
             } else {
                 parts.extensions.insert(context.clone());
                 inner.call(Request::from_parts(parts, body)).await?
             };
-            context.close(response.headers_mut());
+            context.write_response_headers(response.headers_mut());
             Ok(response)
         })
     }
 }
 
-fn refusal<B: From<String>>() -> Response<B> {
+fn csrf_rejection<B: From<String>>() -> Response<B> {
     let (status, body) = SessionRejection::new(Problem::Csrf).status_and_body();
     let mut response = Response::new(B::from(body));
     *response.status_mut() = status;

@@ -1,9 +1,9 @@
-//! A user's session in cookies, for servers built with tower and axum.
+//! Sessions in cookies, for servers built with tower and axum.
 //!
-//! The cookies are those of `@supabase/ssr`, byte for byte: a person who signs in on a JavaScript
-//! page is signed in here, and the reverse. The layer reads them, verifies the access token with
-//! the project's published keys, refreshes it when it is about to end, once for all requests that
-//! need it, and writes what changed. Handlers ask by extractor:
+//! The cookies are those of `@supabase/ssr`, byte for byte: a user who signs in on a JavaScript page is
+//! signed in here, and vice versa. The layer reads them, verifies the access token with the project's
+//! published keys, refreshes it before it expires, once for all concurrent requests, and writes changes
+//! back. Handlers use extractors:
 //!
 //! ```
 //! use axum::{Router, routing::get};
@@ -39,42 +39,42 @@
 //! |---|---|
 //! | [`Session`] | users |
 //! | `Option<Session>` | everybody |
-//! | [`RequireAal2`] | users who have shown a second factor |
+//! | [`RequireAal2`] | users with a verified second factor |
 //! | [`RequireRole`] | users of one role |
-//! | [`SessionState`] | everybody, and tells "signed out" from "not known at the moment" |
-//! | [`SessionWriter`] | requests from our own pages; signs people in and out |
+//! | [`SessionState`] | everybody, and distinguishes "signed out" from "currently unknown" |
+//! | [`SessionWriter`] | requests from allowed origins; signs users in and out |
 //! | [`UserClient`] | users, as an SDK client that acts for them |
 //!
-//! What is believed: the verified token, and nothing else in the cookie. What is refused by
-//! itself: changes that do not come from the application's own pages, redirects to other hosts,
-//! tokens of other projects, roles and algorithms. [`cookie`] has the codec for other uses.
+//! Only the verified token is trusted, nothing else in the cookie. Rejected by default: changes from other
+//! origins, redirects to other hosts, tokens of other projects, roles and algorithms. [`cookie`] exposes
+//! the codec for other uses.
 
 #![warn(missing_docs)]
 
 pub mod backend;
 mod builder;
 mod config;
-mod context;
 pub mod cookie;
+mod cookie_jar;
 mod csrf;
 mod extract;
-mod flight;
 mod handlers;
 mod html;
-mod jar;
 mod layer;
+mod log_throttle;
 mod metrics;
 mod network;
 mod next;
 mod origin;
 mod refresh;
 mod rejection;
+mod request_context;
 mod resolve;
 mod runtime;
 mod secrets_in_urls;
-mod seldom;
 mod server_check;
 mod session;
+mod single_flight;
 mod store;
 mod verify;
 mod writer;

@@ -1,36 +1,36 @@
-//! What operators see. Names are part of the public interface (`docs/sessions.md`).
+//! Metrics. Their names are part of the public interface (`docs/sessions.md`).
 
 use metrics::{counter, gauge};
 
 use crate::backend::KeyHealth;
 use crate::refresh::Refreshed;
 
-/// How a request was recognised.
+/// Requests by session state.
 pub(crate) fn request(state: &'static str) {
     counter!("plinth_session_requests_total", "state" => state).increment(1);
 }
 
-/// What a refresh came to. Counted once, however many requests waited for it.
+/// Results of refreshes, counted once per refresh.
 pub(crate) fn refreshed(refreshed: &Refreshed) {
     let outcome = match refreshed {
         Refreshed::Renewed(_) => "renewed",
-        Refreshed::Refused(_) => "refused",
+        Refreshed::Rejected(_) => "rejected",
         Refreshed::Unavailable(_) => "unavailable",
     };
     counter!("plinth_session_refreshes_total", "outcome" => outcome).increment(1);
 }
 
-/// A change that did not come from our own pages.
+/// Changes rejected by the CSRF check.
 pub(crate) fn csrf_rejected() {
     counter!("plinth_session_csrf_rejections_total").increment(1);
 }
 
-/// Session cookies that contradict each other.
+/// Requests with conflicting session cookies.
 pub(crate) fn conflicting_cookies() {
     counter!("plinth_session_conflicting_cookies_total").increment(1);
 }
 
-/// The state of the key set (A17).
+/// State of the key set (A17).
 pub(crate) fn keys(project: &str, health: KeyHealth) {
     if let Some(age_ms) = health.age_ms {
         gauge!("plinth_session_keys_age_seconds", "project" => project.to_owned())

@@ -1,8 +1,8 @@
-//! Ranges of addresses: `10.0.0.0/8`, `::1`.
+//! IP networks: `10.0.0.0/8`, `::1`.
 
 use std::net::IpAddr;
 
-/// The addresses whose first bits are these.
+/// All addresses with this prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Network {
     address: IpAddr,
@@ -21,7 +21,7 @@ impl Network {
         (prefix <= bits).then_some(Self { address, prefix })
     }
 
-    /// An IPv4 address counts as such also where the system shows it as an IPv6 one.
+    /// IPv4-mapped IPv6 addresses count as IPv4.
     pub(crate) fn contains(&self, address: IpAddr) -> bool {
         let same = |ours: u128, theirs: u128, bits: u32| {
             self.prefix == 0 || (ours ^ theirs) >> (bits - self.prefix) == 0

@@ -1,13 +1,13 @@
-//! Where a person goes after signing in (A34).
+//! Redirect target after signing in (A34).
 
 use url::Url;
 
 const MAX_CHARS: usize = 2048;
 
-/// The place itself if it is safe to go there, else `/`.
+/// Returns the target if it is safe, else `/`.
 ///
-/// Safe is a path on this host, and an absolute URL only if exactly it is listed. Everything that
-/// browsers and servers are known to read differently is refused, not repaired.
+/// Safe is a path on this host, and an absolute URL only if exactly it is listed. Everything that browsers and
+/// servers may interpret differently is rejected, not repaired.
 ///
 /// ```
 /// use plinth_session::checked_next;
@@ -36,7 +36,7 @@ fn is_local_path(next: &str) -> bool {
     if !has_only_plain_characters(next) {
         return false;
     }
-    // The host does not matter: what stays on one host stays on every host.
+    // Any base host will do: a local path stays local for all of them.
     Url::parse("https://host.invalid/").is_ok_and(|own| {
         let resolved = own.join(next);
         resolved.is_ok_and(|resolved| resolved.origin() == own.origin())
@@ -125,9 +125,9 @@ mod tests {
         #[test]
         fn whatever_is_kept_stays_on_the_host(next in "[/\\\\a-z.:@?#%\\t\\n ]{0,12}") {
             let own = Url::parse("https://app.example.com/x").unwrap();
-            let kept = checked_next(&next, &[]);
-            prop_assert_eq!(own.join(kept).unwrap().origin(), own.origin());
-            prop_assert!(kept.starts_with('/') && !kept.starts_with("//"));
+            let cached = checked_next(&next, &[]);
+            prop_assert_eq!(own.join(cached).unwrap().origin(), own.origin());
+            prop_assert!(cached.starts_with('/') && !cached.starts_with("//"));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Where this application lives, as far as it may be believed (A38).
+//! The origin of this application, as far as it can be trusted (A38).
 //!
-//! The `Host` header is the client's own word. So the origin is what the configuration says, or
-//! what a proxy says that the configuration trusts; otherwise it is unknown.
+//! The `Host` header is chosen by the client. So the origin comes from the configuration or from a proxy
+//! that the configuration trusts; otherwise it is unknown.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,7 +11,7 @@ use url::{Host, Url};
 
 use crate::network::Network;
 
-/// Scheme, host and port, in the one spelling that browsers use.
+/// Scheme, host and port, normalised as browsers do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
     text: String,
@@ -20,7 +20,7 @@ pub(crate) struct Origin {
 }
 
 impl Origin {
-    /// The origin of a URL. Nothing for `null`, other schemes and texts that are no URL.
+    /// The origin of a URL. `None` for `null`, other schemes and invalid URLs.
     pub(crate) fn of(url: &str) -> Option<Self> {
         let url = Url::parse(url).ok()?;
         let host = url.host()?;
@@ -35,7 +35,7 @@ impl Origin {
         self.is_https
     }
 
-    /// What a trusted proxy says that the browser asked for.
+    /// The origin according to a trusted proxy.
     pub(crate) fn from_proxy(
         headers: &HeaderMap,
         extensions: &Extensions,
@@ -51,7 +51,7 @@ impl Origin {
     }
 }
 
-/// The value that the proxy next to us wrote, which is the last.
+/// The value of the nearest proxy, which is the last.
 fn nearest<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let last = headers.get_all(name).iter().next_back()?.to_str().ok()?;
     let nearest = last.rsplit(',').next()?.trim();
@@ -59,16 +59,16 @@ fn nearest<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     is_plain.then_some(nearest)
 }
 
-/// Whether cookies may travel to this request's client (A41), and whether over TLS only (C18).
+/// Whether cookies may be sent to this client (A41), and whether only over TLS (C18).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Transport {
-    /// Plain http on this very machine, or allowed by configuration: no `Secure`.
+    /// Plain http on this machine, or allowed by configuration: no `Secure`.
     Open,
-    /// With `Secure`. Also where the origin is unknown: a browser on plain http then drops the
-    /// cookie, and nothing leaks.
+    /// With `Secure`. Also where the origin is unknown: a browser on plain http then drops the cookie, and
+    /// nothing leaks.
     Secure,
-    /// Plain http across a network: nothing is written.
-    Refused,
+    /// Plain http across a network: cookies are not written.
+    Rejected,
 }
 
 impl Transport {
@@ -76,14 +76,14 @@ impl Transport {
         match origin {
             Some(origin) if origin.is_https => Self::Secure,
             Some(origin) if origin.is_loopback || allow_insecure => Self::Open,
-            Some(_) => Self::Refused,
+            Some(_) => Self::Rejected,
             None if allow_insecure || is_loopback_host(headers) => Self::Open,
             None => Self::Secure,
         }
     }
 }
 
-/// What proxies add to a request.
+/// Headers that proxies add.
 const FORWARDING: [&str; 5] = [
     "forwarded",
     "via",
@@ -92,9 +92,9 @@ const FORWARDING: [&str; 5] = [
     "x-forwarded-proto",
 ];
 
-/// Whether the client says that it talks to its own machine. Believed only to leave `Secure` away
-/// in the answer to that very client; and not where a proxy stands in between, because many tell
-/// the application its own address instead of the public one.
+/// Whether the client claims to talk to its own machine. Trusted only to omit `Secure` in the response to
+/// that client; and not behind a proxy, because many pass on the application's own address instead of
+/// the public one.
 fn is_loopback_host(headers: &HeaderMap) -> bool {
     if FORWARDING.iter().any(|name| headers.contains_key(*name)) {
         return false;
@@ -167,19 +167,19 @@ mod tests {
 
     #[test]
     fn only_a_trusted_proxy_is_believed() {
-        let told = [
+        let forwarded = [
             ("x-forwarded-proto", "https"),
             ("x-forwarded-host", "app.example.com"),
         ];
 
-        check_proxy("10.1.2.3:9", &told, Some("https://app.example.com"));
-        check_proxy("192.0.2.1:9", &told, None);
+        check_proxy("10.1.2.3:9", &forwarded, Some("https://app.example.com"));
+        check_proxy("192.0.2.1:9", &forwarded, None);
         check_proxy(
             "10.1.2.3:9",
             &[("host", "evil.example"), ("x-forwarded-proto", "https")],
             None,
         );
-        let (headers, _) = request("10.1.2.3:9", &told);
+        let (headers, _) = request("10.1.2.3:9", &forwarded);
         let trusted = [Network::parse("10.0.0.0/8").unwrap()];
         assert_eq!(
             Origin::from_proxy(&headers, &Extensions::new(), &trusted),
@@ -229,7 +229,7 @@ mod tests {
         );
         assert_eq!(
             transport("http://app.example.com", false),
-            Transport::Refused
+            Transport::Rejected
         );
         assert_eq!(transport("http://app.example.com", true), Transport::Open);
         for local in [

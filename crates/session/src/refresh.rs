@@ -1,4 +1,4 @@
-//! Refreshing a session once for all who need it (client contract §4.4).
+//! Refreshing a session once for all concurrent requests (client contract §4.4).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,33 +11,32 @@ use zeroize::Zeroizing;
 use crate::config::Config;
 use crate::metrics;
 
-/// A page sends several requests with the cookies it began with; all of them get the new session.
-const KEEP_RENEWED: Duration = Duration::from_secs(10);
-/// K5: a token that failed is not tried again for this long.
-const KEEP_FAILED: Duration = Duration::from_secs(60);
+/// A page sends several requests with its old cookies; all of them get the new session.
+const RENEWED_TTL: Duration = Duration::from_secs(10);
+/// K5: a failed refresh token is not retried for this long.
+const FAILED_TTL: Duration = Duration::from_secs(60);
 
-/// A lock among several server processes, for those who want no two of them to use one refresh
-/// token at the same time. Without one the auth service sorts it out: it accepts the token that
-/// came before the current one, too (A22).
+/// A lock among several server processes, so that no two of them use one refresh token at the same time.
+/// Without one the auth service tolerates it: it also accepts the token before the current one (A22).
 pub trait RefreshCoordinator: Send + Sync + 'static {
-    /// Waits until nobody else holds this key. The lock ends when what is returned is dropped. Lock
-    /// and refresh together are given a minute; after that both are dropped.
+    /// Waits for the lock of this key, which ends when the returned value is dropped. Lock and refresh
+    /// together have a timeout of a minute.
     ///
-    /// The key is a hash; nothing can be learned from it.
+    /// The key is a hash and reveals nothing.
     fn lock<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Box<dyn Send>>;
 }
 
-/// What became of a refresh.
+/// Result of a refresh.
 #[derive(Clone, Debug)]
 pub(crate) enum Refreshed {
     Renewed(StoredSession),
-    /// The server said no, and always will.
-    Refused(AuthError),
-    /// Nobody can tell at the moment.
+    /// Rejected for good.
+    Rejected(AuthError),
+    /// Failed temporarily.
     Unavailable(AuthError),
 }
 
-/// The key of a refresh token in maps and locks.
+/// The key of a refresh token in caches and locks.
 fn key_of(project: &str, refresh_token: &str) -> String {
     let text = Zeroizing::new(format!("{project} {refresh_token}"));
     credential_hash(&text)
@@ -57,13 +56,13 @@ impl Config {
                 };
                 let refreshed = match backend.refresh(token.expose()).await {
                     Ok(session) => Refreshed::Renewed(session),
-                    Err(error) if error.ends_session() => Refreshed::Refused(error),
+                    Err(error) if error.ends_session() => Refreshed::Rejected(error),
                     Err(error) => Refreshed::Unavailable(error),
                 };
                 metrics::refreshed(&refreshed);
                 let keep = match refreshed {
-                    Refreshed::Renewed(_) => KEEP_RENEWED,
-                    Refreshed::Refused(_) | Refreshed::Unavailable(_) => KEEP_FAILED,
+                    Refreshed::Renewed(_) => RENEWED_TTL,
+                    Refreshed::Rejected(_) | Refreshed::Unavailable(_) => FAILED_TTL,
                 };
                 (refreshed, keep)
             }
@@ -72,16 +71,16 @@ impl Config {
         let joined = refreshes
             .join(&key, &self.clock, self.refresh_wait, call)
             .await;
-        joined.unwrap_or_else(|| Refreshed::Unavailable(took_too_long()))
+        joined.unwrap_or_else(|| Refreshed::Unavailable(refresh_timed_out()))
     }
 
     /// Nobody gets this session any more, whichever refresh token leads to it.
-    pub(crate) fn forget_refreshes_of(&self, session: &StoredSession) {
+    pub(crate) fn invalidate_refreshes_of(&self, session: &StoredSession) {
         let key = key_of(self.project(), session.refresh_token());
         let refreshes = self.runtime.refreshes();
-        refreshes.forget(&key, |refreshed| match refreshed {
+        refreshes.invalidate(&key, |refreshed| match refreshed {
             Refreshed::Renewed(renewed) => renewed.refresh_token() == session.refresh_token(),
-            Refreshed::Refused(_) | Refreshed::Unavailable(_) => false,
+            Refreshed::Rejected(_) | Refreshed::Unavailable(_) => false,
         });
     }
 }
@@ -98,13 +97,13 @@ impl SessionRefresher for SharedRefresher {
         Box::pin(async move {
             match self.0.refresh(refresh_token).await {
                 Refreshed::Renewed(session) => Ok(session),
-                Refreshed::Refused(error) | Refreshed::Unavailable(error) => Err(error),
+                Refreshed::Rejected(error) | Refreshed::Unavailable(error) => Err(error),
             }
         })
     }
 }
 
-fn took_too_long() -> AuthError {
+fn refresh_timed_out() -> AuthError {
     AuthError::Retryable {
         status: 0,
         message: "The session could not be refreshed in time".to_owned(),

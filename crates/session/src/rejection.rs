@@ -1,34 +1,33 @@
-//! What extractors answer instead of letting a request through.
+//! Rejections of the extractors.
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use serde_json::json;
 
-/// Why a request was not let through. Renders itself as JSON `{code, message}`, or as a redirect
-/// where a person is looking at a page.
+/// Why an extractor rejected a request. Renders as JSON `{code, message}`, or as a redirect for page views.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRejection {
     problem: Problem,
     location: Option<String>,
 }
 
-/// What is wrong.
+/// The reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// Nobody is signed in.
+    /// Not signed in.
     SignedOut,
-    /// Somebody may be, but the auth service cannot be asked.
+    /// The session is unknown, because the auth service is unavailable.
     Unavailable,
     /// The second factor is missing.
     InsufficientAal,
-    /// Users of this role may not come here.
+    /// The user's role is not accepted here.
     WrongRole,
-    /// The change does not come from our own pages.
+    /// The change comes from another origin.
     Csrf,
     /// The request carries a bearer token; cookies are neither read nor written for it.
     BearerRequest,
-    /// No [`SessionLayer`](crate::SessionLayer) is around this route.
+    /// The route is not inside a [`SessionLayer`](crate::SessionLayer).
     NoLayer,
 }
 
@@ -82,7 +81,7 @@ impl SessionRejection {
         Self { problem, location }
     }
 
-    /// What is wrong.
+    /// The reason.
     pub fn problem(&self) -> Problem {
         self.problem
     }

@@ -1,7 +1,7 @@
-//! From a request's headers to who sent it (client contract §4.2, steps A5–A9).
+//! Resolves the session of a request from its headers (client contract §4.2, steps A5–A9).
 //!
-//! Whatever a stranger sends ends in a state, never in an error. Nothing but the verified token
-//! decides; the rest of the cookie is there to be shown (A24).
+//! Any input results in a state, never in an error. Only the verified token counts; the rest of the cookie is
+//! for display (A24).
 
 use std::sync::Arc;
 
@@ -10,111 +10,119 @@ use plinth_client::{EXPIRY_MARGIN_MS, Session as StoredSession};
 use zeroize::Zeroizing;
 
 use crate::config::Config;
-use crate::jar::Jar;
+use crate::cookie_jar::CookieJar;
 use crate::metrics;
 use crate::origin::Transport;
 use crate::refresh::Refreshed;
-use crate::server_check::Checked;
+use crate::server_check::ServerCheck;
 use crate::session::{Session, SessionState};
-use crate::verify::{Proven, Trust};
+use crate::verify::{Verification, VerifiedClaims};
 
 impl Config {
-    /// Who sent this bearer token.
+    /// Resolves a bearer token.
     pub(crate) async fn resolve_bearer(&self, token: &str) -> SessionState {
-        let proven = match self.tokens.check(token, self.clock.now_s()).await {
-            Trust::Genuine(proven) => proven,
-            Trust::AskServer(proven) if self.is_unexpired(&proven) => {
-                match self.ask_server(token, &proven).await {
-                    Checked::Alive => proven,
-                    Checked::Unavailable => return SessionState::Unavailable,
-                    Checked::Ended | Checked::Refused => return SessionState::Anonymous,
+        let claims = match self.tokens.check(token, self.clock.now_s()).await {
+            Verification::Verified(claims) => claims,
+            Verification::AskServer(claims) if self.is_unexpired(&claims) => {
+                match self.check_with_server(token, &claims).await {
+                    ServerCheck::Alive => claims,
+                    ServerCheck::Unavailable => return SessionState::Unavailable,
+                    ServerCheck::Ended | ServerCheck::Rejected => return SessionState::Anonymous,
                 }
             }
-            Trust::NoKeys(proven) if self.is_unexpired(&proven) => {
+            Verification::NoKeys(claims) if self.is_unexpired(&claims) => {
                 return SessionState::Unavailable;
             }
             _ => return SessionState::Anonymous,
         };
-        if self.is_unexpired(&proven) {
-            SessionState::SignedIn(Session::from_bearer(proven, token))
+        if self.is_unexpired(&claims) {
+            SessionState::SignedIn(Session::from_bearer(claims, token))
         } else {
             SessionState::Anonymous
         }
     }
 
-    /// Who sent these cookies. Refreshes where needed, and notes in the jar what the browser has
-    /// to be told. Where cookies may not be written nothing is refreshed: the old refresh token
-    /// would be spent and its successor lost.
+    /// Resolves session cookies. Refreshes where needed and records the changes in the jar. Where cookies may not
+    /// be written nothing is refreshed: the old refresh token would be used up and its successor lost.
     pub(crate) async fn resolve_cookies(
         &self,
-        jar: &mut Jar,
+        cookie_jar: &mut CookieJar,
         transport: Transport,
     ) -> SessionState {
-        if jar.request().has_conflict_of(&self.key) {
+        if cookie_jar.request().has_conflict_of(&self.key) {
             metrics::conflicting_cookies();
             if self.runtime.conflicts().is_due(self.clock.now_ms()) {
                 tracing::warn!(
                     cookie = %self.key,
-                    "session cookies contradict each other; the first of a name counts, and a whole \
-                     value before chunks. This is said once a minute; metrics count every request"
+                    "conflicting session cookies: the first of each name is used, and a whole value before \
+                     chunks (logged at most once a minute; metrics count every request)"
                 );
             }
         }
-        let Some(stored) = self.stored_session(jar) else {
+        let Some(stored) = self.stored_session(cookie_jar) else {
             return SessionState::Anonymous;
         };
-        let trust = self
+        let verification = self
             .tokens
             .check(stored.access_token(), self.clock.now_s())
             .await;
-        let is_early_enough = |proven: &Proven| match transport {
-            Transport::Refused => self.is_unexpired(proven),
-            Transport::Open | Transport::Secure => self.is_fresh(proven),
+        let is_early_enough = |claims: &VerifiedClaims| match transport {
+            Transport::Rejected => self.is_unexpired(claims),
+            Transport::Open | Transport::Secure => self.is_fresh(claims),
         };
-        let old = match trust {
-            Trust::Refused => return SessionState::Anonymous,
-            Trust::Genuine(proven) if is_early_enough(&proven) => return signed_in(proven, stored),
-            Trust::AskServer(proven) if is_early_enough(&proven) => {
-                return self.by_servers_word(jar, stored, proven).await;
+        let old = match verification {
+            Verification::Rejected => return SessionState::Anonymous,
+            Verification::Verified(claims) if is_early_enough(&claims) => {
+                return signed_in(claims, stored);
             }
-            // Nobody could check the next token either, and each refresh would spend another.
-            Trust::NoKeys(_) => return SessionState::Unavailable,
-            Trust::UnknownKey(proven)
-                if is_early_enough(&proven) && self.server_has_vouched_for(&stored) =>
+            Verification::AskServer(claims) if is_early_enough(&claims) => {
+                return self.check_and_sign_in(cookie_jar, stored, claims).await;
+            }
+            // The next token could not be verified either, and each refresh would use up another.
+            Verification::NoKeys(_) => return SessionState::Unavailable,
+            Verification::UnknownKey(claims)
+                if is_early_enough(&claims) && self.is_confirmed_by_server(&stored) =>
             {
-                return signed_in(proven, stored);
+                return signed_in(claims, stored);
             }
-            Trust::Genuine(proven) => Some(Old::Genuine(proven)),
-            Trust::AskServer(proven) => Some(Old::Unproven(proven)),
-            Trust::UnknownKey(_) => None,
+            Verification::Verified(claims) => Some(ExpiringToken::Verified(claims)),
+            Verification::AskServer(claims) => Some(ExpiringToken::Unverified(claims)),
+            Verification::UnknownKey(_) => None,
         };
         match transport {
-            Transport::Refused => SessionState::Anonymous,
-            Transport::Open | Transport::Secure => self.renew(jar, stored, old).await,
+            Transport::Rejected => SessionState::Anonymous,
+            Transport::Open | Transport::Secure => self.renew(cookie_jar, stored, old).await,
         }
     }
 
-    /// A session that is good by itself may have been ended elsewhere. Asked before changes, if
-    /// the configuration wants it (A19).
-    pub(crate) async fn confirm(&self, jar: &mut Jar, state: SessionState) -> SessionState {
+    /// Checks with the server that a valid session was not revoked; used before changes, if configured
+    /// (A19).
+    pub(crate) async fn confirm(
+        &self,
+        cookie_jar: &mut CookieJar,
+        state: SessionState,
+    ) -> SessionState {
         let SessionState::SignedIn(session) = &state else {
             return state;
         };
-        match self.ask_server_again(session.access_token().expose()).await {
-            Checked::Alive => state,
-            Checked::Ended | Checked::Refused => {
+        match self
+            .check_with_server_now(session.access_token().expose())
+            .await
+        {
+            ServerCheck::Alive => state,
+            ServerCheck::Ended | ServerCheck::Rejected => {
                 if session.stored().is_some() {
-                    jar.remove(&self.key);
+                    cookie_jar.remove(&self.key);
                 }
                 SessionState::Anonymous
             }
-            Checked::Unavailable => SessionState::Unavailable,
+            ServerCheck::Unavailable => SessionState::Unavailable,
         }
     }
 
-    /// The session in the cookies, if it has the form of one (A6).
-    pub(crate) fn stored_session(&self, jar: &Jar) -> Option<StoredSession> {
-        let item = Zeroizing::new(jar.item(&self.key)?);
+    /// The session in the cookies, if it is well-formed (A6).
+    pub(crate) fn stored_session(&self, cookie_jar: &CookieJar) -> Option<StoredSession> {
+        let item = Zeroizing::new(cookie_jar.item(&self.key)?);
         if !self.limits.allows_depth_of(&item) {
             return None;
         }
@@ -123,56 +131,63 @@ impl Config {
         is_complete.then_some(stored)
     }
 
-    /// Keeps a session in the cookies, as much of it as the configuration says.
-    pub(crate) fn keep(&self, jar: &mut Jar, session: &StoredSession) {
+    /// Stores a session in the cookies, as much of it as configured.
+    pub(crate) fn store_session(&self, cookie_jar: &mut CookieJar, session: &StoredSession) {
         let session = match self.session_encoding {
             crate::SessionEncoding::UserAndTokens => session.to_json(),
             crate::SessionEncoding::TokensOnly => session.without_user().to_json(),
         };
-        jar.set(&self.key, session);
+        cookie_jar.set(&self.key, session);
     }
 
-    async fn renew(&self, jar: &mut Jar, stored: StoredSession, old: Option<Old>) -> SessionState {
+    async fn renew(
+        &self,
+        cookie_jar: &mut CookieJar,
+        stored: StoredSession,
+        old: Option<ExpiringToken>,
+    ) -> SessionState {
         let (is_over, otherwise) = match self.refresh(stored.refresh_token()).await {
-            Refreshed::Renewed(renewed) => return self.adopt(jar, renewed).await,
-            Refreshed::Refused(_) => (true, SessionState::Anonymous),
+            Refreshed::Renewed(renewed) => return self.adopt(cookie_jar, renewed).await,
+            Refreshed::Rejected(_) => (true, SessionState::Anonymous),
             Refreshed::Unavailable(_) => (false, SessionState::Unavailable),
         };
-        // It was early: what is left of the old token is still good (S30).
+        // The refresh was early: the old token is still valid (S30).
         match old {
-            Some(Old::Genuine(proven)) if self.is_unexpired(&proven) => {
-                return signed_in(proven, stored);
+            Some(ExpiringToken::Verified(claims)) if self.is_unexpired(&claims) => {
+                return signed_in(claims, stored);
             }
-            Some(Old::Unproven(proven)) if self.is_unexpired(&proven) => {
-                return self.by_servers_word(jar, stored, proven).await;
+            Some(ExpiringToken::Unverified(claims)) if self.is_unexpired(&claims) => {
+                return self.check_and_sign_in(cookie_jar, stored, claims).await;
             }
             _ => {}
         }
         if is_over {
-            jar.remove(&self.key);
+            cookie_jar.remove(&self.key);
         }
         otherwise
     }
 
-    /// Uses a renewed session, after the same checks as any other. The old refresh token is spent,
-    /// so the new one is kept even while nobody can be asked about it.
-    async fn adopt(&self, jar: &mut Jar, renewed: StoredSession) -> SessionState {
+    /// Adopts a renewed session, after the same checks as any other. The old refresh token is used up, so the new
+    /// session is stored even while it cannot be verified.
+    async fn adopt(&self, cookie_jar: &mut CookieJar, renewed: StoredSession) -> SessionState {
         let token = renewed.access_token();
         match self.tokens.check(token, self.clock.now_s()).await {
-            Trust::Genuine(proven) if self.is_unexpired(&proven) => {
-                self.keep(jar, &renewed);
-                signed_in(proven, renewed)
+            Verification::Verified(claims) if self.is_unexpired(&claims) => {
+                self.store_session(cookie_jar, &renewed);
+                signed_in(claims, renewed)
             }
-            // Its key may be too new to be known here yet; the server knows it.
-            Trust::AskServer(proven) | Trust::UnknownKey(proven) | Trust::NoKeys(proven)
-                if self.is_unexpired(&proven) =>
+            // Its key may be too new to be known here yet; ask the server.
+            Verification::AskServer(claims)
+            | Verification::UnknownKey(claims)
+            | Verification::NoKeys(claims)
+                if self.is_unexpired(&claims) =>
             {
-                self.keep(jar, &renewed);
-                self.by_servers_word(jar, renewed, proven).await
+                self.store_session(cookie_jar, &renewed);
+                self.check_and_sign_in(cookie_jar, renewed, claims).await
             }
             _ => {
                 tracing::error!(
-                    "the auth service gave a token that this layer refuses; \
+                    "the auth service issued a token that this layer rejects; \
                      check its project URL, issuer and audience"
                 );
                 SessionState::Anonymous
@@ -180,45 +195,45 @@ impl Config {
         }
     }
 
-    async fn by_servers_word(
+    async fn check_and_sign_in(
         &self,
-        jar: &mut Jar,
+        cookie_jar: &mut CookieJar,
         stored: StoredSession,
-        proven: Arc<Proven>,
+        claims: Arc<VerifiedClaims>,
     ) -> SessionState {
-        match self.ask_server(stored.access_token(), &proven).await {
-            Checked::Alive => signed_in(proven, stored),
-            Checked::Ended => {
-                jar.remove(&self.key);
+        match self.check_with_server(stored.access_token(), &claims).await {
+            ServerCheck::Alive => signed_in(claims, stored),
+            ServerCheck::Ended => {
+                cookie_jar.remove(&self.key);
                 SessionState::Anonymous
             }
-            Checked::Refused => SessionState::Anonymous,
-            Checked::Unavailable => SessionState::Unavailable,
+            ServerCheck::Rejected => SessionState::Anonymous,
+            ServerCheck::Unavailable => SessionState::Unavailable,
         }
     }
 
-    /// The token's own word counts, not the cookie's `expires_at` (A8).
-    fn is_fresh(&self, proven: &Proven) -> bool {
-        proven.remaining_ms(self.clock.now_ms()) >= EXPIRY_MARGIN_MS
+    /// The token's `exp` counts, not the cookie's `expires_at` (A8).
+    fn is_fresh(&self, claims: &VerifiedClaims) -> bool {
+        claims.remaining_ms(self.clock.now_ms()) >= EXPIRY_MARGIN_MS
     }
 
-    fn is_unexpired(&self, proven: &Proven) -> bool {
-        proven.remaining_ms(self.clock.now_ms()) > 0
+    fn is_unexpired(&self, claims: &VerifiedClaims) -> bool {
+        claims.remaining_ms(self.clock.now_ms()) > 0
     }
 }
 
-/// A token that is about to end.
-enum Old {
-    Genuine(Arc<Proven>),
-    Unproven(Arc<Proven>),
+/// A token that is about to expire.
+enum ExpiringToken {
+    Verified(Arc<VerifiedClaims>),
+    Unverified(Arc<VerifiedClaims>),
 }
 
-fn signed_in(proven: Arc<Proven>, stored: StoredSession) -> SessionState {
-    SessionState::SignedIn(Session::from_cookies(proven, stored))
+fn signed_in(claims: Arc<VerifiedClaims>, stored: StoredSession) -> SessionState {
+    SessionState::SignedIn(Session::from_cookies(claims, stored))
 }
 
-/// The token of an `Authorization: Bearer` header. An empty text where there is one that cannot be
-/// read: it still wins over cookies (A5).
+/// The token of an `Authorization: Bearer` header. An empty text if it is malformed: it still takes
+/// precedence over cookies (A5).
 pub(crate) fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?;
     let (scheme, token) = match value.to_str() {

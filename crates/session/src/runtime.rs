@@ -1,5 +1,5 @@
-//! What all layers of one process share: refreshes in flight, tokens that are known to be genuine,
-//! and when sign-ins began.
+//! State shared by all layers of a process: refreshes in flight, cached verified tokens, and start times of
+//! sign-in flows.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -8,34 +8,34 @@ use std::time::Duration;
 use lru::LruCache;
 use plinth_token::credential_hash;
 
-use crate::flight::Flights;
+use crate::log_throttle::LogThrottle;
 use crate::refresh::Refreshed;
-use crate::seldom::Seldom;
-use crate::server_check::Checked;
-use crate::verify::KnownTokens;
+use crate::server_check::ServerCheck;
+use crate::single_flight::SingleFlight;
+use crate::verify::TokenCache;
 
-/// How many refresh tokens are kept track of (A21).
+/// Maximum number of tracked refresh tokens (A21).
 const MAX_ENTRIES: NonZeroUsize = NonZeroUsize::new(10_000).expect("more than none");
-/// How many refreshes may be under way at once (A27).
+/// Maximum number of concurrent refreshes (A27).
 const MAX_CONCURRENT: usize = 64;
-/// How long a call may take: the whole budget of a refresh, and some time for the lock of
+/// Timeout of a call: the whole budget of a refresh, and some time for the lock of
 /// [`RefreshCoordinator`](crate::RefreshCoordinator).
-const LONGEST_CALL: Duration = Duration::from_secs(60);
-/// How long a sign-in that began here may take (A37).
+const CALL_TIMEOUT: Duration = Duration::from_secs(60);
+/// Maximum age of a sign-in flow that began here (A37).
 const MAX_FLOW_AGE_MS: i64 = 10 * 60 * 1000;
 
-/// State that layers share. By default all layers of a process share one, so that a session is
-/// refreshed once, however many layers it passes. Clones are the same.
+/// State shared by layers. By default all layers of a process share one, so that a session is refreshed
+/// once, however many layers it passes. Clones share the state.
 #[derive(Clone)]
 pub struct SessionRuntime(Arc<Parts>);
 
 struct Parts {
-    refreshes: Arc<Flights<Refreshed>>,
-    checks: Arc<Flights<Checked>>,
-    known: KnownTokens,
+    refreshes: Arc<SingleFlight<Refreshed>>,
+    checks: Arc<SingleFlight<ServerCheck>>,
+    token_cache: TokenCache,
     flows: Mutex<LruCache<String, i64>>,
-    conflicts: Seldom,
-    refused_transports: Seldom,
+    conflicts: LogThrottle,
+    insecure_transports: LogThrottle,
 }
 
 impl Default for SessionRuntime {
@@ -45,52 +45,52 @@ impl Default for SessionRuntime {
 }
 
 impl SessionRuntime {
-    /// A state of its own, for tests and for tenants that must not share.
+    /// Separate state, for tests and for applications that must not share.
     pub fn new() -> Self {
         Self(Arc::new(Parts {
-            refreshes: Flights::new(MAX_ENTRIES, MAX_CONCURRENT, LONGEST_CALL),
-            checks: Flights::new(MAX_ENTRIES, MAX_CONCURRENT, LONGEST_CALL),
-            known: KnownTokens::new(),
+            refreshes: SingleFlight::new(MAX_ENTRIES, MAX_CONCURRENT, CALL_TIMEOUT),
+            checks: SingleFlight::new(MAX_ENTRIES, MAX_CONCURRENT, CALL_TIMEOUT),
+            token_cache: TokenCache::new(),
             flows: Mutex::new(LruCache::sparse(MAX_ENTRIES)),
-            conflicts: Seldom::new(),
-            refused_transports: Seldom::new(),
+            conflicts: LogThrottle::new(),
+            insecure_transports: LogThrottle::new(),
         }))
     }
 
-    /// The one of this process.
+    /// The state of this process.
     pub fn of_process() -> Self {
         static SHARED: LazyLock<SessionRuntime> = LazyLock::new(SessionRuntime::new);
         SHARED.clone()
     }
 
-    pub(crate) fn refreshes(&self) -> &Arc<Flights<Refreshed>> {
+    pub(crate) fn refreshes(&self) -> &Arc<SingleFlight<Refreshed>> {
         &self.0.refreshes
     }
 
-    pub(crate) fn checks(&self) -> &Arc<Flights<Checked>> {
+    pub(crate) fn checks(&self) -> &Arc<SingleFlight<ServerCheck>> {
         &self.0.checks
     }
 
-    pub(crate) fn known_tokens(&self) -> &KnownTokens {
-        &self.0.known
+    pub(crate) fn token_cache(&self) -> &TokenCache {
+        &self.0.token_cache
     }
 
-    /// When cookies that contradict each other are worth a line in the log.
-    pub(crate) fn conflicts(&self) -> &Seldom {
+    /// Throttles the log line about conflicting cookies.
+    pub(crate) fn conflicts(&self) -> &LogThrottle {
         &self.0.conflicts
     }
 
-    /// When cookies that may not be written are worth a line in the log.
-    pub(crate) fn refused_transports(&self) -> &Seldom {
-        &self.0.refused_transports
+    /// Throttles the log line about cookies on an insecure transport.
+    pub(crate) fn insecure_transports(&self) -> &LogThrottle {
+        &self.0.insecure_transports
     }
 
-    /// Remembers when a sign-in began. Cookies cannot say it: their form is shared with others.
-    pub(crate) fn note_flow(&self, verifier: &str, now_ms: i64) {
+    /// Records when a sign-in flow began. Cookies cannot hold it: their format is shared with other clients.
+    pub(crate) fn record_flow_start(&self, verifier: &str, now_ms: i64) {
         self.flows().push(credential_hash(verifier), now_ms);
     }
 
-    /// Whether a sign-in began here, and too long ago.
+    /// Whether a sign-in flow began here, and too long ago.
     pub(crate) fn is_flow_too_old(&self, verifier: &str, now_ms: i64) -> bool {
         let begun = self.flows().peek(&credential_hash(verifier)).copied();
         begun.is_some_and(|begun| now_ms.saturating_sub(begun) > MAX_FLOW_AGE_MS)

@@ -1,10 +1,10 @@
-//! One-time secrets in a request's address: codes of sign-ins, hashes of mailed links (A36). They
-//! belong to the page that was opened with them, and go neither into logs nor into other addresses.
+//! One-time secrets in a request's URL: sign-in codes, token hashes of mailed links (A36). They must not appear
+//! in logs or in other URLs.
 
 use http::Uri;
 use url::form_urlencoded;
 
-/// The parameters that carry them.
+/// Query parameters that carry them.
 const SECRETS: [&str; 8] = [
     "code",
     "token",
@@ -16,7 +16,7 @@ const SECRETS: [&str; 8] = [
     "id_token",
 ];
 
-/// A request's address as logs may show it: the query of pages that receive secrets is left out.
+/// A request's URL for logs: the query of pages that receive secrets is left out.
 ///
 /// ```
 /// use plinth_session::redacted_uri;
@@ -32,7 +32,7 @@ pub fn redacted_uri(uri: &Uri) -> String {
     }
 }
 
-/// A request's path and query without any secret: where somebody may be led back to.
+/// A request's path and query without secrets, to redirect back to.
 ///
 /// ```
 /// use plinth_session::path_without_secrets;
@@ -42,17 +42,21 @@ pub fn redacted_uri(uri: &Uri) -> String {
 /// ```
 pub fn path_without_secrets(uri: &Uri) -> String {
     let query = uri.query().unwrap_or_default();
-    let kept: Vec<&str> = query.split('&').filter(|pair| !is_secret(pair)).collect();
-    match kept.join("&") {
+    let cached: Vec<&str> = query.split('&').filter(|pair| !is_secret(pair)).collect();
+    match cached.join("&") {
         none if none.is_empty() => uri.path().to_owned(),
         query => format!("{}?{query}", uri.path()),
     }
 }
 
-/// Whether a pair of a query is a secret, however its name is spelled.
+/// Whether a query parameter is a secret, in any encoding of its name.
 fn is_secret(pair: &str) -> bool {
     let name = form_urlencoded::parse(pair.as_bytes()).next();
-    name.is_some_and(|(name, _)| SECRETS.iter().any(|known| name.eq_ignore_ascii_case(known)))
+    name.is_some_and(|(name, _)| {
+        SECRETS
+            .iter()
+            .any(|token_cache| name.eq_ignore_ascii_case(token_cache))
+    })
 }
 
 #[cfg(test)]

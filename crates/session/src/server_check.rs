@@ -1,5 +1,5 @@
-//! Asking the server about a token that cannot be checked here (A15), or whose session may have
-//! been ended (A19).
+//! Checks a token with the auth service: one that cannot be verified locally (A15), or whose session may have
+//! been revoked (A19).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,37 +9,41 @@ use plinth_client::auth::AuthError;
 use plinth_token::{Secret, credential_hash};
 
 use crate::config::Config;
-use crate::verify::Proven;
+use crate::verify::VerifiedClaims;
 
-/// How long the server's word about a token is good for, at most.
-const KEEP: Duration = Duration::from_secs(30);
+/// Maximum cache time of a result.
+const MAX_CACHE_TIME: Duration = Duration::from_secs(30);
 
-/// The server's word about a token.
+/// Result of the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Checked {
-    /// It is good.
+pub(crate) enum ServerCheck {
+    /// Valid.
     Alive,
-    /// Its session has been ended.
+    /// Its session was revoked.
     Ended,
-    /// It is not one of the server's.
-    Refused,
-    /// Nobody can tell at the moment.
+    /// Not issued by the server.
+    Rejected,
+    /// The server is unavailable.
     Unavailable,
 }
 
 impl Config {
-    /// What the server says, or said within the last 30 s and before the token ended.
-    pub(crate) async fn ask_server(&self, token: &str, proven: &Proven) -> Checked {
+    /// Checks the token; results are cached for 30 s or until it expires.
+    pub(crate) async fn check_with_server(
+        &self,
+        token: &str,
+        claims: &VerifiedClaims,
+    ) -> ServerCheck {
         let key = self.check_key(token);
-        let left = proven.remaining_ms(self.clock.now_ms());
+        let left = claims.remaining_ms(self.clock.now_ms());
         let left = Duration::from_millis(u64::try_from(left).unwrap_or_default());
         let call = {
             let (backend, token) = (Arc::clone(&self.backend), Secret::new(token));
             async move {
                 let checked = read(backend.user(token.expose()).await.err());
                 let keep = match checked {
-                    Checked::Unavailable => Duration::ZERO,
-                    _ => KEEP.min(left),
+                    ServerCheck::Unavailable => Duration::ZERO,
+                    _ => MAX_CACHE_TIME.min(left),
                 };
                 (checked, keep)
             }
@@ -48,32 +52,34 @@ impl Config {
         let joined = checks
             .join(&key, &self.clock, self.refresh_wait, call)
             .await;
-        joined.unwrap_or(Checked::Unavailable)
+        joined.unwrap_or(ServerCheck::Unavailable)
     }
 
-    /// Whether the server has called this token good within the last 30 s. Asks nobody.
-    pub(crate) fn server_has_vouched_for(&self, session: &StoredSession) -> bool {
+    /// Whether the server has confirmed this token within the last 30 s, from the cache only.
+    pub(crate) fn is_confirmed_by_server(&self, session: &StoredSession) -> bool {
         let key = self.check_key(session.access_token());
         let checks = self.runtime.checks();
-        checks.kept(&key, self.clock.now_ms()) == Some(Checked::Alive)
+        checks.cached(&key, self.clock.now_ms()) == Some(ServerCheck::Alive)
     }
 
     fn check_key(&self, token: &str) -> String {
         format!("{}\n{}", self.project(), credential_hash(token))
     }
 
-    /// What the server says right now.
-    pub(crate) async fn ask_server_again(&self, token: &str) -> Checked {
+    /// Checks the token without the cache.
+    pub(crate) async fn check_with_server_now(&self, token: &str) -> ServerCheck {
         let asked = tokio::time::timeout(self.refresh_wait, self.backend.user(token)).await;
-        asked.map_or(Checked::Unavailable, |answer| read(answer.err()))
+        asked.map_or(ServerCheck::Unavailable, |response| read(response.err()))
     }
 }
 
-fn read(error: Option<AuthError>) -> Checked {
+fn read(error: Option<AuthError>) -> ServerCheck {
     match error {
-        None => Checked::Alive,
-        Some(AuthError::SessionMissing) => Checked::Ended,
-        Some(error) if error.is_retryable() || error.status() == Some(429) => Checked::Unavailable,
-        Some(_) => Checked::Refused,
+        None => ServerCheck::Alive,
+        Some(AuthError::SessionMissing) => ServerCheck::Ended,
+        Some(error) if error.is_retryable() || error.status() == Some(429) => {
+            ServerCheck::Unavailable
+        }
+        Some(_) => ServerCheck::Rejected,
     }
 }

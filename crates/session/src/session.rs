@@ -1,4 +1,4 @@
-//! Who is signed in.
+//! The session of the current user.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,46 +8,46 @@ use plinth_client::{Session as StoredSession, UnverifiedUser};
 use plinth_token::Secret;
 use uuid::Uuid;
 
-use crate::verify::Proven;
+use crate::verify::VerifiedClaims;
 
 /// A user whose access token has been verified. Cheap to clone.
 ///
-/// As an extractor it lets nobody else in: who is not signed in gets 401, or is sent to the
-/// sign-in page. `Option<Session>` lets everybody in.
+/// As an extractor it requires a signed-in user: others get 401, or a redirect to the sign-in page.
+/// `Option<Session>` accepts everybody.
 #[derive(Clone)]
 pub struct Session(Arc<Parts>);
 
 struct Parts {
-    proven: Arc<Proven>,
+    claims: Arc<VerifiedClaims>,
     access_token: Secret,
     stored: Option<StoredSession>,
 }
 
 impl Session {
-    pub(crate) fn from_cookies(proven: Arc<Proven>, stored: StoredSession) -> Self {
+    pub(crate) fn from_cookies(claims: Arc<VerifiedClaims>, stored: StoredSession) -> Self {
         Self(Arc::new(Parts {
-            proven,
+            claims,
             access_token: Secret::new(stored.access_token()),
             stored: Some(stored),
         }))
     }
 
-    pub(crate) fn from_bearer(proven: Arc<Proven>, access_token: &str) -> Self {
+    pub(crate) fn from_bearer(claims: Arc<VerifiedClaims>, access_token: &str) -> Self {
         Self(Arc::new(Parts {
-            proven,
+            claims,
             access_token: Secret::new(access_token),
             stored: None,
         }))
     }
 
-    /// The user's id: whom decisions are about.
+    /// The user's id.
     pub fn user_id(&self) -> Uuid {
-        self.0.proven.user_id
+        self.0.claims.user_id
     }
 
-    /// What the verified token says. Decide by this.
+    /// The verified claims. Base decisions on these.
     pub fn claims(&self) -> &Claims {
-        &self.0.proven.claims
+        &self.0.claims.claims
     }
 
     /// The Postgres role of the user's requests.
@@ -55,23 +55,23 @@ impl Session {
         self.claims().role().unwrap_or_default()
     }
 
-    /// Whether the user has shown a second factor.
+    /// Whether a second factor was verified.
     pub fn is_aal2(&self) -> bool {
         self.claims().aal() == Some("aal2")
     }
 
-    /// The id of this sign-in.
+    /// The id of this session.
     pub fn session_id(&self) -> &str {
         self.claims().session_id().unwrap_or_default()
     }
 
     /// When the access token ends, in seconds since 1970.
     pub fn expires_at(&self) -> i64 {
-        self.0.proven.exp
+        self.0.claims.exp
     }
 
-    /// The user as the cookie describes them. Anybody can edit a cookie: show it, and decide
-    /// nothing by it. Absent where the cookie holds tokens only, or a bearer token was sent.
+    /// The user as stored in the cookie. Cookies can be edited: display it, but base no decision on it. `None`
+    /// where the cookie holds tokens only, or a bearer token was sent.
     pub fn unverified_user(&self) -> Option<UnverifiedUser> {
         self.0.stored.as_ref()?.user()
     }
@@ -81,13 +81,13 @@ impl Session {
         &self.0.access_token
     }
 
-    /// The session as the cookies hold it; nothing where a bearer token was sent.
+    /// The session as stored in the cookies; `None` where a bearer token was sent.
     pub fn stored(&self) -> Option<&StoredSession> {
         self.0.stored.as_ref()
     }
 }
 
-/// Who, never by which tokens.
+/// Tokens are not printed.
 impl fmt::Debug for Session {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -99,17 +99,17 @@ impl fmt::Debug for Session {
     }
 }
 
-/// How a request was recognised. An extractor too, for pages that tell "signed out" from "not
-/// known at the moment".
+/// Session state of a request. An extractor too, for pages that distinguish "signed out" from "currently
+/// unknown".
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SessionState {
-    /// Nobody, as far as can be known.
+    /// Not signed in.
     Anonymous,
-    /// A user.
+    /// Signed in.
     SignedIn(Session),
-    /// There are session cookies, but the auth service that would have to refresh them cannot be
-    /// reached. The cookies are kept; a later request will do.
+    /// There are session cookies, but the auth service needed to refresh them is unavailable. The cookies
+    /// are kept for a later request.
     Unavailable,
 }
 

@@ -1,20 +1,20 @@
-//! The cookies of a request as a store for the SDK.
+//! The cookies of a request as a session store for the SDK.
 
 use plinth_client::{BoxFuture, Session as StoredSession, SessionStore, StoreError};
 
-use crate::context::Context;
+use crate::request_context::RequestContext;
 
 const VERIFIER_SUFFIX: &str = "-code-verifier";
 
-/// Keeps what the SDK stores in the cookies of one request (C24): it reads its own writes, and
-/// everything goes out with the response.
+/// Stores the SDK's items in the cookies of one request (C24): it reads its own writes, and everything is sent
+/// with the response.
 ///
 /// Only keys of this session are kept; the SDK must be told the same storage key.
 #[derive(Clone)]
-pub struct CookieStore(Context);
+pub struct CookieStore(RequestContext);
 
 impl CookieStore {
-    pub(crate) fn new(context: Context) -> Self {
+    pub(crate) fn new(context: RequestContext) -> Self {
         Self(context)
     }
 
@@ -25,7 +25,7 @@ impl CookieStore {
 
     fn read(&self, key: &str) -> Option<String> {
         let config = self.0.config();
-        let item = self.0.jar().item(key)?;
+        let item = self.0.cookie_jar().item(key)?;
         let is_too_old = verifier_in(key, &item).is_some_and(|verifier| {
             config
                 .runtime
@@ -37,25 +37,27 @@ impl CookieStore {
     fn write(&self, key: &str, text: &str) {
         let config = self.0.config();
         if let Some(verifier) = verifier_in(key, text) {
-            config.runtime.note_flow(&verifier, config.clock.now_ms());
+            config
+                .runtime
+                .record_flow_start(&verifier, config.clock.now_ms());
         }
-        let mut jar = self.0.jar();
+        let mut cookie_jar = self.0.cookie_jar();
         match StoredSession::from_json(text) {
-            Ok(session) if key == config.key => config.keep(&mut jar, &session),
-            _ => jar.set(key, text),
+            Ok(session) if key == config.key => config.store_session(&mut cookie_jar, &session),
+            _ => cookie_jar.set(key, text),
         }
     }
 
-    /// Whoever signs out gets nothing more for the old cookies either.
-    fn forget(&self, key: &str) {
+    /// Also invalidates cached refreshes of a session that is signed out.
+    fn remove_item(&self, key: &str) {
         let config = self.0.config();
-        let mut jar = self.0.jar();
+        let mut cookie_jar = self.0.cookie_jar();
         if key == config.key
-            && let Some(session) = config.stored_session(&jar)
+            && let Some(session) = config.stored_session(&cookie_jar)
         {
-            config.forget_refreshes_of(&session);
+            config.invalidate_refreshes_of(&session);
         }
-        jar.remove(key);
+        cookie_jar.remove(key);
     }
 
     fn check(&self, key: &str) -> Result<(), StoreError> {
@@ -69,7 +71,7 @@ impl CookieStore {
     }
 }
 
-/// The verifier, if the key is one of theirs.
+/// The PKCE verifier, if the key belongs to one.
 fn verifier_in(key: &str, item: &str) -> Option<String> {
     let is_verifier = key.ends_with(VERIFIER_SUFFIX);
     is_verifier
@@ -87,7 +89,7 @@ impl SessionStore for CookieStore {
     }
 
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>> {
-        Box::pin(async move { self.check(key).map(|()| self.forget(key)) })
+        Box::pin(async move { self.check(key).map(|()| self.remove_item(key)) })
     }
 }
 

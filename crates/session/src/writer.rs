@@ -8,74 +8,75 @@ use plinth_client::auth::{
 use plinth_client::{Client, Session as StoredSession};
 use uuid::Uuid;
 
-use crate::context::Context;
 use crate::cookie;
 use crate::refresh::SharedRefresher;
-use crate::server_check::Checked;
+use crate::request_context::RequestContext;
+use crate::server_check::ServerCheck;
 use crate::session::{Session, SessionState};
 use crate::store::CookieStore;
-use crate::verify::Trust;
+use crate::verify::Verification;
 
-/// Signs people in and out, as an extractor. What it changes goes out with the response.
+/// Signs users in and out, as an extractor. Changes are sent with the response.
 ///
-/// It is given only to requests that come from our own pages, so that nobody can be signed in or
-/// out by another's.
+/// Only available to requests from allowed origins, so that no other page can sign a user in or out.
 #[derive(Clone)]
-pub struct SessionWriter(Context);
+pub struct SessionWriter(RequestContext);
 
-/// What a sign-in changed.
+/// Result of a sign-in.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SignedIn {
     /// The new session.
     pub session: Session,
-    /// Whether somebody else was signed in before. Clear what your application keeps about them.
+    /// Whether another user was signed in before. Clear what your application stores about them.
     pub is_other_user: bool,
 }
 
-/// Why a session was not kept.
+/// Why a session was not accepted.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SignInError {
-    /// The token is not one of this project's, has ended, or lacks claims.
+    /// The token is not one of this project's, has expired, or lacks claims.
     #[error("the session's access token is not acceptable here")]
-    Refused,
-    /// The token can only be checked by the auth service, which cannot be reached. The session is
-    /// kept all the same: it could not be had again, and a later request will check it.
+    Rejected,
+    /// The token can only be verified by the auth service, which is unavailable. The session is stored
+    /// nevertheless: it could not be obtained again, and a later request verifies it.
     #[error("the session cannot be checked at the moment")]
     Unavailable,
 }
 
 impl SessionWriter {
-    pub(crate) fn new(context: Context) -> Self {
+    pub(crate) fn new(context: RequestContext) -> Self {
         Self(context)
     }
 
-    /// Keeps a session that the auth service has given, in place of any other. Its token is
-    /// verified like every other.
+    /// Stores a session from the auth service, replacing any other. Its token is verified like every
+    /// other.
     pub async fn sign_in(&self, stored: &StoredSession) -> Result<SignedIn, SignInError> {
         let config = self.0.config();
         let now = &config.clock;
         let token = stored.access_token();
-        let (proven, said) = match config.tokens.check(token, now.now_s()).await {
-            Trust::Refused => return Err(SignInError::Refused),
-            Trust::Genuine(proven) => (proven, Checked::Alive),
-            // Signed with a secret, or by a key that is too new to be known here yet.
-            Trust::AskServer(proven) | Trust::UnknownKey(proven) | Trust::NoKeys(proven) => {
-                let said = config.ask_server(token, &proven).await;
-                (proven, said)
+        let (claims, said) = match config.tokens.check(token, now.now_s()).await {
+            Verification::Rejected => return Err(SignInError::Rejected),
+            Verification::Verified(claims) => (claims, ServerCheck::Alive),
+            // Signed with a shared secret, or by a key too new to be known here yet.
+            Verification::AskServer(claims)
+            | Verification::UnknownKey(claims)
+            | Verification::NoKeys(claims) => {
+                let said = config.check_with_server(token, &claims).await;
+                (claims, said)
             }
         };
-        let is_over = proven.remaining_ms(now.now_ms()) <= 0;
-        if is_over || matches!(said, Checked::Ended | Checked::Refused) {
-            return Err(SignInError::Refused);
+        let is_over = claims.remaining_ms(now.now_ms()) <= 0;
+        if is_over || matches!(said, ServerCheck::Ended | ServerCheck::Rejected) {
+            return Err(SignInError::Rejected);
         }
         let before = self.user_id_now();
-        config.keep(&mut self.0.jar(), stored);
-        if said == Checked::Unavailable {
+        config.store_session(&mut self.0.cookie_jar(), stored);
+        if said == ServerCheck::Unavailable {
             return Err(SignInError::Unavailable);
         }
-        let session = Session::from_cookies(proven, stored.clone());
+        let session = Session::from_cookies(claims, stored.clone());
         let is_other_user = before.is_some_and(|before| before != session.user_id());
         Ok(SignedIn {
             session,
@@ -83,27 +84,27 @@ impl SessionWriter {
         })
     }
 
-    /// Keeps a changed session of the same user: after a second factor, or a change of the user.
-    /// The same as [`sign_in`](Self::sign_in), and refused if it is somebody else's.
+    /// Stores a changed session of the same user: after a second factor, or a change of the user. Like
+    /// [`sign_in`](Self::sign_in), but rejects another user's session.
     pub async fn replace(&self, stored: &StoredSession) -> Result<Session, SignInError> {
         let before = self.user_id_now();
         if before.is_some() && before != user_in(stored) {
-            return Err(SignInError::Refused);
+            return Err(SignInError::Rejected);
         }
         Ok(self.sign_in(stored).await?.session)
     }
 
     /// Ends sessions on the server and, except for [`Scope::Others`], in this browser.
     ///
-    /// A local sign-out always clears this browser. A global one clears it only if the server
-    /// ended the sessions or had already, so that nobody believes to be safe who is not (S66).
+    /// A local sign-out always clears this browser. A global one clears it only if the server revoked the
+    /// sessions or had already, so that a failure is not mistaken for success (S66).
     pub async fn sign_out(&self, scope: Scope) -> Result<(), AuthError> {
-        let stored = self.0.config().stored_session(&self.0.jar());
+        let stored = self.0.config().stored_session(&self.0.cookie_jar());
         if scope == Scope::Local {
             self.clear();
         }
-        // The token at hand has ended. The server would refuse it, which tells nothing about the
-        // session: that lives on in its refresh token.
+        // The access token has expired. The server would reject it, which says nothing about the session:
+        // its refresh token is still valid.
         if matches!(self.0.read_state(), SessionState::Unavailable) && stored.is_some() {
             return Err(AuthError::Retryable {
                 status: 0,
@@ -129,41 +130,40 @@ impl SessionWriter {
         Ok(())
     }
 
-    /// Forgets the session in this browser without telling the server: all chunks, and sign-ins
-    /// under way.
+    /// Removes the session in this browser without telling the server: all chunks, and pending sign-in
+    /// flows.
     pub fn clear(&self) {
         let config = self.0.config();
-        let mut jar = self.0.jar();
-        let in_cookies = config.stored_session(&jar);
+        let mut cookie_jar = self.0.cookie_jar();
+        let in_cookies = config.stored_session(&cookie_jar);
         let sessions = [in_cookies, self.stored_at_first()];
         for session in sessions.iter().flatten() {
-            config.forget_refreshes_of(session);
+            config.invalidate_refreshes_of(session);
         }
-        jar.forget_session(&config.key);
+        cookie_jar.remove_session(&config.key);
     }
 
-    /// Removes the session's cookies also at places where an earlier version of the application
-    /// wrote them, for a move to another domain or path (C26). Fails, and removes nothing, where a
-    /// scope cannot be written into a header.
+    /// Removes the session's cookies also at scopes that an earlier version of the application used, for a
+    /// move to another domain or path (C26). Fails, and removes nothing, if a scope is invalid.
     pub fn clear_at_scopes(
         &self,
         scopes: &[cookie::Scope],
     ) -> Result<(), cookie::CookieOptionsError> {
         let config = self.0.config();
         self.0
-            .jar()
+            .cookie_jar()
             .remove_at_scopes(&config.key, scopes, &config.cookie_options)
     }
 
-    /// Begins a sign-in that leaves for another page: makes its secret and keeps it in cookies.
-    /// Its challenge goes to the auth service; its id may travel in the redirect as `sb_flow_id`,
-    /// so that several sign-ins can be under way.
+    /// Begins a sign-in that leaves for another page: generates its PKCE verifier and stores it in cookies. Its
+    /// challenge goes to the auth service; its id may be added to the redirect as `sb_flow_id`, so that
+    /// several sign-ins can be pending.
     pub async fn begin_flow(&self, redirect_type: RedirectType) -> Result<Flow, AuthError> {
         self.flows().begin(redirect_type).await
     }
 
-    /// Takes the secret of a sign-in that ends: that of this flow, or the latest. It is gone then,
-    /// whatever comes of it. One that began here more than ten minutes ago is not given any more.
+    /// Takes the verifier of a sign-in: that of this flow, or the latest. It is removed in any case. A flow that
+    /// began here more than ten minutes ago is rejected.
     pub async fn take_verifier(&self, flow_id: Option<&str>) -> Result<TakenVerifier, AuthError> {
         self.flows().take(flow_id).await
     }
@@ -172,13 +172,13 @@ impl SessionWriter {
         PendingFlows::new(Arc::new(self.store()), &self.0.config().key)
     }
 
-    /// The cookies as a store for the SDK, whose changes go out with the response too.
+    /// The cookies as a store for the SDK; its changes are sent with the response.
     pub fn store(&self) -> CookieStore {
         CookieStore::new(self.0.clone())
     }
 
-    /// An SDK client whose session is the one in the cookies: what it signs in, changes or signs
-    /// out goes out with the response. Refreshes are shared with all other requests of the session.
+    /// An SDK client whose session is the one in the cookies; its changes are sent with the response. Refreshes
+    /// are shared with all other requests of the session.
     pub fn client(&self) -> Result<Client, AuthError> {
         let config = self.0.config();
         config
@@ -188,28 +188,28 @@ impl SessionWriter {
             .build()
     }
 
-    /// Who is signed in as the request came.
+    /// The session as the request came.
     pub fn session(&self) -> Option<&Session> {
         self.0.read_state().session()
     }
 
-    /// Whether the cookies are now somebody else's than they were when the request came: clear
-    /// what your application keeps about the person before. Also when the SDK made the change.
+    /// Whether the cookies now belong to another user than at the start of the request: clear what your
+    /// application stores about the previous one. Includes changes by the SDK.
     pub fn has_changed_user(&self) -> bool {
         let config = self.0.config();
-        let jar = self.0.jar();
-        let before = jar.request().item(&config.key, &config.limits);
+        let cookie_jar = self.0.cookie_jar();
+        let before = cookie_jar.request().item(&config.key, &config.limits);
         let before = before.and_then(|item| user_in(&StoredSession::from_json(&item).ok()?));
         let now = config
-            .stored_session(&jar)
+            .stored_session(&cookie_jar)
             .and_then(|session| user_in(&session));
         before.is_some() && now.is_some() && before != now
     }
 
-    /// Who the cookies say is signed in now.
+    /// The user id in the current cookies.
     fn user_id_now(&self) -> Option<Uuid> {
         let config = self.0.config();
-        user_in(&config.stored_session(&self.0.jar())?)
+        user_in(&config.stored_session(&self.0.cookie_jar())?)
     }
 
     fn stored_at_first(&self) -> Option<StoredSession> {
@@ -220,7 +220,7 @@ impl SessionWriter {
     }
 }
 
-/// Whom a session claims to be of. Proven or not: a change is worth reporting either way.
+/// The user id that a session claims, verified or not: a change is worth reporting either way.
 fn user_in(session: &StoredSession) -> Option<Uuid> {
     let decoded = Decoded::parse(session.access_token()).ok()?;
     Uuid::parse_str(decoded.unverified().sub()?).ok()

@@ -8,11 +8,11 @@ use crate::node::{Body, Node};
 use crate::path::SettingPath;
 use crate::problem::Findings;
 
-/// A name, or a whole section, that stands for another one.
+/// Another name of a setting, or of a whole section.
 struct Alias {
     from: &'static str,
     to: &'static str,
-    /// Which of the two counts where both are written.
+    /// Whether the alias takes precedence where both are written.
     wins: bool,
     warning: Warning,
 }
@@ -20,7 +20,7 @@ struct Alias {
 #[derive(PartialEq)]
 enum Warning {
     Always,
-    /// Older templates carry the name with an empty value, which means nothing.
+    /// Older templates contain the name with an empty value.
     UnlessEmpty,
     Never,
 }
@@ -32,7 +32,7 @@ const ALIASES: &[Alias] = &[
         wins: false,
         warning: Warning::Always,
     },
-    // The official template moved to the short names; the long ones stand in every older file.
+    // The official template now uses the short names; older files contain the long ones.
     Alias {
         from: "auth.email.enabled",
         to: "auth.email.enable_signup",
@@ -57,7 +57,7 @@ const ALIASES: &[Alias] = &[
 const RETIRED_PROVIDERS: &[(&str, &str)] =
     &[("linkedin", "linkedin_oidc"), ("slack", "slack_oidc")];
 
-/// The name that another name stands for.
+/// The setting that an alias stands for; `None` for a name that is no alias.
 pub(crate) fn canonical(path: &SettingPath) -> Option<SettingPath> {
     ALIASES.iter().find_map(|alias| {
         let from = SettingPath::parse(alias.from);
@@ -74,17 +74,17 @@ pub(crate) fn canonical(path: &SettingPath) -> Option<SettingPath> {
 }
 
 /// Aliases that name a single setting, as (alias, setting); sections are left out.
-pub(crate) fn of_settings() -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(crate) fn setting_aliases() -> impl Iterator<Item = (&'static str, &'static str)> {
     ALIASES
         .iter()
         .filter(|alias| alias.from.contains('.'))
         .map(|alias| (alias.from, alias.to))
 }
 
-/// Moves what a document (or one of its remotes) says under other names to where it belongs.
+/// Moves values from aliases to the names of their settings, in a document or one of its remotes.
 pub(crate) fn normalise(document: &mut Node, prefix: &str, file: &Path, findings: &mut Findings) {
     for alias in ALIASES {
-        let Some(node) = take(document, alias.from) else {
+        let Some(node) = remove_at(document, alias.from) else {
             continue;
         };
         let is_empty = node.as_text() == Some("");
@@ -96,15 +96,15 @@ pub(crate) fn normalise(document: &mut Node, prefix: &str, file: &Path, findings
             let key = format!("{prefix}{}", alias.from);
             findings.warn(place_in(file, node.line), key, message);
         }
-        put(document, alias.to, node, alias.wins);
+        insert_at(document, alias.to, node, alias.wins);
     }
     for (old, new) in RETIRED_PROVIDERS {
         let path = format!("auth.external.{old}");
-        let Some(node) = take(document, &path) else {
+        let Some(node) = remove_at(document, &path) else {
             continue;
         };
         if node
-            .at(["enabled"])
+            .get_path(["enabled"])
             .is_some_and(|enabled| enabled.body == Body::Bool(true))
         {
             let message = format!(
@@ -120,13 +120,13 @@ pub(crate) fn normalise(document: &mut Node, prefix: &str, file: &Path, findings
     }
 }
 
-fn take(document: &mut Node, path: &str) -> Option<Node> {
+fn remove_at(document: &mut Node, path: &str) -> Option<Node> {
     let (mut parents, last) = split_last(path);
     let table = parents.try_fold(document, |node, name| node.as_table_mut()?.get_mut(name))?;
     table.as_table_mut()?.remove(last)
 }
 
-fn put(document: &mut Node, path: &str, node: Node, wins: bool) {
+fn insert_at(document: &mut Node, path: &str, node: Node, wins: bool) {
     let (parents, last) = split_last(path);
     let mut table = document;
     for name in parents {

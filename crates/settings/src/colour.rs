@@ -1,11 +1,11 @@
-//! Colours, and whether text on them can be read (WCAG 2.2, 1.4.3).
+//! Colours, and whether white text on them has enough contrast (WCAG 2.2, 1.4.3).
 
-/// The least contrast of text with what is behind it.
-const READABLE: f64 = 4.5;
+/// Minimum contrast ratio between text and background.
+const MIN_CONTRAST: f64 = 4.5;
 
 /// Whether `text` is a colour such as `#1f6f54`, dark enough for white text.
 pub(crate) fn carries_white_text(text: &str) -> bool {
-    parse(text).is_some_and(|colour| 1.05 / (luminance(colour) + 0.05) >= READABLE)
+    parse(text).is_some_and(|colour| 1.05 / (luminance(colour) + 0.05) >= MIN_CONTRAST)
 }
 
 fn parse(text: &str) -> Option<[u8; 3]> {
@@ -22,9 +22,10 @@ fn parse(text: &str) -> Option<[u8; 3]> {
 fn luminance(colour: [u8; 3]) -> f64 {
     let [red, green, blue] = colour.map(|part| {
         let part = f64::from(part) / 255.0;
-        match part <= 0.040_45 {
-            true => part / 12.92,
-            false => ((part + 0.055) / 1.055).powf(2.4),
+        if part <= 0.040_45 {
+            part / 12.92
+        } else {
+            ((part + 0.055) / 1.055).powf(2.4)
         }
     });
     0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,4 +1,4 @@
-//! Spans of time as Go writes them: `1h30m`, `500ms`, `1.5s`.
+//! Durations as Go writes them: `1h30m`, `500ms`, `1.5s`.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const UNITS: [(&str, u128); 8] = [
     ("s", 1_000_000_000),
 ];
 
-/// Reads a span of time; `None` when the text is not one. A bare `0` needs no unit.
+/// Parses a duration; `None` when the text is not one. A bare `0` needs no unit.
 pub fn parse(text: &str) -> Option<Duration> {
     if text == "0" {
         return Some(Duration::ZERO);
@@ -31,12 +31,12 @@ pub fn parse(text: &str) -> Option<Duration> {
         nanoseconds = nanoseconds.checked_add(scaled(number, *scale)?)?;
         rest = &after[unit.len()..];
     }
-    // Go's durations end here as well (about 292 years).
+    // The same maximum as Go's: 64 bits of nanoseconds, about 292 years.
     let nanoseconds = i64::try_from(nanoseconds).ok()?.unsigned_abs();
     Some(Duration::from_nanos(nanoseconds))
 }
 
-/// Writes a span of time so that [`parse`] reads it again.
+/// Writes a duration so that [`parse`] reads it again.
 pub(crate) fn render(duration: Duration) -> String {
     if duration.is_zero() {
         return "0s".to_owned();

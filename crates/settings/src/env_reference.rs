@@ -1,4 +1,4 @@
-//! `env(NAME)` in `config.toml`: the value comes from the environment.
+//! `env(NAME)` in `config.toml`: a reference to an environment variable.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use crate::node::{Body, Node};
 /// Variables by name: the process's, over those of the folder's `.env` files.
 pub(crate) type Environment = BTreeMap<String, String>;
 
-/// A value after its references were followed.
-pub(crate) struct Followed {
-    /// Absent when the value was a reference to nothing.
+/// A value after its references were resolved.
+pub(crate) struct Resolved {
+    /// Absent when the value was a reference to an unset variable.
     pub(crate) node: Option<Node>,
-    /// Variables that were asked for and are not set.
+    /// Referenced variables that are not set.
     pub(crate) unset: Vec<String>,
 }
 
-/// Follows the references in a value, also inside lists and tables. A variable that is empty
+/// Resolves the references in a value, also inside lists and tables. A variable that is empty
 /// counts as not set, as in the official tool; elements that refer to one are left out.
-pub(crate) fn follow(node: &Node, environment: &Environment) -> Followed {
+pub(crate) fn resolve(node: &Node, environment: &Environment) -> Resolved {
     let mut unset = Vec::new();
-    let node = follow_into(node, environment, &mut unset);
-    Followed { node, unset }
+    let node = resolve_into(node, environment, &mut unset);
+    Resolved { node, unset }
 }
 
-fn follow_into(node: &Node, environment: &Environment, unset: &mut Vec<String>) -> Option<Node> {
+fn resolve_into(node: &Node, environment: &Environment, unset: &mut Vec<String>) -> Option<Node> {
     let body = match &node.body {
         Body::Text(text) => match referenced_name(text) {
             None => return Some(node.clone()),
@@ -38,14 +38,14 @@ fn follow_into(node: &Node, environment: &Environment, unset: &mut Vec<String>) 
         Body::List(items) => Body::List(
             items
                 .iter()
-                .filter_map(|item| follow_into(item, environment, unset))
+                .filter_map(|item| resolve_into(item, environment, unset))
                 .collect(),
         ),
         Body::Table(entries) => Body::Table(
             entries
                 .iter()
                 .filter_map(|(name, entry)| {
-                    Some((name.clone(), follow_into(entry, environment, unset)?))
+                    Some((name.clone(), resolve_into(entry, environment, unset)?))
                 })
                 .collect(),
         ),
@@ -96,13 +96,13 @@ mod tests {
         ];
         let json = serde_json::json!(["env(A)", "env(B)", "env(C)", "plain"]);
 
-        let followed = follow(&Node::from_json(&json), &environment.into());
+        let resolved = resolve(&Node::from_json(&json), &environment.into());
 
-        let Some(Body::List(items)) = followed.node.map(|node| node.body) else {
+        let Some(Body::List(items)) = resolved.node.map(|node| node.body) else {
             panic!("a list stays a list");
         };
         let texts: Vec<_> = items.iter().filter_map(Node::as_text).collect();
         assert_eq!(texts, ["1", "plain"]);
-        assert_eq!(followed.unset, ["B", "C"]);
+        assert_eq!(resolved.unset, ["B", "C"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Settings that change while services run.
+//! The current settings, which can change while services run.
 
 use std::sync::Arc;
 
@@ -20,17 +20,18 @@ impl SettingsHandle {
         }
     }
 
-    /// The settings of this moment. Keep the value for one piece of work, not for longer.
+    /// The current settings. Do not keep them for longer than one unit of work.
     pub fn current(&self) -> Arc<Settings> {
         self.sender.borrow().clone()
     }
 
-    /// Wakes at every change from now on.
+    /// A receiver that is notified of every change from now on.
     pub fn subscribe(&self) -> watch::Receiver<Arc<Settings>> {
         self.sender.subscribe()
     }
 
-    /// Takes new settings and wakes subscribers, unless nothing differs. Says whether it did.
+    /// Replaces the settings and notifies subscribers, unless nothing differs. Returns whether it
+    /// did.
     pub fn replace(&self, settings: Settings) -> bool {
         self.sender.send_if_modified(|current| {
             if current.is_same(&settings) {
@@ -45,6 +46,7 @@ impl SettingsHandle {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys::api;
     use crate::loader::Loader;
 
     fn with_port(port: &str) -> Settings {
@@ -64,8 +66,8 @@ mod tests {
         assert!(handle.replace(with_port("2")));
 
         changes.changed().await.expect("the sender lives");
-        assert_eq!(changes.borrow().port("api.port"), 2);
-        assert_eq!(clone.current().port("api.port"), 2);
+        assert_eq!(changes.borrow().get(api::PORT), 2);
+        assert_eq!(clone.current().get(api::PORT), 2);
     }
 
     #[test]

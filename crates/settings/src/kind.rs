@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use url::Url;
-
 use crate::node::{Body, Node};
-use crate::value::{Secret, Value};
+use crate::value::{Secret, Value, WrittenUrl};
 use crate::{byte_size, colour, duration, network};
 
 /// The form of a setting's value.
@@ -13,7 +11,7 @@ use crate::{byte_size, colour, duration, network};
 pub enum Kind {
     /// `true` or `false`.
     Bool,
-    /// A whole number within bounds, both included.
+    /// An integer within bounds, both included.
     Integer {
         /// Smallest allowed value.
         min: i64,
@@ -26,7 +24,7 @@ pub enum Kind {
     ListenPort,
     /// Any text.
     Text,
-    /// Any text, never shown.
+    /// Any text, never printed.
     Secret,
     /// An absolute URL.
     Url,
@@ -34,9 +32,9 @@ pub enum Kind {
     Path,
     /// A path of a URL.
     UrlPath,
-    /// A colour that white text can be read on.
+    /// A colour with enough contrast to white text.
     Accent,
-    /// A span of time as Go writes it.
+    /// A duration as Go writes it.
     Duration,
     /// A size in bytes.
     Bytes,
@@ -44,15 +42,17 @@ pub enum Kind {
     Choice(&'static [&'static str]),
     /// A list of texts.
     List,
-    /// A list of IP addresses and ranges.
+    /// A list of some of these words, at least one.
+    Choices(&'static [&'static str]),
+    /// A list of IP addresses and networks (CIDR).
     Networks,
     /// A list of ports.
     Ports,
-    /// A table of which only the names of its members matter.
+    /// A table whose members have nothing but a name.
     Names,
     /// A table of texts.
     Table,
-    /// A table of texts that are never shown.
+    /// A table of texts that are never printed.
     SecretTable,
     /// A list of tables with these names, all texts.
     Records(&'static [&'static str]),
@@ -63,35 +63,33 @@ impl Kind {
     pub fn expected(&self) -> String {
         match self {
             Self::Bool => "true or false".to_owned(),
-            Self::Integer { min, max: i64::MAX } => format!("a whole number from {min}"),
-            Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Integer { min, max: i64::MAX } => format!("an integer from {min}"),
+            Self::Integer { min, max } => format!("an integer from {min} to {max}"),
             Self::Port => "a port from 1 to 65535".to_owned(),
             Self::ListenPort => "a port from 1 to 65535, or 0 for a free one".to_owned(),
-            Self::Text => "a text".to_owned(),
-            Self::Secret => "a text (secret)".to_owned(),
+            Self::Text => "a string".to_owned(),
+            Self::Secret => "a string (secret)".to_owned(),
             Self::Url => "a URL such as https://example.com".to_owned(),
             Self::Path => "a path".to_owned(),
             Self::UrlPath => "a path such as /account".to_owned(),
-            Self::Accent => "a colour such as #1f6f54 that white text can be read on \
-                             (a contrast of at least 4.5:1)"
+            Self::Accent => "a colour such as #1f6f54 with a contrast of at least 4.5:1 \
+                             to white text"
                 .to_owned(),
             Self::Duration => "a duration such as 1h30m, 10s or 500ms".to_owned(),
             Self::Bytes => "a size such as 50MiB or a number of bytes".to_owned(),
-            Self::Choice(words) => {
-                let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
-                format!("one of {}", words.join(", "))
-            }
-            Self::List => "a list of texts".to_owned(),
-            Self::Networks => "a list of addresses or ranges such as 10.0.0.0/8".to_owned(),
+            Self::Choice(words) => format!("one of {}", quoted(words)),
+            Self::Choices(words) => format!("a list of {}", quoted(words)),
+            Self::List => "a list of strings".to_owned(),
+            Self::Networks => "a list of IP addresses or networks such as 10.0.0.0/8".to_owned(),
             Self::Ports => "a list of ports such as 25".to_owned(),
             Self::Names => "a table of empty tables".to_owned(),
-            Self::Table => "a table of texts".to_owned(),
-            Self::SecretTable => "a table of texts (secret)".to_owned(),
+            Self::Table => "a table of strings".to_owned(),
+            Self::SecretTable => "a table of strings (secret)".to_owned(),
             Self::Records(names) => format!("a list of tables with {}", names.join(", ")),
         }
     }
 
-    /// Whether values of this kind must not be shown.
+    /// Whether values of this kind must not be printed.
     pub fn is_secret(&self) -> bool {
         matches!(self, Self::Secret | Self::SecretTable)
     }
@@ -112,7 +110,9 @@ impl Kind {
                 None
             }
             (Body::Text(text), _) => self.read_text(text),
-            (Body::List(items), Self::List | Self::Networks) => self.read_list(texts(items)?),
+            (Body::List(items), Self::List | Self::Choices(_) | Self::Networks) => {
+                self.read_list(texts(items)?)
+            }
             (Body::List(items), Self::Ports) => self.read_list(numbers(items)?),
             (Body::List(items), Self::Records(names)) => items
                 .iter()
@@ -146,15 +146,15 @@ impl Kind {
             }
             Self::Text | Self::Path => Some(Value::Text(text.to_owned())),
             Self::Secret => Some(Value::Secret(Secret::new(text))),
-            Self::Url => Url::parse(text)
-                .is_ok()
-                .then(|| Value::Text(text.to_owned())),
+            Self::Url => WrittenUrl::parse(text).map(Value::Url),
             Self::UrlPath => is_url_path(text).then(|| Value::Text(text.to_owned())),
             Self::Accent => colour::carries_white_text(text).then(|| Value::Text(text.to_owned())),
             Self::Duration => duration::parse(text).map(Value::Duration),
             Self::Bytes => byte_size::parse(text).map(Value::Bytes),
             Self::Choice(words) => words.contains(&text).then(|| Value::Text(text.to_owned())),
-            Self::List | Self::Networks | Self::Ports => self.read_list(split_list(text)),
+            Self::List | Self::Choices(_) | Self::Networks | Self::Ports => {
+                self.read_list(split_list(text))
+            }
             Self::Names => Some(Value::List(split_list(text))),
             Self::Table | Self::SecretTable => self.read(&read_table_text(text)?),
             Self::Records(_) => {
@@ -176,13 +176,22 @@ impl Kind {
     }
 
     fn read_list(&self, items: Vec<String>) -> Option<Value> {
+        if matches!(self, Self::Choices(_)) && items.is_empty() {
+            return None;
+        }
         let fits = |item: &String| match self {
+            Self::Choices(words) => words.contains(&item.as_str()),
             Self::Networks => network::is_network(item),
             Self::Ports => item.parse().is_ok_and(|port: u16| port > 0),
             _ => true,
         };
         items.iter().all(fits).then_some(Value::List(items))
     }
+}
+
+fn quoted(words: &[&str]) -> String {
+    let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    words.join(", ")
 }
 
 /// The spellings that Go takes for a boolean, in any case.
@@ -194,7 +203,7 @@ fn read_bool(text: &str) -> Option<bool> {
     }
 }
 
-/// Segments of plain characters, so that the path means the same to everybody who reads it.
+/// Only unreserved characters, so that the path needs no percent-encoding, and no dot segments.
 fn is_url_path(text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.~".contains(c);
     let mut segments = match text.strip_prefix('/') {
@@ -260,7 +269,7 @@ fn read_record(
     names: &[&str],
 ) -> Option<BTreeMap<String, String>> {
     let known = entries.keys().all(|name| names.contains(&name.as_str()));
-    // A member may well be a switch or a number; as everywhere else in a record, its text counts.
+    // Switches and numbers are accepted and kept as text, like all members of a record.
     let text = |node: &Node| match &node.body {
         Body::Bool(value) => Some(value.to_string()),
         Body::Integer(value) => Some(value.to_string()),
@@ -331,6 +340,10 @@ mod tests {
         );
         check(Kind::List, "", Some(Value::List(vec![])));
         check(Kind::Networks, "10.0.0.0/8,nonsense", None);
+        let some = Value::List(vec!["b".to_owned(), "a".to_owned()]);
+        check(Kind::Choices(&["a", "b", "c"]), "b,a", Some(some));
+        check(Kind::Choices(&["a", "b"]), "a,d", None);
+        check(Kind::Choices(&["a", "b"]), "", None);
         check(Kind::Ports, "25,0", None);
         check(Kind::Ports, "25,smtp", None);
     }

@@ -9,17 +9,20 @@ use crate::layers::{self, Layer, place_in};
 use crate::path::SettingPath;
 use crate::problem::{Findings, LoadError, Place, Problem};
 use crate::settings::Settings;
+use crate::value::Value;
 use crate::{dotenv, rules, table};
 
-/// Where settings come from. Holds the places, not their contents: loading again reads files
-/// again, so one loader serves a whole run with live changes.
+/// Where settings come from. It does not keep the contents of files: each load reads them again, so
+/// one loader serves a whole run with live changes.
 ///
 /// ```
-/// let loaded = plinth_settings::Loader::new()
+/// use plinth_settings::{Loader, keys};
+///
+/// let loaded = Loader::new()
 ///     .environment([("PLINTH_API_PORT".to_owned(), "8000".to_owned())])
 ///     .command_line("plinth.host", "0.0.0.0")
 ///     .load()?;
-/// assert_eq!(loaded.settings.port("api.port"), 8000);
+/// assert_eq!(loaded.settings.get(keys::api::PORT), 8000);
 /// # Ok::<(), plinth_settings::LoadError>(())
 /// ```
 #[derive(Clone, Default)]
@@ -33,7 +36,7 @@ pub struct Loader {
 }
 
 impl fmt::Debug for Loader {
-    /// Names places only: the values have not been sorted into secrets and others yet.
+    /// Without values: before they are loaded it is not known which of them are secrets.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Loader")
@@ -45,17 +48,17 @@ impl fmt::Debug for Loader {
     }
 }
 
-/// Usable settings, and what was noticed on the way.
+/// Valid settings, and warnings about them.
 #[derive(Debug, Clone)]
 pub struct Loaded {
     /// The tree.
     pub settings: Settings,
-    /// Unknown and deprecated keys, variables that are not set.
+    /// Unknown and deprecated keys, references to variables that are not set.
     pub warnings: Vec<Problem>,
 }
 
 impl Loader {
-    /// Nothing but defaults.
+    /// A loader without sources: it gives the defaults.
     pub fn new() -> Self {
         Self::default()
     }
@@ -86,25 +89,25 @@ impl Loader {
         }))
     }
 
-    /// Sets one setting, above everything else.
+    /// Sets one setting, as with `--set`; this takes precedence over everything else.
     pub fn command_line(mut self, path: impl Into<String>, text: impl Into<String>) -> Self {
         self.command_line.insert(path.into(), text.into());
         self
     }
 
-    /// Takes what operators stored: names of settings and their values.
+    /// Takes the settings that operators stored, by name.
     pub fn stored(mut self, stored: serde_json::Map<String, serde_json::Value>) -> Self {
         self.stored = stored;
         self
     }
 
-    /// Lays the `[remotes.<name>]` over the file whose `project_id` is this ref.
+    /// Applies the `[remotes.<name>]` whose `project_id` is this ref.
     pub fn remote(mut self, project_ref: impl Into<String>) -> Self {
         self.project_ref = Some(project_ref.into());
         self
     }
 
-    /// Reads all places and checks everything, reporting all problems at once.
+    /// Reads all layers and checks everything, reporting all problems at once.
     pub fn load(&self) -> Result<Loaded, LoadError> {
         let mut findings = Findings::default();
         let environment = self.merged_environment(&mut findings);
@@ -119,7 +122,7 @@ impl Loader {
 
         let unset = std::mem::take(&mut file.unset);
         let settings = Settings::stack([stored, file, variables, command_line]);
-        // Rules about values that are wrong by themselves would only repeat the complaint.
+        // Rules about invalid values would only repeat those errors.
         if findings.errors.is_empty() {
             rules::check(&settings, &unset.keys().collect(), &mut findings);
         }
@@ -251,19 +254,19 @@ fn warn_about_json(folder: &Path, findings: &mut Findings) {
     }
 }
 
-/// A missing variable matters only where its setting is in use: not below a switch that is off,
-/// not for settings that Plinth ignores, and not where a stronger layer gives the value.
+/// Warns about missing variables, except where they do not matter: below a switch that is off, for
+/// settings that Plinth ignores, and where a stronger layer sets the value.
 fn warn_about_unset(
     settings: &Settings,
     unset: BTreeMap<SettingPath, (Place, Vec<String>)>,
     findings: &mut Findings,
 ) {
     for (path, (place, names)) in unset {
-        let is_inert = table::find(&path).is_none_or(|declared| declared.key.is_inert());
+        let is_inert = table::find(&path).is_none_or(|declared| declared.declaration.is_inert());
         let is_given = settings
             .place_at(&path)
             .is_some_and(|given| *given != place);
-        if is_inert || is_given || is_switched_off(settings, &path) {
+        if is_inert || is_given || is_disabled(settings, &path) {
             continue;
         }
         for name in names {
@@ -273,11 +276,11 @@ fn warn_about_unset(
     }
 }
 
-fn is_switched_off(settings: &Settings, path: &SettingPath) -> bool {
+fn is_disabled(settings: &Settings, path: &SettingPath) -> bool {
     let mut table = path.parent();
     while let Some(current) = table {
         let switch = current.child("enabled");
-        if table::find(&switch).is_some() && !settings.bool(&switch.to_string()) {
+        if settings.value_by_path(&switch) == Some(&Value::Bool(false)) {
             return true;
         }
         table = current.parent();

@@ -1,4 +1,4 @@
-//! Addresses and address ranges: `10.0.0.0/8`, `::1`.
+//! IP addresses and networks (CIDR): `10.0.0.0/8`, `::1`.
 
 use std::net::IpAddr;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use toml::de::{DeTable, DeValue};
 
-/// Longest value that an error message repeats.
-const SHOWN_CHARACTERS: usize = 80;
+/// Maximum length of a value in an error message.
+const MAX_PREVIEW_CHARS: usize = 80;
 
 /// A written value and the line where its key stands, when it comes from a file.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,13 +18,13 @@ pub(crate) struct Node {
 pub(crate) enum Body {
     Bool(bool),
     Integer(i64),
-    /// Text where the writer could have chosen another type.
+    /// Text from a format with types (TOML, JSON): it is no number or switch.
     Text(String),
-    /// Text from a place that knows no types (environment, command line): any kind may read it.
+    /// Text from a place without types (environment, command line): any kind may parse it.
     Untyped(String),
     List(Vec<Node>),
     Table(BTreeMap<String, Node>),
-    /// What no setting takes (fractions, dates, null), as it was written.
+    /// A type that no setting has (float, date, null), as it was written.
     Other(String),
 }
 
@@ -57,7 +57,7 @@ impl Node {
         Self { line: None, body }
     }
 
-    pub(crate) fn from_toml(table: &DeTable<'_>, lines: &Lines) -> Self {
+    pub(crate) fn from_toml(table: &DeTable<'_>, lines: &LineIndex) -> Self {
         Self {
             line: None,
             body: Body::Table(toml_entries(table, lines)),
@@ -86,15 +86,15 @@ impl Node {
         }
     }
 
-    /// The value at the end of these names.
-    pub(crate) fn at<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Option<&Node> {
+    /// The value at this path of table keys.
+    pub(crate) fn get_path<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Option<&Node> {
         names
             .into_iter()
             .try_fold(self, |node, name| node.as_table()?.get(name))
     }
 
     /// The value for an error message, shortened.
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn preview(&self) -> String {
         let text = match &self.body {
             Body::Bool(value) => value.to_string(),
             Body::Integer(value) => value.to_string(),
@@ -102,13 +102,17 @@ impl Node {
             Body::List(items) => {
                 format!(
                     "[{}]",
-                    items.iter().map(Node::shown).collect::<Vec<_>>().join(", ")
+                    items
+                        .iter()
+                        .map(Node::preview)
+                        .collect::<Vec<_>>()
+                        .join(", ")
                 )
             }
             Body::Table(_) => "a table".to_owned(),
             Body::Other(text) => text.clone(),
         };
-        match text.char_indices().nth(SHOWN_CHARACTERS) {
+        match text.char_indices().nth(MAX_PREVIEW_CHARS) {
             Some((end, _)) => format!("{}…", &text[..end]),
             None => text,
         }
@@ -116,10 +120,10 @@ impl Node {
 }
 
 /// Where the lines of a text begin, to turn byte offsets into line numbers.
-pub(crate) struct Lines(Vec<usize>);
+pub(crate) struct LineIndex(Vec<usize>);
 
-impl Lines {
-    pub(crate) fn of(text: &str) -> Self {
+impl LineIndex {
+    pub(crate) fn new(text: &str) -> Self {
         let after_breaks = text.match_indices('\n').map(|(index, _)| index + 1);
         Self(std::iter::once(0).chain(after_breaks).collect())
     }
@@ -138,7 +142,7 @@ impl Lines {
     }
 }
 
-fn toml_entries(table: &DeTable<'_>, lines: &Lines) -> BTreeMap<String, Node> {
+fn toml_entries(table: &DeTable<'_>, lines: &LineIndex) -> BTreeMap<String, Node> {
     table
         .iter()
         .map(|(key, value)| {
@@ -152,7 +156,7 @@ fn toml_entries(table: &DeTable<'_>, lines: &Lines) -> BTreeMap<String, Node> {
         .collect()
 }
 
-fn toml_body(value: &DeValue<'_>, lines: &Lines) -> Body {
+fn toml_body(value: &DeValue<'_>, lines: &LineIndex) -> Body {
     match value {
         DeValue::Boolean(value) => Body::Bool(*value),
         DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
@@ -182,7 +186,7 @@ mod tests {
     #[test]
     fn lines_are_counted_from_one() {
         let text = "a\nbb\n\nc";
-        let lines = Lines::of(text);
+        let lines = LineIndex::new(text);
 
         assert_eq!(
             [0, 1, 2, 4, 5, 6].map(|offset| lines.line(offset)),
@@ -195,6 +199,6 @@ mod tests {
     fn a_long_value_is_shortened_between_characters() {
         let node = Node::untyped(&"é".repeat(200));
 
-        assert_eq!(node.shown().chars().count(), SHOWN_CHARACTERS + 1);
+        assert_eq!(node.preview().chars().count(), MAX_PREVIEW_CHARS + 1);
     }
 }

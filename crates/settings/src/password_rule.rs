@@ -1,4 +1,4 @@
-//! What the words of `auth.password_requirements` ask for.
+//! The character classes that each value of `auth.password_requirements` requires.
 
 const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
@@ -6,7 +6,7 @@ const UPPER: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 const DIGITS: &str = "0123456789";
 const SYMBOLS: &str = "!@#$%^&*()_+-=[]{};'\\:\"|<>?,./`~";
 
-/// The sets of characters from each of which a password needs one: none without a rule.
+/// The character classes from each of which a password needs a character; none without a rule.
 pub fn password_characters(rule: Option<&str>) -> &'static [&'static str] {
     match rule {
         Some("letters_digits") => &[LETTERS, DIGITS],
@@ -19,13 +19,13 @@ pub fn password_characters(rule: Option<&str>) -> &'static [&'static str] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kind, keys};
+    use crate::keys::auth;
+    use crate::kind::Kind;
 
     /// The table of settings names the rules, and nothing ties it to this one but this test.
     #[test]
     fn every_rule_of_the_setting_has_its_characters() {
-        let key = keys::all().find(|key| key.path() == "auth.password_requirements");
-        let Some(Kind::Choice(rules)) = key.map(|key| key.kind()) else {
+        let Kind::Choice(rules) = auth::PASSWORD_REQUIREMENTS.declaration().kind() else {
             panic!("a choice of rules");
         };
         for rule in rules.iter().filter(|rule| !rule.is_empty()) {

@@ -5,8 +5,7 @@
 
 use std::fmt;
 
-/// The segments of a setting's name. Ordered like its segments, so that members of one table are
-/// neighbours.
+/// The segments of a setting's name. Ordered by segments, so that members of one table are adjacent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct SettingPath(Vec<String>);
 
@@ -71,16 +70,6 @@ impl fmt::Display for SettingPath {
         }
         Ok(())
     }
-}
-
-/// The dotted name made of these segments, with quotes where a segment needs them.
-///
-/// ```
-/// let path = plinth_settings::join_path(["storage", "buckets", "my.files", "public"]);
-/// assert_eq!(path, r#"storage.buckets."my.files".public"#);
-/// ```
-pub fn join_path<'a>(segments: impl IntoIterator<Item = &'a str>) -> String {
-    segments.into_iter().collect::<SettingPath>().to_string()
 }
 
 /// `*` counts as bare because the table of keys uses it for "any name".

@@ -1,15 +1,14 @@
-//! Files that a setting names by patterns.
+//! Glob patterns: the files that a setting names.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-/// Folders that no pattern means.
+/// Folders that are never searched.
 const SKIPPED: [&str; 3] = ["node_modules", ".git", ".plinth"];
 
-/// Files below `base` that a pattern names, sorted: `*` stands for any part of a name, `**` for any
-/// folders.
+/// Files below `base` that match a pattern, sorted: `*` matches any part of a name, `**` any folders.
 pub fn files_matching(base: &Path, pattern: &str) -> Vec<PathBuf> {
     let parts: Vec<&str> = pattern
         .split('/')
@@ -30,7 +29,7 @@ fn descend(place: PathBuf, parts: &[&str], found: &mut Vec<PathBuf>) {
             }
         }
         ["**", rest @ ..] => {
-            // A pattern that ends so means everything below.
+            // `**` at the end matches everything below.
             let rest = if rest.is_empty() { &["*"] } else { rest };
             descend(place.clone(), rest, found);
             for (folder, name) in entries(&place) {
@@ -59,7 +58,7 @@ fn entries(folder: &Path) -> Vec<(PathBuf, String)> {
     named.collect()
 }
 
-/// `*` stands for any part of a name.
+/// Whether a name matches a pattern, in which `*` matches any part.
 fn glob(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

@@ -1,9 +1,9 @@
-//! What is wrong with the settings, in sentences that say where.
+//! Errors and warnings about settings, with the place where each value is written.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Where a value stands.
+/// Where a value is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// An option of the command line.
@@ -19,7 +19,7 @@ pub enum Place {
         /// Column, counted from one.
         column: Option<usize>,
     },
-    /// What operators stored.
+    /// Stored by operators.
     Stored,
 }
 
@@ -43,10 +43,10 @@ impl fmt::Display for Place {
     }
 }
 
-/// One thing that is wrong, or at least odd. Never contains a secret.
+/// An error or a warning. Never contains a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it stands.
+    /// Where the value is written.
     pub place: Place,
     /// The setting it is about, when it is about one.
     pub key: Option<String>,
@@ -60,13 +60,13 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Settings that cannot be used, with everything that is wrong with them.
+/// Settings that cannot be used, with all errors in them.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{}", self.render())]
 pub struct LoadError {
     /// What must be corrected.
     pub problems: Vec<Problem>,
-    /// What was noticed besides.
+    /// What does not prevent their use.
     pub warnings: Vec<Problem>,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Brings the problems of each place together, those of a file in the order of its lines.
+    /// Groups the problems by place, those of a file in the order of its lines.
     pub(crate) fn sort(&mut self) {
         let position = |problem: &Problem| match &problem.place {
             Place::CommandLine => (0, None, None),

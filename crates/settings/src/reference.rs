@@ -1,8 +1,8 @@
-//! The reference that the table of keys prints about itself.
+//! The reference of all settings: as a Markdown page, and with the values of a project.
 
 use serde::Serialize;
 
-use crate::key::Key;
+use crate::declaration::Declaration;
 use crate::keys;
 use crate::path::SettingPath;
 use crate::settings::{Settings, Source};
@@ -56,26 +56,27 @@ pub fn render_reference() -> String {
 const INTRODUCTION: &str = "\
 # Settings
 
-This page is generated from the table in `crates/settings/src/keys`; `plinth settings` prints the
-same with your values.
+This page is generated from `crates/settings/src/keys`; `plinth settings` prints the same with your
+values.
 
 A setting is taken from the first of these that has it: the command line (`--set name=value`), the
-environment, `supabase/config.toml`, what operators stored in the console, the default below.
+environment, `supabase/config.toml`, the settings that operators stored in the console, the default
+below.
 
 The environment variable of a setting is its name in upper case with `_` for every dot and hyphen:
 `PLINTH_API_PORT` for `api.port`, `PLINTH_PUBLIC_URL` for `plinth.public_url`. The sections of the
-official file also listen to `SUPABASE_…` (`SUPABASE_API_PORT`); `PLINTH_…` wins. Lists are
-separated by commas, tables are JSON objects or `name=value` separated by commas. Empty variables
-count as not set.
+official file can also be set by `SUPABASE_…` (`SUPABASE_API_PORT`); `PLINTH_…` takes precedence.
+Lists are separated by commas, tables are JSON objects or `name=value` separated by commas. Empty
+variables count as not set.
 
-In `config.toml` the text `env(NAME)` stands for the variable `NAME`, from the environment,
+In `config.toml`, `env(NAME)` is replaced by the variable `NAME`, from the environment,
 `supabase/.env.local` or `supabase/.env`, in this order. Durations are written like `1h30m`, sizes
 like `50MiB`; units of sizes are powers of 1024.
 
-Settings marked *accepted* are taken so that existing files load, and change nothing.
+Settings marked *accepted* are ignored; they are accepted so that existing files load.
 ";
 
-fn render_row(key: &Key) -> String {
+fn render_row(key: &Declaration) -> String {
     let default = match key.default_value() {
         Some(value) => format!("`{value}`"),
         None => "–".to_owned(),
@@ -90,13 +91,13 @@ fn render_row(key: &Key) -> String {
     )
 }
 
-/// Text that may stand between the bars of a table.
+/// Text escaped for a cell of a Markdown table.
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace("<name>", "&lt;name&gt;")
+    text.replace('|', "\\|")
 }
 
-/// The first part of a name; Plinth's own sections go one level deeper.
-fn section_of(key: &Key) -> &'static str {
+/// The section of a setting: the first part of its name, the first two for `auth` and `plinth`.
+fn section_of(key: &Declaration) -> &'static str {
     let path = key.path();
     let depth = if path.starts_with("plinth.") || path.starts_with("auth.") {
         2
@@ -111,25 +112,28 @@ fn section_of(key: &Key) -> &'static str {
     }
 }
 
-fn instances(key: &'static Key, settings: &Settings) -> Vec<Row> {
+fn instances(key: &'static Declaration, settings: &Settings) -> Vec<Row> {
     let Some((map, rest)) = key.path().split_once(".*.") else {
         return vec![row(key, &SettingPath::parse(key.path()), settings)];
     };
+    let map = SettingPath::parse(map);
     settings
-        .entries(map)
+        .members_at(&map)
         .into_iter()
         .map(|member| {
-            let member = SettingPath::parse(map).child(member);
+            let member = map.child(member);
             rest.split('.')
                 .fold(member, |path, segment| path.child(segment))
         })
-        // A member can have a declaration of its own, which then gives the row.
-        .filter(|path| table::find(path).is_some_and(|declared| std::ptr::eq(declared.key, key)))
+        // A member with a declaration of its own has its row there.
+        .filter(|path| {
+            table::find(path).is_some_and(|declared| declared.declaration.path() == key.path())
+        })
         .map(|path| row(key, &path, settings))
         .collect()
 }
 
-fn row(key: &'static Key, path: &SettingPath, settings: &Settings) -> Row {
+fn row(key: &'static Declaration, path: &SettingPath, settings: &Settings) -> Row {
     let declared = table::find(path).expect("every key is in the table that is built from them");
     let source: Source = settings.source_at(path);
     Row {
@@ -155,6 +159,16 @@ mod tests {
         for key in keys::all() {
             let row = format!("| `{}` |", key.shown_path());
             assert_eq!(page.matches(&row).count(), 1, "{row}");
+        }
+    }
+
+    /// Markdown would take it for a tag.
+    #[test]
+    fn angle_brackets_are_only_used_in_code() {
+        for key in keys::all() {
+            let outside_code = key.meaning().split('`').step_by(2);
+
+            assert!(!outside_code.collect::<String>().contains('<'), "{key:?}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! `[remotes.<name>]`: what differs when the folder serves the project that the remote names.
+//! `[remotes.<name>]`: overrides for the project whose ref is the `project_id` of the remote.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,11 +7,11 @@ use crate::layers::place_in;
 use crate::node::{Body, Node};
 use crate::problem::Findings;
 
-/// A remote's name and what it says.
+/// Overrides by the name of the remote.
 pub(crate) type Remotes = BTreeMap<String, Node>;
 
-/// Takes the remotes out of a document.
-pub(crate) fn take(document: &mut Node, file: &Path, findings: &mut Findings) -> Remotes {
+/// Removes the remotes from a document and returns them.
+pub(crate) fn extract(document: &mut Node, file: &Path, findings: &mut Findings) -> Remotes {
     let Some(remotes) = document
         .as_table_mut()
         .and_then(|entries| entries.remove("remotes"))
@@ -41,7 +41,7 @@ pub(crate) fn take(document: &mut Node, file: &Path, findings: &mut Findings) ->
     tables
 }
 
-/// Two remotes that name the same project would be a matter of chance.
+/// Rejects two remotes for the same project: which one applies would be arbitrary.
 pub(crate) fn check_duplicates(remotes: &Remotes, file: &Path, findings: &mut Findings) {
     let mut names = BTreeMap::new();
     for (name, remote) in remotes {
@@ -57,8 +57,8 @@ pub(crate) fn check_duplicates(remotes: &Remotes, file: &Path, findings: &mut Fi
     }
 }
 
-/// The remote for a project. The written `project_id` is compared, without following a reference
-/// to the environment, as the official tool does.
+/// The remote of a project. Its `project_id` is compared as written; `env(NAME)` in it is not
+/// resolved, as in the official tool.
 pub(crate) fn select<'a>(remotes: &'a Remotes, project_ref: &str) -> Option<(&'a str, &'a Node)> {
     remotes
         .iter()
@@ -66,12 +66,12 @@ pub(crate) fn select<'a>(remotes: &'a Remotes, project_ref: &str) -> Option<(&'a
         .map(|(name, remote)| (name.as_str(), remote))
 }
 
-/// Lays a remote over the document: tables merge, everything else is replaced. Seeds are for
-/// development, so they stay off unless the remote itself asks for them.
+/// Merges a remote into the document: tables merge, everything else is replaced. Seeds are for
+/// development, so they are disabled unless the remote itself enables them.
 pub(crate) fn apply(document: &mut Node, remote: &Node) {
-    let asks_for_seed = remote.at(["db", "seed", "enabled"]).is_some();
+    let sets_seed = remote.get_path(["db", "seed", "enabled"]).is_some();
     merge(document, remote);
-    if !asks_for_seed {
+    if !sets_seed {
         let off = Node {
             line: remote.line,
             body: Body::Bool(false),
@@ -101,5 +101,5 @@ fn merge(base: &mut Node, over: &Node) {
 }
 
 fn project_id(remote: &Node) -> Option<&str> {
-    remote.at(["project_id"])?.as_text()
+    remote.get_path(["project_id"])?.as_text()
 }

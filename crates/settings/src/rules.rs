@@ -1,72 +1,137 @@
-//! What a setting asks of others: a service that is switched on needs its credentials.
+//! Rules between settings, such as: a provider that is enabled needs its credentials.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use url::Url;
 
+use crate::key::{Key, SettingKey};
+use crate::keys::{
+    api, auth, auth_email, auth_external, auth_hook, auth_sms, plinth, plinth_account,
+    plinth_storage,
+};
 use crate::path::SettingPath;
 use crate::problem::{Findings, Place};
+use crate::profile_field::ProfileField;
 use crate::settings::Settings;
+use crate::value::Value;
 
-/// Tables with a switch `enabled`, and the settings beside it that must then be set.
-const NEEDS: &[(&str, &[&str])] = &[
-    // User and password are left out on purpose: a relay in one's own network asks for neither.
-    ("auth.email.smtp", &["host", "port", "admin_email"]),
-    ("auth.captcha", &["provider", "secret"]),
-    ("auth.third_party.firebase", &["project_id"]),
-    ("auth.third_party.auth0", &["tenant"]),
+/// A switch, and the settings that must be set while it is on.
+type Needs = (Key<bool>, &'static [&'static str]);
+
+const AUTH_NEEDS: &[Needs] = &[
+    // User and password are not required: a relay in the local network needs neither.
     (
-        "auth.third_party.aws_cognito",
-        &["user_pool_id", "user_pool_region"],
+        auth_email::SMTP_ENABLED,
+        &[
+            auth_email::SMTP_HOST.path(),
+            auth_email::SMTP_PORT.path(),
+            auth_email::SMTP_ADMIN_EMAIL.path(),
+        ],
     ),
-    ("auth.third_party.clerk", &["domain"]),
-    ("auth.third_party.workos", &["issuer_url"]),
+    (
+        auth::CAPTCHA_ENABLED,
+        &[auth::CAPTCHA_PROVIDER.path(), auth::CAPTCHA_SECRET.path()],
+    ),
+    (
+        auth::THIRD_PARTY_FIREBASE_ENABLED,
+        &[auth::THIRD_PARTY_FIREBASE_PROJECT_ID.path()],
+    ),
+    (
+        auth::THIRD_PARTY_AUTH0_ENABLED,
+        &[auth::THIRD_PARTY_AUTH0_TENANT.path()],
+    ),
+    (
+        auth::THIRD_PARTY_AWS_COGNITO_ENABLED,
+        &[
+            auth::THIRD_PARTY_AWS_COGNITO_USER_POOL_ID.path(),
+            auth::THIRD_PARTY_AWS_COGNITO_USER_POOL_REGION.path(),
+        ],
+    ),
+    (
+        auth::THIRD_PARTY_CLERK_ENABLED,
+        &[auth::THIRD_PARTY_CLERK_DOMAIN.path()],
+    ),
+    (
+        auth::THIRD_PARTY_WORKOS_ENABLED,
+        &[auth::THIRD_PARTY_WORKOS_ISSUER_URL.path()],
+    ),
 ];
 
 /// SMS providers in the order of preference: the first one that is switched on is used, and only
 /// that one must be complete.
-const SMS_NEEDS: &[(&str, &[&str])] = &[
+const SMS_NEEDS: &[Needs] = &[
     (
-        "auth.sms.twilio",
-        &["account_sid", "message_service_sid", "auth_token"],
+        auth_sms::TWILIO_ENABLED,
+        &[
+            auth_sms::TWILIO_ACCOUNT_SID.path(),
+            auth_sms::TWILIO_MESSAGE_SERVICE_SID.path(),
+            auth_sms::TWILIO_AUTH_TOKEN.path(),
+        ],
     ),
     (
-        "auth.sms.twilio_verify",
-        &["account_sid", "message_service_sid", "auth_token"],
+        auth_sms::TWILIO_VERIFY_ENABLED,
+        &[
+            auth_sms::TWILIO_VERIFY_ACCOUNT_SID.path(),
+            auth_sms::TWILIO_VERIFY_MESSAGE_SERVICE_SID.path(),
+            auth_sms::TWILIO_VERIFY_AUTH_TOKEN.path(),
+        ],
     ),
-    ("auth.sms.messagebird", &["originator", "access_key"]),
-    ("auth.sms.textlocal", &["sender", "api_key"]),
-    ("auth.sms.vonage", &["from", "api_key", "api_secret"]),
+    (
+        auth_sms::MESSAGEBIRD_ENABLED,
+        &[
+            auth_sms::MESSAGEBIRD_ORIGINATOR.path(),
+            auth_sms::MESSAGEBIRD_ACCESS_KEY.path(),
+        ],
+    ),
+    (
+        auth_sms::TEXTLOCAL_ENABLED,
+        &[
+            auth_sms::TEXTLOCAL_SENDER.path(),
+            auth_sms::TEXTLOCAL_API_KEY.path(),
+        ],
+    ),
+    (
+        auth_sms::VONAGE_ENABLED,
+        &[
+            auth_sms::VONAGE_FROM.path(),
+            auth_sms::VONAGE_API_KEY.path(),
+            auth_sms::VONAGE_API_SECRET.path(),
+        ],
+    ),
 ];
 
 /// Settings that make sense only together.
 const PAIRS: &[(&str, &str)] = &[
-    ("api.tls.cert_path", "api.tls.key_path"),
-    ("plinth.tls.cert_file", "plinth.tls.key_file"),
+    (api::TLS_CERT_PATH.path(), api::TLS_KEY_PATH.path()),
+    (plinth::TLS_CERT_FILE.path(), plinth::TLS_KEY_FILE.path()),
 ];
 
-/// What an S3 store needs besides its address, which Amazon's has by itself.
-const S3_NEEDS: [&str; 3] = ["bucket", "access_key", "secret_key"];
-/// The shortest part that S3 stores take.
-const LEAST_S3_PART: u64 = 5 * 1024 * 1024;
+/// What an S3 store needs besides its address, for which Amazon's is the default.
+const S3_NEEDS: [&str; 3] = [
+    plinth_storage::S3_BUCKET.path(),
+    plinth_storage::S3_ACCESS_KEY.path(),
+    plinth_storage::S3_SECRET_KEY.path(),
+];
+/// The smallest part that S3 stores accept.
+const MIN_S3_PART_BYTES: u64 = 5 * 1024 * 1024;
 
 /// Providers that also work with ID tokens alone, without a secret.
 const WITHOUT_SECRET: [&str; 2] = ["apple", "google"];
 
-/// Checks the rules. `promised` are settings that refer to a variable that is not set: they were
-/// meant to be there, and the missing variable is reported on its own.
+/// Checks the rules. `unresolved` are settings that refer to a variable which is not set: they
+/// count as set, because the missing variable is reported on its own.
 pub(crate) fn check(
     settings: &Settings,
-    promised: &BTreeSet<&SettingPath>,
+    unresolved: &BTreeSet<&SettingPath>,
     findings: &mut Findings,
 ) {
     let mut checker = Checker {
         settings,
-        promised,
+        unresolved,
         findings,
     };
-    if settings.bool("auth.enabled") {
+    if settings.get(auth::ENABLED) {
         checker.check_auth();
     }
     for (one, other) in PAIRS {
@@ -78,99 +143,89 @@ pub(crate) fn check(
         }
     }
     checker.check_account();
-    if settings.text("plinth.storage.backend") == "s3" {
+    if settings.get(plinth_storage::BACKEND) == "s3" {
         checker.check_s3_store();
     }
 }
 
 struct Checker<'a> {
     settings: &'a Settings,
-    promised: &'a BTreeSet<&'a SettingPath>,
+    unresolved: &'a BTreeSet<&'a SettingPath>,
     findings: &'a mut Findings,
 }
 
 impl Checker<'_> {
     fn check_auth(&mut self) {
-        for (table, needs) in NEEDS {
-            self.require_all(&SettingPath::parse(table), needs);
-        }
-        let sms = SMS_NEEDS
-            .iter()
-            .find(|(table, _)| self.is_on(&SettingPath::parse(table)));
-        if let Some((table, needs)) = sms {
-            self.require_all(&SettingPath::parse(table), needs);
-        }
         let settings = self.settings;
-        for name in settings.entries("auth.hook") {
-            self.require_all(&SettingPath::parse("auth.hook").child(name), &["uri"]);
+        let sms = SMS_NEEDS.iter().find(|(switch, _)| settings.get(*switch));
+        for (switch, needs) in AUTH_NEEDS.iter().chain(sms) {
+            let needs = needs.iter().map(|path| SettingPath::parse(path));
+            self.require_all(*switch, needs);
         }
-        for name in settings.entries("auth.external") {
-            let needs: &[&str] = match WITHOUT_SECRET.contains(&name) {
-                true => &["client_id"],
-                false => &["client_id", "secret"],
-            };
-            self.require_all(&SettingPath::parse("auth.external").child(name), needs);
+        for name in settings.members(auth_hook::HOOKS) {
+            let uri = auth_hook::URI.of(name).setting_path();
+            self.require_all(auth_hook::ENABLED.of(name), [uri]);
+        }
+        for name in settings.members(auth_external::PROVIDERS) {
+            let client_id = auth_external::CLIENT_ID.of(name).setting_path();
+            let secret = auth_external::SECRET.of(name).setting_path();
+            let secret = (!WITHOUT_SECRET.contains(&name)).then_some(secret);
+            let needs = [client_id].into_iter().chain(secret);
+            self.require_all(auth_external::ENABLED.of(name), needs);
         }
     }
 
-    /// The account pages: a logo that can be found, and fields that can be asked for.
+    /// The account pages: the logo is a URL or a path, the profile fields are valid.
     fn check_account(&mut self) {
         let settings = self.settings;
-        let logo = settings.opt_text("plinth.account.logo");
+        let logo = settings.get(plinth_account::LOGO);
         if logo.is_some_and(|logo| !logo.starts_with('/') && Url::parse(logo).is_err()) {
             let expected = "expected a URL, or a path that begins with a slash.";
-            self.refuse("plinth.account.logo", expected);
+            self.reject(plinth_account::LOGO, expected);
         }
-        for field in settings.records("plinth.account.profile_fields") {
-            let has = |name: &str| field.get(name).is_some_and(|text| !text.trim().is_empty());
-            let fits = |name: &str, fits: fn(&str) -> bool| field.get(name).is_none_or(|t| fits(t));
-            let problem = match () {
-                () if !has("key") || !has("label") => "every field needs a key and a label.",
-                () if !fits("required", |text| matches!(text, "true" | "false")) => {
-                    "required is true or false."
-                }
-                () if !fits("max", |text| text.parse().is_ok_and(|max: u16| max > 0)) => {
-                    "max is a whole number from 1 to 65535."
-                }
-                () => continue,
-            };
-            self.refuse("plinth.account.profile_fields", problem);
+        // The typed look-up leaves out what is not valid.
+        let fields = settings.value_by_path(&plinth_account::PROFILE_FIELDS.setting_path());
+        if let Some(Value::Records(records)) = fields {
+            for problem in records.iter().filter_map(|r| ProfileField::parse(r).err()) {
+                self.reject(plinth_account::PROFILE_FIELDS, problem);
+            }
         }
     }
 
     fn check_s3_store(&mut self) {
-        let backend = SettingPath::parse("plinth.storage.backend");
-        let table = SettingPath::parse("plinth.storage.s3");
+        let backend = plinth_storage::BACKEND.setting_path();
         for need in S3_NEEDS {
-            self.require(&backend, &table.child(need));
+            self.require(&backend, &SettingPath::parse(need));
         }
-        let part_size = "plinth.storage.tus.part_size";
-        if self.settings.bytes(part_size) < LEAST_S3_PART {
-            self.refuse(part_size, "an S3 store takes parts of at least 5MiB.");
+        if self.settings.get(plinth_storage::TUS_PART_SIZE) < MIN_S3_PART_BYTES {
+            self.reject(
+                plinth_storage::TUS_PART_SIZE,
+                "S3 stores require parts of at least 5MiB.",
+            );
         }
     }
 
-    fn refuse(&mut self, path: &str, message: &str) {
-        let path = SettingPath::parse(path);
+    fn reject<T>(&mut self, key: Key<T>, message: &str) {
+        let path = key.setting_path();
         let place = self.place_of(&path);
         self.findings
             .error(place, &path, format!("{path}: {message}"));
     }
 
-    fn require_all(&mut self, table: &SettingPath, needs: &[&str]) {
-        if self.is_on(table) {
+    fn require_all(
+        &mut self,
+        switch: SettingKey<'_, bool>,
+        needs: impl IntoIterator<Item = SettingPath>,
+    ) {
+        if self.settings.get(switch) {
             for need in needs {
-                self.require(&table.child("enabled"), &table.child(need));
+                self.require(&switch.setting_path(), &need);
             }
         }
     }
 
-    fn is_on(&self, table: &SettingPath) -> bool {
-        self.settings.bool(&table.child("enabled").to_string())
-    }
-
     fn is_set(&self, path: &SettingPath) -> bool {
-        self.promised.contains(path) || self.settings.value(&path.to_string()).is_some()
+        self.unresolved.contains(path) || self.settings.value_by_path(path).is_some()
     }
 
     fn require(&mut self, because: &SettingPath, needed: &SettingPath) {
@@ -178,8 +233,7 @@ impl Checker<'_> {
             return;
         }
         let place = self.place_of(because);
-        let value = self.settings.value(&because.to_string());
-        let because = match value {
+        let because = match self.settings.value_by_path(because) {
             Some(value) => format!("{because} = {value}"),
             None => because.to_string(),
         };
@@ -187,7 +241,7 @@ impl Checker<'_> {
             .error(place, needed, format!("{because} also needs {needed}."));
     }
 
-    /// Only what somebody wrote asks for something, so the place is known.
+    /// Where a setting is written. Defaults break no rule, so there is such a place.
     fn place_of(&self, path: &SettingPath) -> Place {
         self.settings
             .place_at(path)

@@ -1,17 +1,18 @@
-//! The resolved settings and the typed questions that services ask.
+//! The resolved settings, and look-ups by typed keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
-use url::Url;
-
+use crate::declaration::Declaration;
+use crate::key::SettingKey;
+use crate::keys::Map;
 use crate::layers::{Entry, Layer};
 use crate::path::SettingPath;
 use crate::problem::Place;
 use crate::table::{self, Declared};
-use crate::value::{Secret, Value};
+use crate::value::Value;
+use crate::value_type::ValueType;
 
 /// Where a value comes from, the strongest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,9 +23,9 @@ pub enum Source {
     Environment(String),
     /// This file.
     File(PathBuf),
-    /// What operators stored.
+    /// Stored by operators.
     Stored,
-    /// Nobody set it.
+    /// It is not set anywhere.
     Default,
 }
 
@@ -58,11 +59,21 @@ impl From<&Place> for Source {
     }
 }
 
+/// A setting that was looked up by its name.
+#[derive(Debug, Clone)]
+pub struct Setting<'a> {
+    /// What is declared about it.
+    pub declaration: &'static Declaration,
+    /// Its value or default; absent when it is not set.
+    pub value: Option<&'a Value>,
+    /// Where the value comes from.
+    pub source: Source,
+}
+
 /// All settings of one project, checked and immutable.
 ///
-/// Settings are asked for by their dotted name. A name that is not declared, or a question that
-/// does not fit its kind, is a mistake in the program and panics; no input can cause it. Members
-/// of maps that nobody configured answer with their defaults.
+/// Settings are looked up by the typed keys in [`crate::keys`]. Members of maps that nobody
+/// configured have the defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     values: BTreeMap<SettingPath, Entry>,
@@ -80,179 +91,67 @@ impl Settings {
         settings
     }
 
-    /// A switch.
-    pub fn bool(&self, path: &str) -> bool {
-        self.opt_bool(path).unwrap_or_else(|| no_default(path))
+    /// The value of a setting, or its default.
+    ///
+    /// ```
+    /// use plinth_settings::{Settings, keys};
+    ///
+    /// let settings = Settings::default();
+    /// assert_eq!(settings.get(keys::api::PORT), 54321);
+    /// assert_eq!(settings.get(keys::plinth::DOMAIN), None);
+    /// assert!(settings.get(keys::functions::VERIFY_JWT.of("hello")));
+    /// ```
+    ///
+    /// Neither a wrong name nor a wrong type compiles:
+    ///
+    /// ```compile_fail,E0425
+    /// # use plinth_settings::{Settings, keys};
+    /// Settings::default().get(keys::api::PROT);
+    /// ```
+    ///
+    /// ```compile_fail,E0308
+    /// # use plinth_settings::{Settings, keys};
+    /// let port: &str = Settings::default().get(keys::api::PORT);
+    /// ```
+    pub fn get<T: ValueType>(&self, key: SettingKey<'_, T>) -> T::Out<'_> {
+        let path = key.setting_path();
+        // A name that the map does not allow cannot be configured, so such a member has defaults.
+        let declared = table::find(&path).or_else(|| table::declared(key.declaration().path()));
+        let value = declared.and_then(|declared| self.value_at(&path, declared));
+        T::read(value).expect("a form fixes type, kind and default together; a test reads all keys")
     }
 
-    /// A switch that may be left open.
-    pub fn opt_bool(&self, path: &str) -> Option<bool> {
-        self.ask(path, "a switch", |value| match value {
-            Value::Bool(value) => Some(*value),
-            _ => None,
+    /// Where the value of a setting comes from.
+    pub fn source_of<T>(&self, key: SettingKey<'_, T>) -> Source {
+        self.source_at(&key.setting_path())
+    }
+
+    /// The names of a map's members that somebody configured, in order.
+    pub fn members(&self, map: Map) -> Vec<&str> {
+        self.members_at(&SettingPath::parse(map.path))
+    }
+
+    /// The setting with this dotted name; `None` when no such setting is declared.
+    pub fn find(&self, name: &str) -> Option<Setting<'_>> {
+        let path = SettingPath::parse(name);
+        let declared = table::find(&path)?;
+        Some(Setting {
+            declaration: declared.declaration,
+            value: self.value_at(&path, declared),
+            source: self.source_at(&path),
         })
     }
 
-    /// A whole number.
-    pub fn integer(&self, path: &str) -> i64 {
-        self.opt_integer(path).unwrap_or_else(|| no_default(path))
-    }
-
-    /// A whole number that may be left out.
-    pub fn opt_integer(&self, path: &str) -> Option<i64> {
-        self.ask(path, "a number", |value| match value {
-            Value::Integer(value) => Some(*value),
-            _ => None,
-        })
-    }
-
-    /// A port; 0 asks for a free one.
-    pub fn port(&self, path: &str) -> u16 {
-        self.opt_port(path).unwrap_or_else(|| no_default(path))
-    }
-
-    /// A port that may be left out.
-    pub fn opt_port(&self, path: &str) -> Option<u16> {
-        self.ask(path, "a port", |value| match value {
-            Value::Integer(value) => u16::try_from(*value).ok(),
-            _ => None,
-        })
-    }
-
-    /// Text, also a URL, a path or a word of a fixed choice, as it was written.
-    pub fn text(&self, path: &str) -> &str {
-        self.opt_text(path).unwrap_or_else(|| no_default(path))
-    }
-
-    /// Text that may be left out. Empty text counts as left out.
-    pub fn opt_text(&self, path: &str) -> Option<&str> {
-        self.ask(path, "a text", |value| match value {
-            Value::Text(text) => Some(text.as_str()),
-            _ => None,
-        })
-    }
-
-    /// A URL that may be left out, parsed. [`Settings::opt_text`] gives it as it was written.
-    pub fn opt_url(&self, path: &str) -> Option<Url> {
-        self.opt_text(path).map(|text| match Url::parse(text) {
-            Ok(url) => url,
-            Err(_) => panic!("the setting `{path}` is not declared as a URL"),
-        })
-    }
-
-    /// A file or folder that may be left out, as it was written.
-    pub fn opt_path(&self, path: &str) -> Option<&Path> {
-        self.opt_text(path).map(Path::new)
-    }
-
-    /// A secret, which may always be left out.
-    pub fn secret(&self, path: &str) -> Option<&Secret> {
-        self.ask(path, "a secret", |value| match value {
-            Value::Secret(secret) => Some(secret),
-            _ => None,
-        })
-    }
-
-    /// A span of time.
-    pub fn duration(&self, path: &str) -> Duration {
-        self.opt_duration(path).unwrap_or_else(|| no_default(path))
-    }
-
-    /// A span of time that may be left out.
-    pub fn opt_duration(&self, path: &str) -> Option<Duration> {
-        self.ask(path, "a duration", |value| match value {
-            Value::Duration(value) => Some(*value),
-            _ => None,
-        })
-    }
-
-    /// A size in bytes.
-    pub fn bytes(&self, path: &str) -> u64 {
-        self.opt_bytes(path).unwrap_or_else(|| no_default(path))
-    }
-
-    /// A size in bytes that may be left out.
-    pub fn opt_bytes(&self, path: &str) -> Option<u64> {
-        self.ask(path, "a size", |value| match value {
-            Value::Bytes(value) => Some(*value),
-            _ => None,
-        })
-    }
-
-    /// A list of texts.
-    pub fn list(&self, path: &str) -> &[String] {
-        let list = self.ask(path, "a list", |value| match value {
-            Value::List(items) => Some(items.as_slice()),
-            _ => None,
-        });
-        list.unwrap_or_else(|| no_default(path))
-    }
-
-    /// A table of texts.
-    pub fn table(&self, path: &str) -> &BTreeMap<String, String> {
-        let table = self.ask(path, "a table", |value| match value {
-            Value::Table(entries) => Some(entries),
-            _ => None,
-        });
-        table.unwrap_or_else(|| no_default(path))
-    }
-
-    /// A table of secrets.
-    pub fn secrets(&self, path: &str) -> &BTreeMap<String, Secret> {
-        let table = self.ask(path, "a table of secrets", |value| match value {
-            Value::SecretTable(entries) => Some(entries),
-            _ => None,
-        });
-        table.unwrap_or_else(|| no_default(path))
-    }
-
-    /// A list of small tables.
-    pub fn records(&self, path: &str) -> &[BTreeMap<String, String>] {
-        let records = self.ask(path, "a list of tables", |value| match value {
-            Value::Records(records) => Some(records.as_slice()),
-            _ => None,
-        });
-        records.unwrap_or_else(|| no_default(path))
-    }
-
-    /// The names of a map's members that somebody configured, in order: `entries("functions")`.
-    pub fn entries(&self, path: &str) -> Vec<&str> {
-        let map = SettingPath::parse(path);
-        assert!(
-            table::is_map(&map),
-            "`{path}` is not declared as a table with free names"
-        );
-        self.members
-            .iter()
-            .filter_map(|member| {
-                let (name, parent) = member.segments().split_last()?;
-                (parent == map.segments()).then_some(name.as_str())
-            })
-            .collect()
-    }
-
-    /// The value of any setting, of whatever kind.
-    pub fn value(&self, path: &str) -> Option<&Value> {
-        let path = SettingPath::parse(path);
-        self.value_at(&path, declared(&path))
-    }
-
-    /// Where the value comes from.
-    pub fn source(&self, path: &str) -> Source {
-        let path = SettingPath::parse(path);
-        let _ = declared(&path);
-        self.source_at(&path)
-    }
-
-    /// Whether two trees answer every question alike, sources included.
+    /// Whether both have the same values, sources and members.
     pub fn is_same(&self, other: &Self) -> bool {
-        let answers = |settings: &Self| -> Vec<(SettingPath, Value, Source)> {
-            let entries = settings.values.iter();
-            entries
+        let entries = |settings: &Self| -> Vec<(SettingPath, Value, Source)> {
+            settings
+                .values
+                .iter()
                 .map(|(path, entry)| (path.clone(), entry.value.clone(), (&entry.place).into()))
                 .collect()
         };
-        self.members == other.members && answers(self) == answers(other)
+        self.members == other.members && entries(self) == entries(other)
     }
 
     pub(crate) fn value_at<'a>(
@@ -266,6 +165,11 @@ impl Settings {
             .or(declared.default.as_ref())
     }
 
+    /// The value or default at a path; absent also when no such setting is declared.
+    pub(crate) fn value_by_path(&self, path: &SettingPath) -> Option<&Value> {
+        self.value_at(path, table::find(path)?)
+    }
+
     pub(crate) fn source_at(&self, path: &SettingPath) -> Source {
         self.values
             .get(path)
@@ -276,36 +180,23 @@ impl Settings {
         self.values.get(path).map(|entry| &entry.place)
     }
 
-    fn ask<'a, T: 'a>(
-        &'a self,
-        path: &str,
-        question: &str,
-        read: impl FnOnce(&'a Value) -> Option<T>,
-    ) -> Option<T> {
-        let parsed = SettingPath::parse(path);
-        let declared = declared(&parsed);
-        let value = self.value_at(&parsed, declared)?;
-        Some(read(value).unwrap_or_else(|| {
-            panic!(
-                "the setting `{path}` is not {question} but {}",
-                declared.key.kind().expected()
-            )
-        }))
+    pub(crate) fn members_at(&self, map: &SettingPath) -> Vec<&str> {
+        self.members
+            .iter()
+            .filter_map(|member| {
+                let (name, parent) = member.segments().split_last()?;
+                (parent == map.segments()).then_some(name.as_str())
+            })
+            .collect()
     }
-}
-
-fn declared(path: &SettingPath) -> &'static Declared {
-    table::find(path).unwrap_or_else(|| panic!("the setting `{path}` is not declared"))
-}
-
-fn no_default<T>(path: &str) -> T {
-    panic!("the setting `{path}` has no default; ask for it as an optional one")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
-    use crate::keys;
+    use crate::keys::{self, api, auth, auth_external, functions, plinth, plinth_functions};
 
     #[test]
     fn every_declared_setting_answers_without_a_file() {
@@ -313,16 +204,14 @@ mod tests {
 
         for key in keys::all() {
             let path = key.path().replace('*', "google");
-            let path = match key.path().starts_with("auth.hook") {
-                true => key.path().replace('*', "send_email"),
-                false => path,
+            let path = if key.path().starts_with("auth.hook") {
+                key.path().replace('*', "send_email")
+            } else {
+                path
             };
-            assert_eq!(
-                settings.value(&path),
-                key.default_value().as_ref(),
-                "{path}"
-            );
-            assert_eq!(settings.source(&path), Source::Default);
+            let setting = settings.find(&path).expect("declared");
+            assert_eq!(setting.value, key.default_value().as_ref(), "{path}");
+            assert_eq!(setting.source, Source::Default);
         }
     }
 
@@ -330,32 +219,36 @@ mod tests {
     fn typed_questions_reach_the_defaults() {
         let settings = Settings::default();
 
-        assert_eq!(settings.port("api.port"), 54321);
-        assert_eq!(settings.list("api.schemas"), ["public", "graphql_public"]);
-        assert_eq!(settings.bytes("plinth.limits.max_body"), 50 << 20);
-        assert_eq!(
-            settings.duration("plinth.pool.max_lifetime"),
-            Duration::from_secs(1800)
-        );
-        assert_eq!(
-            settings.text("auth.external.gitlab.url"),
-            "https://gitlab.com"
-        );
-        assert_eq!(settings.opt_url("auth.external.azure.url"), None);
-        assert_eq!(settings.secret("auth.jwt_secret"), None);
-        assert!(settings.bool("functions.never-mentioned.verify_jwt"));
-        assert!(settings.entries("functions").is_empty());
+        assert_eq!(settings.get(api::PORT), 54321);
+        assert_eq!(settings.get(api::SCHEMAS), ["public", "graphql_public"]);
+        assert_eq!(settings.get(plinth::LIMITS_MAX_BODY), 50 << 20);
+        let lifetime = settings.get(plinth::POOL_MAX_LIFETIME);
+        assert_eq!(lifetime, Duration::from_secs(1800));
+        let gitlab = settings.get(auth_external::URL.of("gitlab"));
+        assert_eq!(gitlab, Some(settings.get(auth_external::GITLAB_URL)));
+        assert_eq!(settings.get(auth_external::URL.of("azure")), None);
+        assert_eq!(settings.get(auth::JWT_SECRET), None);
+        assert_eq!(settings.get(plinth_functions::DENIED_PORTS), [25, 587]);
+        assert!(settings.get(functions::VERIFY_JWT.of("never-mentioned")));
+        assert!(settings.members(functions::FUNCTIONS).is_empty());
     }
 
     #[test]
-    #[should_panic(expected = "the setting `auth.nonsense` is not declared")]
-    fn an_undeclared_name_is_a_mistake_in_the_program() {
-        Settings::default().bool("auth.nonsense");
+    fn a_member_name_that_is_not_allowed_has_the_defaults() {
+        let settings = Settings::default();
+
+        assert_eq!(settings.get(auth_external::CLIENT_ID.of("nobody")), None);
+        assert!(settings.get(functions::ENABLED.of("a b")));
     }
 
     #[test]
-    #[should_panic(expected = "is not a text but a port from 1 to 65535")]
-    fn a_question_of_the_wrong_kind_is_a_mistake_in_the_program() {
-        Settings::default().text("api.port");
+    fn a_name_may_be_unknown() {
+        let settings = Settings::default();
+
+        assert!(settings.find("auth.nonsense").is_none());
+        let port = settings.find("api.port").expect("declared");
+        assert_eq!(port.declaration.path(), "api.port");
+        assert_eq!(port.value, Some(&Value::Integer(54321)));
+        assert_eq!(port.source, Source::Default);
     }
 }

@@ -1,9 +1,9 @@
-//! The declared settings as a tree, for walking documents and looking up names.
+//! The declared settings as a tree, for reading documents and looking up names.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use crate::key::Key;
+use crate::declaration::Declaration;
 use crate::keys::{self, MAPS, Members};
 use crate::path::SettingPath;
 use crate::value::Value;
@@ -11,7 +11,7 @@ use crate::value::Value;
 /// A declared setting with its default already read.
 #[derive(Debug)]
 pub(crate) struct Declared {
-    pub(crate) key: &'static Key,
+    pub(crate) declaration: &'static Declaration,
     pub(crate) default: Option<Value>,
 }
 
@@ -19,35 +19,35 @@ pub(crate) struct Declared {
 struct Branch {
     children: BTreeMap<&'static str, Branch>,
     any: Option<Box<Branch>>,
-    members: Option<&'static Members>,
+    members: Option<Members>,
     declared: Option<Declared>,
 }
 
 static ROOT: LazyLock<Branch> = LazyLock::new(|| {
     let mut root = Branch::default();
-    for key in keys::all() {
-        root.grow(key.path()).declared = Some(Declared {
-            key,
-            default: key.default_value(),
+    for declaration in keys::all() {
+        root.insert(declaration.path()).declared = Some(Declared {
+            declaration,
+            default: declaration.default_value(),
         });
     }
     for map in MAPS {
-        root.grow(map.path).members = Some(&map.members);
+        root.insert(map.path).members = Some(map.members);
     }
     root
 });
 
-/// A position in the tree. Several branches can match one name: its own and that for any name.
+/// A position in the tree. A name can match several branches: an exact one and a wildcard.
 #[derive(Debug, Clone)]
 pub(crate) struct Cursor(Vec<&'static Branch>);
 
-/// Where a name leads.
+/// The result of going one name further.
 #[derive(Debug)]
 pub(crate) enum Step {
     Known(Cursor),
     Unknown,
-    /// The name of a member that may not be called so; says how it may be called.
-    Misnamed(&'static str),
+    /// A member with a name that its map does not allow; says which names it allows.
+    InvalidName(&'static str),
 }
 
 impl Cursor {
@@ -65,8 +65,8 @@ impl Cursor {
             let Some(any) = &branch.any else { continue };
             match branch.members {
                 Some(Members::Known(known)) if !known.contains(&name) => {}
-                Some(Members::Shaped { fits, expected }) if !fits(name) => {
-                    return Step::Misnamed(expected);
+                Some(Members::Pattern { is_valid, expected }) if !is_valid(name) => {
+                    return Step::InvalidName(expected);
                 }
                 _ => branches.push(any),
             }
@@ -78,23 +78,23 @@ impl Cursor {
         }
     }
 
-    /// The setting declared here; an exact name goes before one for any name.
+    /// The setting declared here; an exact name takes precedence over a wildcard.
     pub(crate) fn declared(&self) -> Option<&'static Declared> {
         self.0.iter().find_map(|branch| branch.declared.as_ref())
     }
 
-    /// Whether this is a table whose members people name themselves.
+    /// Whether this is a table with free names.
     pub(crate) fn is_map(&self) -> bool {
         self.0.iter().any(|branch| branch.any.is_some())
     }
 
-    /// The names that are known to lead further.
+    /// The known names below this position.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         let mut names = Vec::new();
         for branch in &self.0 {
             names.extend(branch.children.keys());
             if let Some(Members::Known(known)) = branch.members {
-                names.extend(*known);
+                names.extend(known);
             }
         }
         names
@@ -106,26 +106,33 @@ pub(crate) fn find(path: &SettingPath) -> Option<&'static Declared> {
     walk_to(path)?.declared()
 }
 
-/// Whether this names a table whose members people name themselves.
-pub(crate) fn is_map(path: &SettingPath) -> bool {
-    walk_to(path).is_some_and(|cursor| cursor.is_map())
+/// The declaration with exactly this path, in which `*` is written out.
+pub(crate) fn declared(path: &str) -> Option<&'static Declared> {
+    let root: &'static Branch = &ROOT;
+    let branch = path
+        .split('.')
+        .try_fold(root, |branch, segment| match segment {
+            "*" => branch.any.as_deref(),
+            name => branch.children.get(name),
+        });
+    branch?.declared.as_ref()
 }
 
-/// The known name that was probably meant by `parent.name`.
+/// A declared name similar to `parent.name`, or the only setting elsewhere that ends in `name`.
 pub(crate) fn suggest(parent: &SettingPath, cursor: &Cursor, name: &str) -> Option<String> {
     if let Some(sibling) = nearest(name, cursor.names()) {
         return Some(parent.child(sibling).to_string());
     }
     let mut elsewhere = keys::all()
         .filter(|key| key.path().rsplit('.').next() == Some(name))
-        .map(Key::shown_path);
+        .map(Declaration::shown_path);
     match (elsewhere.next(), elsewhere.next()) {
         (Some(only), None) => Some(only),
         _ => None,
     }
 }
 
-/// The name that differs least, if it differs little enough to be a slip.
+/// The most similar candidate, if it is similar enough for a typo.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let tolerance = (name.chars().count() / 3).clamp(1, 3);
     candidates
@@ -141,7 +148,7 @@ fn walk_to(path: &SettingPath) -> Option<Cursor> {
     for segment in path.segments() {
         match cursor.step(segment) {
             Step::Known(next) => cursor = next,
-            Step::Unknown | Step::Misnamed(_) => return None,
+            Step::Unknown | Step::InvalidName(_) => return None,
         }
     }
     Some(cursor)
@@ -149,7 +156,7 @@ fn walk_to(path: &SettingPath) -> Option<Cursor> {
 
 impl Branch {
     /// The branch at a declared path, created as needed.
-    fn grow(&mut self, path: &'static str) -> &mut Self {
+    fn insert(&mut self, path: &'static str) -> &mut Self {
         path.split('.').fold(self, |branch, segment| match segment {
             "*" => branch.any.get_or_insert_default(),
             name => branch.children.entry(name).or_default(),
@@ -162,7 +169,7 @@ mod tests {
     use super::*;
 
     fn declared_path(path: &str) -> Option<&'static str> {
-        find(&SettingPath::parse(path)).map(|declared| declared.key.path())
+        find(&SettingPath::parse(path)).map(|declared| declared.declaration.path())
     }
 
     #[test]

@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use url::Url;
+
 use crate::{byte_size, duration};
 
-/// Text that must not be shown: `Debug` and `Display` print `***`.
+/// Text that must not be printed: `Debug` and `Display` give `***`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -34,18 +36,50 @@ impl fmt::Display for Secret {
     }
 }
 
-/// One resolved value. Displays as a person would write it, with secrets masked.
+/// A URL together with its spelling, which parsing can change: `http://host` becomes `http://host/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenUrl {
+    text: String,
+    url: Url,
+}
+
+impl WrittenUrl {
+    /// Reads a URL; `None` when the text is not an absolute one.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let url = Url::parse(text).ok()?;
+        let text = text.to_owned();
+        Some(Self { text, url })
+    }
+
+    /// The text that somebody wrote.
+    pub fn as_written(&self) -> &str {
+        &self.text
+    }
+
+    /// The URL that it means.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+}
+
+/// Marks a setting whose value is a number of bytes; look-ups give a `u64`.
+#[derive(Debug)]
+pub enum ByteSize {}
+
+/// One checked value. Displays as it would be written in TOML, with secrets masked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
     /// `true` or `false`.
     Bool(bool),
-    /// A whole number, including ports.
+    /// An integer, also a port.
     Integer(i64),
-    /// Text, URLs, paths and words of a fixed choice.
+    /// Text, paths and words of a fixed choice.
     Text(String),
-    /// Text that is never shown.
+    /// A URL.
+    Url(WrittenUrl),
+    /// Text that is never printed.
     Secret(Secret),
-    /// A span of time.
+    /// A duration.
     Duration(Duration),
     /// A size in bytes.
     Bytes(u64),
@@ -53,7 +87,7 @@ pub enum Value {
     List(Vec<String>),
     /// Names and texts.
     Table(BTreeMap<String, String>),
-    /// Names and texts that are never shown.
+    /// Names and texts that are never printed.
     SecretTable(BTreeMap<String, Secret>),
     /// A list of small tables of texts.
     Records(Vec<BTreeMap<String, String>>),
@@ -65,6 +99,7 @@ impl fmt::Display for Value {
             Self::Bool(value) => value.fmt(formatter),
             Self::Integer(value) => value.fmt(formatter),
             Self::Text(value) => write!(formatter, "{value:?}"),
+            Self::Url(value) => write!(formatter, "{:?}", value.as_written()),
             Self::Secret(value) => value.fmt(formatter),
             Self::Duration(value) => formatter.write_str(&duration::render(*value)),
             Self::Bytes(value) => formatter.write_str(&byte_size::render(*value)),

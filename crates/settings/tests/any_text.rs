@@ -1,6 +1,6 @@
 //! No input may bring the loader down.
 
-use plinth_settings::{Loader, check_stored, describe};
+use plinth_settings::{Loader, check_stored, describe, keys};
 use proptest::prelude::*;
 
 /// Text that looks like a configuration often enough to reach the checks behind the parser.
@@ -112,6 +112,6 @@ fn a_byte_order_mark_and_windows_line_ends_do_no_harm() {
         .load()
         .expect("valid");
 
-    assert_eq!(loaded.settings.port("api.port"), 1);
+    assert_eq!(loaded.settings.get(keys::api::PORT), 1);
     assert!(loaded.warnings.is_empty());
 }

@@ -1,11 +1,11 @@
 //! A file that uses every setting loads, and every one of its values arrives.
 
-use plinth_settings::{Key, Loader, Source, keys};
+use plinth_settings::{Declaration, Loaded, Loader, Source, keys};
 
 const FILE: &str = include_str!("every_setting.toml");
 
 /// Names for the free part of a setting, as the file uses them.
-fn instance(key: &Key) -> String {
+fn instance(key: &Declaration) -> String {
     let member = match key.path().split_once(".*") {
         Some(("auth.external", _)) => "google",
         Some(("auth.hook", _)) => "send_sms",
@@ -27,13 +27,10 @@ fn every_setting_can_be_written_in_the_file() {
     assert_eq!(loaded.warnings, []);
     for key in keys::all() {
         let path = instance(key);
-        let source = loaded.settings.source(&path);
-        assert_eq!(source, Source::File("every_setting.toml".into()), "{path}");
-        assert_ne!(
-            loaded.settings.value(&path),
-            key.default_value().as_ref(),
-            "{path}"
-        );
+        let setting = loaded.settings.find(&path).expect("declared");
+        let file = Source::File("every_setting.toml".into());
+        assert_eq!(setting.source, file, "{path}");
+        assert_ne!(setting.value, key.default_value().as_ref(), "{path}");
     }
 }
 
@@ -56,12 +53,10 @@ fn every_setting_can_be_written_in_a_remote() {
     assert_eq!(unselected.warnings, []);
     for key in keys::all().filter(|key| key.path() != "project_id") {
         let path = instance(key);
-        assert_eq!(unselected.settings.source(&path), Source::Default, "{path}");
-        assert_eq!(
-            selected.settings.source(&path),
-            Source::File("config.toml".into()),
-            "{path}"
-        );
+        let source = |loaded: &Loaded| loaded.settings.find(&path).expect("declared").source;
+        assert_eq!(source(&unselected), Source::Default, "{path}");
+        let file = Source::File("config.toml".into());
+        assert_eq!(source(&selected), file, "{path}");
     }
 }
 
@@ -83,7 +78,8 @@ fn every_setting_can_be_given_by_its_variable() {
                 .unwrap_or_default()
         });
         let member = member.to_uppercase().replace('-', "_");
-        let value = settings.value(&instance(key)).expect("the file sets it");
+        let setting = settings.find(&instance(key)).expect("declared");
+        let value = setting.value.expect("the file sets it");
         variables.push((
             name.replace("<NAME>", &member),
             untyped(value),
@@ -108,7 +104,7 @@ fn every_setting_can_be_given_by_its_variable() {
             .load()
             .unwrap_or_else(|error| panic!("{error}"));
 
-        let source = loaded.settings.source(&path);
+        let source = loaded.settings.find(&path).expect("declared").source;
         assert!(
             matches!(source, Source::Environment(_) | Source::CommandLine),
             "{name} does not set {path}: {source}"
@@ -121,6 +117,7 @@ fn untyped(value: &plinth_settings::Value) -> String {
     use plinth_settings::Value;
     match value {
         Value::Text(text) => text.clone(),
+        Value::Url(url) => url.as_written().to_owned(),
         Value::Secret(secret) => secret.expose().to_owned(),
         Value::List(items) => items.join(","),
         Value::Table(entries) => serde_json::json!(entries).to_string(),

@@ -3,7 +3,13 @@
 use std::fs;
 use std::time::Duration;
 
-use plinth_settings::{LoadError, Loaded, Loader, Place, Source, check_stored};
+use plinth_settings::keys::{
+    api, auth, auth_email, auth_external, auth_mfa, db, edge_runtime, functions, local_smtp,
+    plinth, storage,
+};
+use plinth_settings::{
+    Key, LoadError, Loaded, Loader, Place, Secret, Source, WrittenUrl, check_stored,
+};
 use serde_json::json;
 
 fn file(text: &str) -> Loader {
@@ -14,7 +20,7 @@ fn load(text: &str) -> Loaded {
     file(text).load().unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn refuse(text: &str) -> LoadError {
+fn load_error(text: &str) -> LoadError {
     file(text).load().expect_err("the file is wrong")
 }
 
@@ -42,8 +48,8 @@ fn a_laptop_works_without_any_file() {
         .expect("defaults are valid");
 
     assert!(loaded.warnings.is_empty());
-    assert_eq!(loaded.settings.port("api.port"), 54321);
-    assert_eq!(loaded.settings.source("api.port"), Source::Default);
+    assert_eq!(loaded.settings.get(api::PORT), 54321);
+    assert_eq!(loaded.settings.source_of(api::PORT), Source::Default);
 }
 
 #[test]
@@ -57,8 +63,8 @@ fn a_stronger_layer_wins_and_is_named() {
         .command_line("api.port", "6");
     let check = |loader: Loader, port: u16, source: Source| {
         let settings = loader.load().expect("valid").settings;
-        assert_eq!(settings.port("api.port"), port);
-        assert_eq!(settings.source("api.port"), source);
+        assert_eq!(settings.get(api::PORT), port);
+        assert_eq!(settings.source_of(api::PORT), source);
     };
 
     check(
@@ -98,15 +104,17 @@ fn an_empty_text_leaves_an_optional_setting_to_weaker_layers() {
 
     let settings = loaded.settings;
     assert_eq!(
-        settings.opt_text("auth.external.azure.url"),
+        settings
+            .get(auth_external::URL.of("azure"))
+            .map(WrittenUrl::as_written),
         Some("https://login.example.com")
     );
-    assert_eq!(settings.text("auth.mfa.phone.template"), "");
+    assert_eq!(settings.get(auth_mfa::PHONE_TEMPLATE), "");
 }
 
 #[test]
 fn all_mistakes_are_reported_at_once_with_their_lines() {
-    let error = refuse(
+    let error = load_error(
         "[api]\nport = 70000\nmax_rows = \"many\"\n\n[auth]\njwt_secret = 12345\n\
          [auth.email]\nmax_frequency = \"soon\"\n[storage]\nfile_size_limit = 1.5\n\
          [functions.\"a b\"]\nenabled = true\n[db]\npooler = 3\n",
@@ -118,8 +126,8 @@ fn all_mistakes_are_reported_at_once_with_their_lines() {
             "config.toml, line 2: api.port = 70000 is not valid; \
              expected a port from 1 to 65535, or 0 for a free one.",
             "config.toml, line 3: api.max_rows = \"many\" is not valid; \
-             expected a whole number from 0.",
-            "config.toml, line 6: auth.jwt_secret is not valid; expected a text (secret).",
+             expected an integer from 0.",
+            "config.toml, line 6: auth.jwt_secret is not valid; expected a string (secret).",
             "config.toml, line 8: auth.email.max_frequency = \"soon\" is not valid; \
              expected a duration such as 1h30m, 10s or 500ms.",
             "config.toml, line 10: storage.file_size_limit = 1.5 is not valid; \
@@ -138,9 +146,10 @@ fn all_mistakes_are_reported_at_once_with_their_lines() {
 
 #[test]
 fn secrets_stay_out_of_messages() {
-    let error =
-        refuse("[edge_runtime.secrets]\nA = \"hunter2\"\nB = 3\n[auth]\nanon_key = [\"hunter2\"]");
-    let broken = refuse("[auth]\njwt_secret = \"hunter2\nx = 1");
+    let error = load_error(
+        "[edge_runtime.secrets]\nA = \"hunter2\"\nB = 3\n[auth]\nanon_key = [\"hunter2\"]",
+    );
+    let broken = load_error("[auth]\njwt_secret = \"hunter2\nx = 1");
 
     let loader = file("[auth]\njwt_secret = \"hunter2\"")
         .environment(variables([("PLINTH_METRICS_TOKEN", "hunter2")]))
@@ -185,7 +194,7 @@ fn unknown_keys_warn_and_suggest() {
 
 #[test]
 fn malformed_toml_is_one_error_with_line_and_column() {
-    let error = refuse("[api]\nport = \n");
+    let error = load_error("[api]\nport = \n");
 
     let [problem] = error.problems.as_slice() else {
         panic!("{error}")
@@ -202,7 +211,7 @@ fn malformed_toml_is_one_error_with_line_and_column() {
 
 #[test]
 fn a_key_written_twice_is_an_error() {
-    let error = refuse("[api]\nport = 1\nport = 2\n");
+    let error = load_error("[api]\nport = 1\nport = 2\n");
 
     assert!(error.to_string().contains("config.toml, line 3"), "{error}");
 }
@@ -215,8 +224,8 @@ fn deprecated_names_work_and_warn() {
          [experimental]\norioledb_version = \"\"\n",
     );
 
-    assert_eq!(loaded.settings.port("local_smtp.port"), 1);
-    assert_eq!(loaded.settings.opt_port("local_smtp.smtp_port"), Some(2));
+    assert_eq!(loaded.settings.get(local_smtp::PORT), 1);
+    assert_eq!(loaded.settings.get(local_smtp::SMTP_PORT), Some(2));
     assert_eq!(
         sentences(&loaded.warnings),
         [
@@ -236,14 +245,14 @@ fn both_spellings_of_the_email_switch_work_silently() {
     ] {
         let loaded = load(&format!("[auth.email]\n{text}"));
 
-        assert!(!loaded.settings.bool("auth.email.enable_signup"), "{text}");
+        assert!(!loaded.settings.get(auth_email::ENABLE_SIGNUP), "{text}");
         assert!(loaded.warnings.is_empty());
     }
     let loaded = Loader::new()
         .environment(variables([("SUPABASE_AUTH_EMAIL_ENABLED", "false")]))
         .load()
         .expect("valid");
-    assert!(!loaded.settings.bool("auth.email.enable_signup"));
+    assert!(!loaded.settings.get(auth_email::ENABLE_SIGNUP));
 }
 
 #[test]
@@ -263,21 +272,15 @@ fn references_to_the_environment_are_followed_by_kind() {
 
     let settings = loaded.settings;
     assert!(loaded.warnings.is_empty());
-    assert_eq!(settings.port("api.port"), 8000);
-    assert_eq!(settings.list("api.schemas"), ["public", "api"]);
-    assert!(!settings.bool("auth.enable_signup"));
+    assert_eq!(settings.get(api::PORT), 8000);
+    assert_eq!(settings.get(api::SCHEMAS), ["public", "api"]);
+    assert!(!settings.get(auth::ENABLE_SIGNUP));
     assert_eq!(
-        settings.secret("auth.jwt_secret").map(|s| s.expose()),
+        settings.get(auth::JWT_SECRET).map(|s| s.expose()),
         Some("s3cret")
     );
-    assert_eq!(
-        settings.secrets("edge_runtime.secrets")["A"].expose(),
-        "s3cret"
-    );
-    assert_eq!(
-        settings.secrets("edge_runtime.secrets")["B"].expose(),
-        "plain"
-    );
+    assert_eq!(settings.get(edge_runtime::SECRETS)["A"].expose(), "s3cret");
+    assert_eq!(settings.get(edge_runtime::SECRETS)["B"].expose(), "plain");
 }
 
 #[test]
@@ -291,7 +294,7 @@ fn a_reference_to_nothing_warns_only_where_it_matters() {
         .load()
         .expect("valid");
 
-    assert_eq!(loaded.settings.secret("auth.jwt_secret"), None);
+    assert_eq!(loaded.settings.get(auth::JWT_SECRET), None);
     assert_eq!(
         sentences(&loaded.warnings),
         [
@@ -313,10 +316,7 @@ fn stored_settings_cannot_read_the_environment() {
         .load()
         .expect("valid");
 
-    assert_eq!(
-        loaded.settings.opt_text("auth.jwt_issuer"),
-        Some("env(HOME)")
-    );
+    assert_eq!(loaded.settings.get(auth::JWT_ISSUER), Some("env(HOME)"));
 }
 
 #[test]
@@ -341,15 +341,11 @@ fn env_files_of_the_folder_stand_below_the_environment() {
         .environment(variables([("C", "process")]));
     let settings = loader.load().expect("valid").settings;
 
-    let secret = |path: &str| {
-        settings
-            .secret(path)
-            .map(|secret| secret.expose().to_owned())
-    };
-    assert_eq!(secret("auth.jwt_secret").as_deref(), Some("env"));
-    assert_eq!(secret("auth.anon_key").as_deref(), Some("local"));
-    assert_eq!(secret("auth.secret_key").as_deref(), Some("process"));
-    assert_eq!(settings.text("plinth.host"), "::1");
+    let secret = |key: Key<Option<Secret>>| settings.get(key).map(Secret::expose);
+    assert_eq!(secret(auth::JWT_SECRET), Some("env"));
+    assert_eq!(secret(auth::ANON_KEY), Some("local"));
+    assert_eq!(secret(auth::SECRET_KEY), Some("process"));
+    assert_eq!(settings.get(plinth::HOST), "::1");
 
     fs::write(supabase.join(".env"), "A=1\nnonsense\n").expect("written");
     let error = loader.load().expect_err("the line is wrong");
@@ -373,7 +369,7 @@ fn loading_again_sees_the_changed_file() {
     fs::write(&config, "[api]\nport = 2").expect("written");
     let after = loader.load().expect("valid").settings;
 
-    assert_eq!((before.port("api.port"), after.port("api.port")), (1, 2));
+    assert_eq!((before.get(api::PORT), after.get(api::PORT)), (1, 2));
     assert!(!before.is_same(&after));
 }
 
@@ -410,17 +406,17 @@ fn a_remote_applies_when_its_project_is_selected() {
         .expect("valid")
         .settings;
 
-    assert_eq!(base.integer("api.max_rows"), 10);
-    assert_eq!(staging.integer("api.max_rows"), 20);
-    assert_eq!(staging.list("api.schemas"), ["a"]);
-    assert!(base.bool("db.seed.enabled"));
-    assert!(!staging.bool("db.seed.enabled"));
-    assert!(live.bool("db.seed.enabled"));
+    assert_eq!(base.get(api::MAX_ROWS), 10);
+    assert_eq!(staging.get(api::MAX_ROWS), 20);
+    assert_eq!(staging.get(api::SCHEMAS), ["a"]);
+    assert!(base.get(db::SEED_ENABLED));
+    assert!(!staging.get(db::SEED_ENABLED));
+    assert!(live.get(db::SEED_ENABLED));
 }
 
 #[test]
 fn remotes_are_checked_even_when_not_selected() {
-    let error = refuse(
+    let error = load_error(
         "[remotes.a]\nproject_id = \"abcdefghijklmnopqrst\"\n[remotes.a.api]\nport = \"x\"\n\
          [remotes.b]\nproject_id = \"abcdefghijklmnopqrst\"\n\
          [remotes.c]\nproject_id = \"short\"\n[remotes.c.inbucket]\nport = 1\n",
@@ -446,7 +442,7 @@ fn remotes_are_checked_even_when_not_selected() {
 
 #[test]
 fn what_is_switched_on_needs_its_credentials() {
-    let error = refuse(
+    let error = load_error(
         "[auth.external.google]\nenabled = true\n[auth.external.github]\nenabled = true\n\
          client_id = \"a\"\n[auth.email.smtp]\nenabled = true\nhost = \"h\"\nport = 25\n\
          [auth.sms.vonage]\nenabled = true\n[auth.sms.messagebird]\nenabled = true\n\
@@ -482,14 +478,14 @@ fn members_of_maps_are_listed_and_answer() {
     )
     .settings;
 
-    assert_eq!(settings.entries("functions"), ["empty", "open"]);
-    assert!(settings.bool("functions.empty.verify_jwt"));
-    assert!(!settings.bool("functions.open.verify_jwt"));
-    assert_eq!(settings.secrets("functions.open.env")["A"].expose(), "1");
-    let name = settings.entries("storage.buckets")[0];
-    let limit = plinth_settings::join_path(["storage", "buckets", name, "file_size_limit"]);
-    assert_eq!(settings.bytes(&limit), 5_000_000);
-    assert_eq!(settings.list("storage.analytics.buckets"), ["warehouse"]);
+    assert_eq!(settings.members(functions::FUNCTIONS), ["empty", "open"]);
+    assert!(settings.get(functions::VERIFY_JWT.of("empty")));
+    assert!(!settings.get(functions::VERIFY_JWT.of("open")));
+    assert_eq!(settings.get(functions::ENV.of("open"))["A"].expose(), "1");
+    let name = settings.members(storage::BUCKETS)[0];
+    let limit = settings.get(storage::BUCKETS_FILE_SIZE_LIMIT.of(name));
+    assert_eq!(limit, 5_000_000);
+    assert_eq!(settings.get(storage::ANALYTICS_BUCKETS), ["warehouse"]);
 }
 
 #[test]
@@ -508,22 +504,25 @@ fn variables_reach_members_of_maps() {
         .expect("valid");
 
     let settings = loaded.settings;
-    assert!(!settings.bool("functions.hello-world.verify_jwt"));
-    assert_eq!(settings.entries("functions"), ["hello-world", "other"]);
-    assert_eq!(settings.entries("auth.external"), ["linkedin_oidc"]);
+    assert!(!settings.get(functions::VERIFY_JWT.of("hello-world")));
     assert_eq!(
-        settings.opt_text("auth.external.linkedin_oidc.client_id"),
+        settings.members(functions::FUNCTIONS),
+        ["hello-world", "other"]
+    );
+    assert_eq!(
+        settings.members(auth_external::PROVIDERS),
+        ["linkedin_oidc"]
+    );
+    assert_eq!(
+        settings.get(auth_external::CLIENT_ID.of("linkedin_oidc")),
         Some("id")
     );
     assert_eq!(
-        settings.opt_text("auth.external_url"),
+        settings.get(auth::EXTERNAL_URL).map(WrittenUrl::as_written),
         Some("https://auth.example")
     );
-    assert_eq!(settings.secrets("edge_runtime.secrets").len(), 2);
-    assert_eq!(
-        settings.duration("plinth.limits.drain"),
-        Duration::from_secs(30)
-    );
+    assert_eq!(settings.get(edge_runtime::SECRETS).len(), 2);
+    assert_eq!(settings.get(plinth::LIMITS_DRAIN), Duration::from_secs(30));
 }
 
 #[test]
@@ -543,7 +542,7 @@ fn wrong_variables_and_options_are_errors() {
         [
             "command line: there is no setting api.prot; did you mean api.port?",
             "command line: plinth.trusted_proxies = \"10.0.0.0/8,proxy\" is not valid; \
-             expected a list of addresses or ranges such as 10.0.0.0/8.",
+             expected a list of IP addresses or networks such as 10.0.0.0/8.",
             "environment variable PLINTH_API_PORT: api.port = \"http\" is not valid; \
              expected a port from 1 to 65535, or 0 for a free one.",
         ]
@@ -568,7 +567,7 @@ fn stored_values_can_be_checked_before_they_are_stored() {
         sentences(&error.expect_err("wrong").problems),
         [
             "stored setting: auth.jwt_expiry = \"60\" is not valid; \
-             expected a whole number from 1.",
+             expected an integer from 1.",
             "stored setting: there is no setting auth.jwt.",
         ]
     );
@@ -592,7 +591,7 @@ fn a_config_that_plinth_does_not_read_is_mentioned() {
 
 #[test]
 fn the_account_pages_take_only_what_can_be_shown() {
-    let error = refuse(
+    let error = load_error(
         "[plinth.account]\nlogo = \"logo.svg\"\naccent = \"#ffcc00\"\npath = \"account\"\n\
          profile_fields = [{ key = \"name\" }, { key = \"a\", label = \"A\", max = 0 }]\n",
     );
@@ -609,7 +608,7 @@ fn the_account_pages_take_only_what_can_be_shown() {
         );
     }
 
-    let error = refuse(
+    let error = load_error(
         "[plinth.account]\nlogo = \"logo.svg\"\n\
          profile_fields = [{ key = \"name\" }, { key = \"a\", label = \"A\", max = 0 }]\n",
     );
@@ -621,7 +620,7 @@ fn the_account_pages_take_only_what_can_be_shown() {
              a slash.",
             "config.toml, line 3: plinth.account.profile_fields: every field needs a key and a \
              label.",
-            "config.toml, line 3: plinth.account.profile_fields: max is a whole number from 1 to \
+            "config.toml, line 3: plinth.account.profile_fields: max is an integer from 1 to \
              65535.",
         ]
     );

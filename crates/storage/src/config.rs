@@ -1,50 +1,55 @@
-//! What can be chosen about the storage service for one project (storage contract §14.7).
+//! The settings of the storage service for one project (storage contract §14.7).
 
 use std::time::Duration;
 
 use plinth_project::FromSettings;
-use plinth_settings::{Secret, Settings};
+use plinth_settings::{
+    Secret, Settings,
+    keys::{plinth_storage, storage},
+};
 
-use crate::blobs::Patience;
+use crate::{blobs::GcTiming, names::KeyRules};
 
 /// A project's settings of the storage service.
 #[derive(Debug, Clone)]
 pub struct StorageConfig {
     /// Whether the service is switched on.
     pub(crate) is_enabled: bool,
-    /// Largest file, whatever the protocol.
+    /// Largest file in bytes, in any protocol.
     pub(crate) file_size_limit: u64,
     /// Largest file in a single request of the REST protocol.
     pub(crate) standard_size_limit: u64,
-    /// How long a signed upload URL is good for.
+    /// Lifetime of a signed upload URL.
     pub(crate) signed_upload_expiry: Duration,
-    /// How long a resumable upload may take.
+    /// Lifetime of a resumable upload.
     pub(crate) resumable_expiry: Duration,
-    /// How long another writer of a resumable upload is waited for.
+    /// How long to wait for the lease of a resumable upload.
     pub(crate) resumable_lock_wait: Duration,
-    /// Signs URLs instead of the project's own key.
+    /// Signs URLs, instead of the key of the project.
     pub(crate) url_signing_key: Option<Secret>,
-    /// Most objects that are removed when a bucket is emptied.
+    /// Most objects that a bucket may have to be emptied.
     pub(crate) empty_bucket_max: i64,
-    /// Seconds that shared caches may keep a file.
+    /// `s-maxage` of downloads, in seconds; 0 for none.
     pub(crate) s_maxage: i64,
-    /// Whether S3 clients are served.
+    /// Whether the S3 protocol is enabled.
     pub(crate) has_s3: bool,
-    /// The region that S3 clients name.
+    /// The region of S3 signatures.
     pub(crate) s3_region: String,
-    /// Longest statement.
+    /// Which names objects may have.
+    pub(crate) key_rules: KeyRules,
+    /// `statement_timeout` in PostgreSQL.
     pub(crate) statement_timeout: Duration,
-    /// What the collector of bytes waits for.
-    pub(crate) patience: Patience,
-    /// Images that are made smaller on the way out.
+    /// When blobs become garbage.
+    pub(crate) gc: GcTiming,
+    /// Image transformation.
     pub(crate) images: ImagesConfig,
 }
 
-/// Images.
+/// The limits of image transformation.
 #[derive(Debug, Clone)]
 pub(crate) struct ImagesConfig {
     pub(crate) is_enabled: bool,
-    /// Widest or highest result.
+    /// Largest width or height of a result.
     pub(crate) max_dimension: u32,
     /// Largest source, in pixels and in bytes.
     pub(crate) max_pixels: u64,
@@ -53,34 +58,36 @@ pub(crate) struct ImagesConfig {
 
 impl FromSettings for StorageConfig {
     fn from_settings(settings: &Settings) -> Self {
-        let file_size_limit = settings.bytes("storage.file_size_limit");
-        let count = |path| u64::try_from(settings.integer(path)).unwrap_or_default();
-        let standard = settings.opt_bytes("plinth.storage.file_size_limit_standard");
+        let file_size_limit = settings.get(storage::FILE_SIZE_LIMIT);
+        let standard = settings.get(plinth_storage::FILE_SIZE_LIMIT_STANDARD);
         Self {
-            is_enabled: settings.bool("storage.enabled"),
+            is_enabled: settings.get(storage::ENABLED),
             file_size_limit,
             standard_size_limit: standard.map_or(file_size_limit, |own| own.min(file_size_limit)),
-            signed_upload_expiry: settings.duration("plinth.storage.signed_upload_expiry"),
-            resumable_expiry: settings.duration("plinth.storage.tus.expiry"),
-            resumable_lock_wait: settings.duration("plinth.storage.tus.lock_wait"),
-            url_signing_key: settings.secret("plinth.storage.url_signing_key").cloned(),
-            empty_bucket_max: settings.integer("plinth.storage.empty_bucket_max"),
-            s_maxage: settings.integer("plinth.storage.s_maxage"),
-            has_s3: settings.bool("storage.s3_protocol.enabled"),
-            s3_region: settings
-                .text("plinth.storage.s3_protocol.region")
-                .to_owned(),
-            statement_timeout: settings.duration("plinth.storage.statement_timeout"),
-            patience: Patience {
-                grace: settings.duration("plinth.storage.gc.grace"),
-                longest_upload: settings.duration("plinth.storage.gc.longest_upload"),
+            signed_upload_expiry: settings.get(plinth_storage::SIGNED_UPLOAD_EXPIRY),
+            resumable_expiry: settings.get(plinth_storage::TUS_EXPIRY),
+            resumable_lock_wait: settings.get(plinth_storage::TUS_LOCK_WAIT),
+            url_signing_key: settings.get(plinth_storage::URL_SIGNING_KEY).cloned(),
+            empty_bucket_max: settings.get(plinth_storage::EMPTY_BUCKET_MAX),
+            s_maxage: settings.get(plinth_storage::S_MAXAGE),
+            has_s3: settings.get(storage::S3_PROTOCOL_ENABLED),
+            s3_region: settings.get(plinth_storage::S3_PROTOCOL_REGION).to_owned(),
+            key_rules: if settings.get(plinth_storage::UNICODE_KEYS) {
+                KeyRules::Unicode
+            } else {
+                KeyRules::Compatible
+            },
+            statement_timeout: settings.get(plinth_storage::STATEMENT_TIMEOUT),
+            gc: GcTiming {
+                grace_period: settings.get(plinth_storage::GC_GRACE),
+                upload_timeout: settings.get(plinth_storage::GC_LONGEST_UPLOAD),
             },
             images: ImagesConfig {
-                is_enabled: settings.bool("storage.image_transformation.enabled"),
-                max_dimension: u32::try_from(count("plinth.storage.images.max_dimension"))
+                is_enabled: settings.get(storage::IMAGE_TRANSFORMATION_ENABLED),
+                max_dimension: u32::try_from(settings.get(plinth_storage::IMAGES_MAX_DIMENSION))
                     .unwrap_or(u32::MAX),
-                max_pixels: count("plinth.storage.images.max_pixels"),
-                max_bytes: settings.bytes("plinth.storage.images.max_bytes"),
+                max_pixels: settings.get(plinth_storage::IMAGES_MAX_PIXELS),
+                max_bytes: settings.get(plinth_storage::IMAGES_MAX_BYTES),
             },
         }
     }

@@ -1,8 +1,8 @@
-//! Digests as text.
+//! Digests in hexadecimal.
 
 use std::fmt::Write as _;
 
-/// In hexadecimal digits, two to a byte.
+/// Two hexadecimal digits per byte.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     let mut digits = String::with_capacity(bytes.len() * 2);
     for byte in bytes {

@@ -1,8 +1,9 @@
-//! Whose store it is.
+//! Which installation owns a store.
 //!
-//! An installation and a copy of it know of the same projects. If both had their bytes in one place,
-//! each would collect what the other still needs. So whoever uses a place first leaves its name
-//! there, and nobody else collects anything, until somebody says that the place has changed hands.
+//! An installation and a copy of it have the same projects. If both used one store, the garbage
+//! collection of each would remove blobs that the other still needs. So the first installation that
+//! uses a store writes a marker with its id into it, and no other one collects garbage there until
+//! an operator says that the store has changed hands (`plinth.storage.adopt`).
 
 use std::{
     fs, io,
@@ -12,123 +13,138 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tokio::task::spawn_blocking;
 
-use crate::{BlobStore, StorageService};
+use crate::blobs::BlobStore;
 
-/// Beside the folders of projects, none of which can have this name.
-const NOTE: &str = "installation.json";
+/// Beside the folders of projects; no project can have this name.
+const MARKER: &str = "installation.json";
 
-/// An installation of Plinth, as it names itself in a store.
+/// An installation of Plinth, as the marker names it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Installation {
-    /// Tells it from all others.
+    /// Unique among installations.
     pub id: String,
-    /// Where it is, for people.
+    /// Where it runs, for error messages.
     pub home: String,
 }
 
 /// Why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
-    /// Somebody else uses it.
+    /// Another installation uses it.
     #[error(
-        "the store of files belongs to another installation of Plinth, {home}, and each would \
-         collect what the other needs; give this one a place of its own (plinth.storage.path, or \
-         plinth.storage.s3.prefix), or, if the other one is gone or has moved here, start once \
-         with --set plinth.storage.adopt=true"
+        "the file store belongs to another installation of Plinth, {home}, and the garbage \
+         collection of each would remove files of the other; give this one a store of its own \
+         (plinth.storage.path, or plinth.storage.s3.prefix), or, if the other one is gone or has \
+         moved here, start once with --set plinth.storage.adopt=true"
     )]
     Foreign {
-        /// Where that one is.
+        /// Where that installation runs.
         home: String,
     },
-    /// Files cannot be moved from where they arrive to where they stay.
+    /// Files cannot be renamed into place.
     #[error(
         "{folder} is on more than one file system; its folders blobs, tmp and resumable must be \
-         on one, since files are moved between them"
+         on one, since files are renamed between them"
     )]
-    Divided {
+    SplitFileSystem {
         /// The folder of a project.
         folder: PathBuf,
     },
-    /// It does not answer.
-    #[error("it is not known whose the store of files is: {0}")]
+    /// It cannot be reached.
+    #[error("the owner of the file store cannot be determined: {0}")]
     Store(#[from] io::Error),
 }
 
-impl StorageService {
-    /// Says that the store is ours, unless it is somebody else's; with `adopts` also then.
-    pub async fn claim(&self, adopts: bool) -> Result<(), ClaimError> {
-        if let BlobStore::Local { folder, .. } = self.store() {
+/// The store, and the installation that must have it to itself.
+pub(crate) struct OwnedStore {
+    store: BlobStore,
+    owner: Option<Installation>,
+}
+
+impl OwnedStore {
+    /// Without an owner nobody else can use the store, and nothing is ever claimed.
+    pub(crate) fn new(store: BlobStore, owner: Option<Installation>) -> Self {
+        Self { store, owner }
+    }
+
+    pub(crate) fn store(&self) -> &BlobStore {
+        &self.store
+    }
+
+    /// Marks the store as ours, unless another installation has; with `adopts` also then.
+    pub(crate) async fn claim(&self, adopts: bool) -> Result<(), ClaimError> {
+        if let BlobStore::Local { folder, .. } = &self.store {
             let folder = folder.clone();
-            let divided = spawn_blocking(move || divided(&folder)).await;
-            if let Some(folder) = divided.map_err(io::Error::other)? {
-                return Err(ClaimError::Divided { folder });
+            let split = spawn_blocking(move || find_split_folder(&folder)).await;
+            if let Some(folder) = split.map_err(io::Error::other)? {
+                return Err(ClaimError::SplitFileSystem { folder });
             }
         }
-        match self.owner() {
-            Some(own) if adopts => Ok(self.store().leave_note(own).await?),
+        match &self.owner {
+            Some(own) if adopts => Ok(self.store.write_marker(own).await?),
             _ => self.ensure_owned().await,
         }
     }
 
-    /// Whoever would remove bytes asks first.
+    /// Must hold before any blob is removed.
     pub(crate) async fn ensure_owned(&self) -> Result<(), ClaimError> {
-        let Some(own) = self.owner() else {
+        let Some(own) = &self.owner else {
             return Ok(());
         };
-        match self.store().note().await? {
+        match self.store.read_marker().await? {
             Some(found) if found.id == own.id => Ok(()),
             Some(Installation { home, .. }) => Err(ClaimError::Foreign { home }),
-            None => Ok(self.store().leave_note(own).await?),
+            None => Ok(self.store.write_marker(own).await?),
         }
     }
 }
 
 impl BlobStore {
-    async fn note(&self) -> io::Result<Option<Installation>> {
-        let note = match self {
-            Self::Local { folder, .. } => match tokio::fs::read(folder.join(NOTE)).await {
-                Ok(note) => Some(note),
+    async fn read_marker(&self) -> io::Result<Option<Installation>> {
+        let marker = match self {
+            Self::Local { folder, .. } => match tokio::fs::read(folder.join(MARKER)).await {
+                Ok(marker) => Some(marker),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                 Err(error) => return Err(error),
             },
-            Self::S3(store) => store.note(NOTE).await?,
+            Self::S3(store) => store.read_marker(MARKER).await?,
         };
-        let read = |note: Vec<u8>| serde_json::from_slice(&note);
-        Ok(note.map(read).transpose()?)
+        let parse = |marker: Vec<u8>| serde_json::from_slice(&marker);
+        Ok(marker.map(parse).transpose()?)
     }
 
-    async fn leave_note(&self, own: &Installation) -> io::Result<()> {
-        let note = serde_json::to_vec(own)?;
+    async fn write_marker(&self, own: &Installation) -> io::Result<()> {
+        let marker = serde_json::to_vec(own)?;
         match self {
             Self::Local { folder, .. } => {
                 tokio::fs::create_dir_all(folder).await?;
-                // Half a note would be nobody's.
-                let new = folder.join(format!("{NOTE}.new"));
-                tokio::fs::write(&new, note).await?;
-                tokio::fs::rename(new, folder.join(NOTE)).await
+                // Renamed into place: a crash must not leave half a marker.
+                let new = folder.join(format!("{MARKER}.new"));
+                tokio::fs::write(&new, marker).await?;
+                tokio::fs::rename(new, folder.join(MARKER)).await
             }
-            Self::S3(store) => store.leave_note(NOTE, note).await,
+            Self::S3(store) => store.write_marker(MARKER, marker).await,
         }
     }
 }
 
-/// The folder of a project from which files cannot be moved to where they stay.
+/// A folder of a project that spans several file systems.
 #[cfg(unix)]
-fn divided(store: &Path) -> Option<PathBuf> {
+fn find_split_folder(store: &Path) -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt as _;
     let projects = fs::read_dir(store).into_iter().flatten().flatten();
-    let is_divided = |project: &PathBuf| {
-        let places = ["blobs", "tmp", "resumable"].map(|place| project.join(place));
-        let mut devices = places
+    let is_split = |project: &PathBuf| {
+        let folders = ["blobs", "tmp", "resumable"].map(|name| project.join(name));
+        let mut devices = folders
             .iter()
-            .filter_map(|place| Some(fs::metadata(place).ok()?.dev()));
+            .filter_map(|folder| Some(fs::metadata(folder).ok()?.dev()));
         let first = devices.next();
         devices.any(|device| Some(device) != first)
     };
-    projects.map(|entry| entry.path()).find(is_divided)
+    projects.map(|entry| entry.path()).find(is_split)
 }
 
 #[cfg(not(unix))]
-fn divided(_: &Path) -> Option<PathBuf> {
+fn find_split_folder(_: &Path) -> Option<PathBuf> {
     None
 }

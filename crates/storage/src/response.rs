@@ -1,4 +1,4 @@
-//! The shapes of answers that many endpoints share.
+//! Responses that many endpoints share.
 
 use axum::{
     Json,
@@ -15,7 +15,7 @@ pub(crate) fn message(text: &str) -> Response {
     Json(json!({ "message": text })).into_response()
 }
 
-/// JSON that Postgres made, as the bytes that came.
+/// JSON that PostgreSQL has rendered, unchanged.
 pub(crate) fn raw_json(bytes: Bytes) -> Response {
     let mut response = Response::new(Body::from(bytes));
     let json = HeaderValue::from_static("application/json; charset=utf-8");
@@ -23,7 +23,7 @@ pub(crate) fn raw_json(bytes: Bytes) -> Response {
     response
 }
 
-/// A text of the first row, without a copy.
+/// A text column of the first row, without a copy.
 pub(crate) fn json_bytes(rows: &[Row], column: &str) -> Bytes {
     let bytes = rows.first().and_then(|row| row.raw(column));
     bytes.unwrap_or_default()

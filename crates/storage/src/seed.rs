@@ -1,15 +1,12 @@
-//! The buckets that a project's folder describes, with the files that it puts into them.
+//! The buckets of `config.toml`, and the files of a project's folder that are uploaded into them.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use bytes::{Bytes, BytesMut};
-use http::Request;
 use md5::{Digest, Md5};
-use plinth_project::Project;
 use serde_json::json;
 use tokio::{
     fs::File,
@@ -18,33 +15,32 @@ use tokio::{
 };
 
 use crate::{
-    StorageConfig, StorageService,
-    blobs::{Source, receive},
+    blobs::{ByteSource, receive},
     error::StorageError,
     hex::hex,
-    objects::{Arrival, UserMetadata, commit, metadata},
-    request::{Context, Place, check_key, check_new_bucket, check_type},
+    objects::{NewObject, UserMetadata, commit, new_metadata},
+    request::{ObjectPath, RequestContext, check_key, check_new_bucket, check_type},
 };
 
-/// What is read of a file at once.
-const PIECE: usize = 256 * 1024;
+/// Bytes per read.
+const CHUNK_BYTES: usize = 256 * 1024;
 
 /// A bucket as `config.toml` describes it.
 #[derive(Debug, Clone)]
 pub struct SeedBucket {
     /// Its name.
     pub id: String,
-    /// Whether anybody may read it.
+    /// Whether anyone may read it.
     pub is_public: bool,
     /// Its own limit, if it has one.
     pub file_size_limit: Option<u64>,
-    /// Types that it takes; empty means all.
+    /// MIME types that it accepts; empty means all.
     pub allowed_mime_types: Vec<String>,
-    /// A folder whose files go into it.
+    /// A folder whose files are uploaded into it.
     pub files: Option<PathBuf>,
 }
 
-/// Why a bucket was not made, or a file not put into it.
+/// Why a bucket was not created, or a file not uploaded.
 #[derive(Debug, thiserror::Error)]
 #[error("storage.buckets.{bucket}: {reason}")]
 pub struct SeedError {
@@ -52,37 +48,20 @@ pub struct SeedError {
     reason: String,
 }
 
-impl StorageService {
-    /// Makes the bucket as described, and puts the files into it that are new or changed. Gives
-    /// how many.
-    pub async fn seed(&self, project: &Project, bucket: &SeedBucket) -> Result<usize, SeedError> {
-        let context = self.own_context(project);
-        let sown = sow(&context, bucket).await;
-        sown.map_err(|reason| SeedError {
-            bucket: bucket.id.clone(),
-            reason: reason.to_string(),
-        })
-    }
-
-    /// For work that no request asked for.
-    pub(crate) fn own_context(&self, project: &Project) -> Arc<Context> {
-        let (parts, ()) = Request::new(()).into_parts();
-        let config = project.config::<StorageConfig>();
-        let blobs = self.blobs(project);
-        let operation = "storage.object.upload";
-        let context = Context::new(
-            project.clone(),
-            config,
-            blobs,
-            parts,
-            operation,
-            self.tasks(),
-        );
-        Arc::new(context)
-    }
+/// Creates the bucket as described, and uploads the files into it that are new or changed; gives
+/// how many.
+pub(crate) async fn seed_bucket(
+    context: &RequestContext,
+    bucket: &SeedBucket,
+) -> Result<usize, SeedError> {
+    let seeded = seed(context, bucket).await;
+    seeded.map_err(|error| SeedError {
+        bucket: bucket.id.clone(),
+        reason: error.to_string(),
+    })
 }
 
-async fn sow(context: &Context, bucket: &SeedBucket) -> Result<usize, StorageError> {
+async fn seed(context: &RequestContext, bucket: &SeedBucket) -> Result<usize, StorageError> {
     check_new_bucket(&bucket.id)?;
     const SQL: &str = "
         insert into storage.buckets (id, name, public, file_size_limit, allowed_mime_types)
@@ -113,32 +92,33 @@ async fn sow(context: &Context, bucket: &SeedBucket) -> Result<usize, StorageErr
     let found = found.map_err(|error| unreadable(&folder, &error))?;
     let mut count = 0;
     for path in found {
-        count += usize::from(put(context, bucket, &folder, &path).await?);
+        count += usize::from(upload(context, bucket, &folder, &path).await?);
     }
     Ok(count)
 }
 
-/// Puts one file into the bucket unless it is there already; `true` if it did.
-async fn put(
-    context: &Context,
+/// Uploads a file unless the bucket has it already; `true` if it did.
+async fn upload(
+    context: &RequestContext,
     bucket: &SeedBucket,
     folder: &Path,
     path: &Path,
 ) -> Result<bool, StorageError> {
     let relative = path.strip_prefix(folder).unwrap_or(path);
     let segments: Vec<_> = relative.iter().map(|part| part.to_string_lossy()).collect();
-    let place = Place {
+    let target = ObjectPath {
         bucket: bucket.id.clone(),
         key: segments.join("/"),
     };
-    check_key(&place.key)?;
+    check_key(&target.key, context.config.key_rules)?;
     let content_type = mime_guess::from_path(path)
         .first_or_octet_stream()
         .to_string();
     check_type(&content_type, &bucket.allowed_mime_types)?;
     let mut file = SeedFile::open(path).await?;
-    let most = context.config.file_size_limit;
-    let limit = bucket.file_size_limit.map_or(most, |own| own.min(most));
+    let service_limit = context.config.file_size_limit;
+    let bucket_limit = bucket.file_size_limit.unwrap_or(service_limit);
+    let limit = bucket_limit.min(service_limit);
     if file.size > limit {
         return Err(StorageError::too_large());
     }
@@ -148,28 +128,28 @@ async fn put(
     let rows = context
         .as_service_role()
         .read_only()
-        .query(SQL, &[&place.bucket, &place.key])
+        .query(SQL, &[&target.bucket, &target.key])
         .await?;
     let stored: Option<String> = rows.first().and_then(|row| row.get("etag"));
     if stored.is_some() && stored == Some(format!("\"{}\"", file.digest().await?)) {
         return Ok(false);
     }
     let db = &context.project.db;
-    let arrived = receive(db, &context.blobs, &mut file, limit).await?;
-    let (version, written) = arrived.settle(db).await?;
-    let arrival = Arrival {
-        place: &place,
+    let received = receive(db, &context.blobs, &mut file, limit).await?;
+    let (version, written) = received.finish(db).await?;
+    let object = NewObject {
+        path: &target,
         version,
-        metadata: metadata(&written, &content_type, "max-age=3600", None, context.now),
+        metadata: new_metadata(&written, &content_type, "max-age=3600", None, context.now),
         user_metadata: UserMetadata::Given(Some(json!({}))),
         owner: None,
         may_replace: true,
     };
-    commit(context, arrival).await?;
+    commit(context, object).await?;
     Ok(true)
 }
 
-/// A file of the folder, read piece by piece: it may be larger than memory.
+/// A file of the folder, read in chunks: it may be larger than memory.
 struct SeedFile {
     file: File,
     path: PathBuf,
@@ -188,11 +168,11 @@ impl SeedFile {
         Ok(Self { file, path, size })
     }
 
-    /// Reads it once, and leaves it as if nobody had.
+    /// Reads the whole file, and rewinds it.
     async fn digest(&mut self) -> Result<String, StorageError> {
         let mut md5 = Md5::new();
-        while let Some(piece) = self.next().await? {
-            md5.update(&piece);
+        while let Some(chunk) = self.next_chunk().await? {
+            md5.update(&chunk);
         }
         let rewound = self.file.rewind().await;
         rewound.map_err(|error| unreadable(&self.path, &error))?;
@@ -201,16 +181,16 @@ impl SeedFile {
     }
 }
 
-impl Source for SeedFile {
-    async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
-        let mut piece = BytesMut::with_capacity(PIECE);
-        let read = self.file.read_buf(&mut piece).await;
+impl ByteSource for SeedFile {
+    async fn next_chunk(&mut self) -> Result<Option<Bytes>, StorageError> {
+        let mut chunk = BytesMut::with_capacity(CHUNK_BYTES);
+        let read = self.file.read_buf(&mut chunk).await;
         let read = read.map_err(|error| unreadable(&self.path, &error))?;
-        Ok((read > 0).then(|| piece.freeze()))
+        Ok((read > 0).then(|| chunk.freeze()))
     }
 }
 
-/// All files below a folder, in order; hidden ones are none of ours.
+/// All files below a folder, sorted; without hidden ones.
 fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];

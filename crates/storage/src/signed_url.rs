@@ -1,8 +1,8 @@
-//! Tokens of signed URLs: what they let somebody do without being anybody (storage contract §3.2,
-//! §3.7).
+//! Tokens of signed URLs, which permit one upload or download without a credential (storage
+//! contract §3.2, §3.7).
 //!
-//! They are signed with a key of their own, so that none of them is ever taken for somebody's access
-//! token. Links that an older server signed with the project's JWT secret stay good.
+//! They are signed with a key of their own, so that none of them passes for an access token. URLs
+//! that an older server signed with the project's JWT secret stay valid.
 
 use plinth_token::{ClaimRules, KeySet, TokenError, VerifiedToken};
 use serde_json::{Map, Value, json};
@@ -10,15 +10,15 @@ use time::OffsetDateTime;
 
 use crate::{
     error::{Code, StorageError},
-    request::Context,
+    request::{RequestContext, jwt_message},
 };
 
 /// The id of the key in a token's header.
 const KEY_ID: &str = "storage-url-signing-key";
-/// JSON numbers are exact up to here.
-const LAST_SECOND: i64 = 9_007_199_254_740_991 / 1000;
+/// The latest expiry: JSON numbers are exact up to there.
+const MAX_EXPIRY: i64 = 9_007_199_254_740_991 / 1000;
 
-/// What a token is for.
+/// What a token permits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scope {
     Download,
@@ -34,33 +34,34 @@ impl Scope {
     }
 }
 
-/// A token that was checked: genuine, in time, of the right scope, for this object.
+/// A token that was verified: its signature, expiry, scope and object.
 pub(crate) struct Grant {
     claims: Map<String, Value>,
-    /// When it ends, in Unix seconds.
+    /// Its expiry, in Unix seconds.
     pub(crate) expires_at: Option<i64>,
 }
 
 impl Grant {
-    /// Who asked for an upload token.
+    /// The user who created an upload URL.
     pub(crate) fn owner(&self) -> Option<&str> {
         self.text("owner")
     }
 
-    /// Whether an upload may replace what is there.
+    /// Whether an upload may replace an existing object.
     pub(crate) fn may_replace(&self) -> bool {
         self.claims.get("upsert").and_then(Value::as_bool) == Some(true)
     }
 
-    /// A claim that is a text.
+    /// A claim that is a string.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.claims.get(name).and_then(Value::as_str)
     }
 }
 
-/// Signs a token for `path` (`bucket/key`, decoded) with more claims beside the usual ones.
+/// Signs a token for `path` (`bucket/key`, decoded), with `claims` in addition to the standard
+/// ones.
 pub(crate) fn sign(
-    context: &Context,
+    context: &RequestContext,
     scope: Scope,
     path: &str,
     lifetime: i64,
@@ -68,7 +69,7 @@ pub(crate) fn sign(
 ) -> Result<String, StorageError> {
     let issued_at = context.now.unix_timestamp();
     let expires_at = issued_at.checked_add(lifetime);
-    let expires_at = expires_at.filter(|second| *second <= LAST_SECOND);
+    let expires_at = expires_at.filter(|second| *second <= MAX_EXPIRY);
     let expires_at = expires_at.ok_or_else(|| StorageError::invalid_parameter("expiresIn"))?;
     claims.insert("url".to_owned(), json!(path));
     claims.insert("scope".to_owned(), json!(scope.name()));
@@ -80,14 +81,14 @@ pub(crate) fn sign(
     signed.map_err(StorageError::internal)
 }
 
-/// Checks a token: signature and time, then its scope, then whether it is for `path`.
-pub(crate) fn check(
-    context: &Context,
+/// Verifies a token: signature and expiry, then its scope, then its `path`.
+pub(crate) fn verify(
+    context: &RequestContext,
     scope: Scope,
     path: &str,
     token: &str,
 ) -> Result<Grant, StorageError> {
-    let token = verify(context, token).map_err(invalid_jwt)?;
+    let token = verify_signature(context, token).map_err(invalid_jwt)?;
     token
         .check(&ClaimRules::exact(context.now.unix_timestamp()))
         .map_err(invalid_jwt)?;
@@ -105,13 +106,13 @@ pub(crate) fn check(
     })
 }
 
-/// When a token ends, as a header says it.
+/// A time as an HTTP date.
 pub(crate) fn http_date(second: i64) -> Option<String> {
     let time = OffsetDateTime::from_unix_timestamp(second).ok()?;
     (time.year() < 10_000 && second >= 0).then(|| httpdate::fmt_http_date(time.into()))
 }
 
-fn verify(context: &Context, token: &str) -> Result<VerifiedToken, TokenError> {
+fn verify_signature(context: &RequestContext, token: &str) -> Result<VerifiedToken, TokenError> {
     let own = keys(context).map_err(|_| TokenError::NoKeys)?;
     own.verify(token).or_else(|error| {
         context
@@ -123,7 +124,7 @@ fn verify(context: &Context, token: &str) -> Result<VerifiedToken, TokenError> {
     })
 }
 
-/// Old tokens have no scope; only those for uploads said whether they may replace.
+/// Old tokens have no scope; only those for uploads have `upsert`.
 fn scope_of(claims: &Map<String, Value>) -> Option<Scope> {
     match claims.get("scope") {
         Some(scope) if scope == Scope::Download.name() => Some(Scope::Download),
@@ -134,7 +135,7 @@ fn scope_of(claims: &Map<String, Value>) -> Option<Scope> {
     }
 }
 
-fn keys(context: &Context) -> Result<KeySet, StorageError> {
+fn keys(context: &RequestContext) -> Result<KeySet, StorageError> {
     let Some(secret) = &context.config.url_signing_key else {
         return Ok(context.project.keys().url_signing.clone());
     };
@@ -146,22 +147,4 @@ fn keys(context: &Context) -> Result<KeySet, StorageError> {
 
 fn invalid_jwt(error: TokenError) -> StorageError {
     StorageError::new(Code::InvalidJWT, 400, jwt_message(&error))
-}
-
-/// What is wrong with a token, in the words that clients know.
-pub(crate) fn jwt_message(error: &TokenError) -> String {
-    match error {
-        TokenError::Empty | TokenError::NotThreeParts(_) | TokenError::UndecodableHeader => {
-            "Invalid Compact JWS".to_owned()
-        }
-        TokenError::BadSignature { .. } | TokenError::UndecodableSignature => {
-            "signature verification failed".to_owned()
-        }
-        TokenError::Expired => "\"exp\" claim timestamp check failed".to_owned(),
-        TokenError::NotYetValid => "\"nbf\" claim timestamp check failed".to_owned(),
-        TokenError::NoSuitableKey { .. } => {
-            "no applicable key found in the JSON Web Key Set".to_owned()
-        }
-        other => other.to_string(),
-    }
 }

@@ -1,4 +1,4 @@
-//! Times as clients read them: UTC with milliseconds, cut and not rounded (storage contract §1.3).
+//! Times in responses: UTC with milliseconds, truncated (storage contract §1.3).
 
 use serde::Serializer;
 use time::{OffsetDateTime, UtcOffset};
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn milliseconds_are_cut() {
+    fn times_are_truncated_to_milliseconds() {
         let time = datetime!(2021-02-17 06:43:32.770999 +2);
         assert_eq!(render(time), "2021-02-17T04:43:32.770Z");
     }

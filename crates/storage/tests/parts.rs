@@ -1,4 +1,4 @@
-//! The bytes of parts are always named by a row: of a part, of the pending ones, or of those to go.
+//! The blob of a part is always referenced: by its row, as pending, or by the garbage collection.
 
 use plinth_testkit::TestDatabase;
 use tokio_postgres::Client;

@@ -1,4 +1,4 @@
-//! The schema `storage` as users and their policies meet it (storage contract §3.5, §3.6, §12).
+//! The schema `storage`, as users and their policies use it (storage contract §3.5, §3.6, §12).
 
 use plinth_testkit::TestDatabase;
 use tokio_postgres::Client;
@@ -32,7 +32,7 @@ async fn column(client: &Client, query: &str) -> Vec<String> {
     rows.iter().map(|row| row.get(0)).collect()
 }
 
-/// A listing with folders shown as `name/`, whichever function made it.
+/// A listing with folders as `name/`, of either function.
 async fn listing(client: &Client, call: &str) -> Vec<String> {
     let query = format!("select name || case when id is null then '/' else '' end from {call}");
     column(client, &query).await
@@ -52,7 +52,7 @@ async fn check(client: &Client, expression: &str, expected: &str) {
 }
 
 /// SQLSTATE and message of a statement that must fail.
-async fn refusal(client: &Client, statement: &str) -> (SqlState, String) {
+async fn statement_error(client: &Client, statement: &str) -> (SqlState, String) {
     let error = client.batch_execute(statement).await.expect_err(statement);
     let error = error.as_db_error().expect("an answer of the database");
     (error.code().clone(), error.message().to_owned())
@@ -400,7 +400,7 @@ async fn cost_of_a_listing_does_not_grow_with_what_folders_hold() {
 }
 
 #[tokio::test]
-async fn users_write_policies_on_objects_and_listing_obeys_them() {
+async fn users_write_policies_on_objects_and_listing_applies_them() {
     let (db, _admin) = mixed_bucket().await;
     let postgres = db.connect_as("postgres").await;
     postgres
@@ -447,7 +447,7 @@ async fn an_insert_policy_decides_by_name_and_operation() {
         format!("insert into storage.objects (bucket_id, name) values ('b', '{name}')")
     };
 
-    let (state, _) = refusal(&client, &insert("new.png")).await;
+    let (state, _) = statement_error(&client, &insert("new.png")).await;
     assert_eq!(
         state,
         SqlState::INSUFFICIENT_PRIVILEGE,
@@ -462,7 +462,7 @@ async fn an_insert_policy_decides_by_name_and_operation() {
         .batch_execute(&insert("new.png"))
         .await
         .expect("allowed by the policy");
-    let (state, _) = refusal(&client, &insert("new.jpg")).await;
+    let (state, _) = statement_error(&client, &insert("new.jpg")).await;
     assert_eq!(state, SqlState::INSUFFICIENT_PRIVILEGE);
 }
 
@@ -475,7 +475,7 @@ async fn rows_cannot_be_deleted_unless_the_service_says_so() {
         "delete from storage.objects",
         "delete from storage.buckets where false",
     ] {
-        let (state, message) = refusal(&client, statement).await;
+        let (state, message) = statement_error(&client, statement).await;
         assert_eq!(state, SqlState::INSUFFICIENT_PRIVILEGE);
         assert_eq!(
             message,
@@ -496,18 +496,18 @@ async fn rows_cannot_be_deleted_unless_the_service_says_so() {
 }
 
 #[tokio::test]
-async fn buckets_refuse_long_names_and_versioning() {
+async fn buckets_reject_long_names_and_versioning() {
     let db = TestDatabase::create().await;
     let client = db.connect_as("postgres").await;
 
-    let (state, _) = refusal(
+    let (state, _) = statement_error(
         &client,
         "insert into storage.buckets (id, name) values ('long', repeat('x', 101))",
     )
     .await;
     assert_eq!(state, SqlState::RAISE_EXCEPTION);
 
-    let (state, _) = refusal(
+    let (state, _) = statement_error(
         &client,
         "insert into storage.buckets (id, name, versioning_status) values ('v', 'v', 'ENABLED')",
     )
@@ -531,13 +531,13 @@ async fn updating_an_object_moves_its_time() {
 async fn trial_inserts_are_always_undone() {
     let (_db, admin) = mixed_bucket().await;
 
-    let (state, _) = refusal(
+    let (state, _) = statement_error(
         &admin,
         "select storage.can_insert_object('b', 'new', null, '{}')",
     )
     .await;
     assert_eq!(state.code(), "PT200");
-    let (state, _) = refusal(
+    let (state, _) = statement_error(
         &admin,
         "select storage.can_insert_object('b', 'a', null, '{}')",
     )
@@ -583,7 +583,7 @@ async fn uploads_in_parts_are_for_the_service_to_write() {
                 from storage.list_multipart_uploads_with_delimiter";
 
     let authenticated = db.connect_as("authenticated").await;
-    let (state, _) = refusal(&authenticated, insert).await;
+    let (state, _) = statement_error(&authenticated, insert).await;
     assert_eq!(state, SqlState::INSUFFICIENT_PRIVILEGE);
 
     let service = db.connect_as("service_role").await;
@@ -644,6 +644,6 @@ async fn the_schema_names_its_state_to_nobody_but_its_owner() {
         "plinth-storage-schema",
     )
     .await;
-    let (state, _) = refusal(&anon, "select name from storage.migrations").await;
+    let (state, _) = statement_error(&anon, "select name from storage.migrations").await;
     assert_eq!(state, SqlState::INSUFFICIENT_PRIVILEGE);
 }

@@ -3,9 +3,9 @@
 use plinth_db::{QuotedIdent, Target, migrate};
 use plinth_project::prepare_cluster;
 use tokio::sync::OnceCell;
-use tokio_postgres::Client;
+use tokio_postgres::{Client, error::SqlState};
 
-use crate::{TestServer, system_schemas};
+use crate::{TestServer, system_schemas, until};
 
 const TEMPLATE: &str = "testkit_template";
 
@@ -14,37 +14,46 @@ static TEMPLATE_READY: OnceCell<()> = OnceCell::const_new();
 /// A database that only one test uses.
 pub struct TestDatabase {
     target: Target,
-    name: String,
 }
 
 impl TestDatabase {
     /// A fresh database with all roles and system schemas.
     pub async fn create() -> Self {
-        let server = TestServer::shared().await;
         TEMPLATE_READY.get_or_init(make_template).await;
+        Self::copy_of(TEMPLATE).await
+    }
+
+    /// A copy of another database.
+    pub async fn copy_of(template: &str) -> Self {
+        let server = TestServer::shared().await;
         let name = format!("test_{}", uuid::Uuid::new_v4().simple());
-        let admin = connect(&server.admin()).await;
+        let admin = server.connect().await;
         let ident = QuotedIdent::new(&name);
-        let sql = format!("create database {ident} template {TEMPLATE}");
-        admin
-            .batch_execute(&sql)
-            .await
-            .expect("a database from the template");
-        // Privileges on a database do not come along with its template.
-        let sql = format!("grant create on database {ident} to postgres");
-        admin
-            .batch_execute(&sql)
-            .await
-            .expect("the owner may create");
+        let sql = format!(
+            "create database {ident} template {}",
+            QuotedIdent::new(template)
+        );
+        until(async || match admin.batch_execute(&sql).await {
+            Ok(()) => true,
+            // A connection that filled the template is still closing.
+            Err(error) if error.code() == Some(&SqlState::OBJECT_IN_USE) => false,
+            Err(error) => panic!("{error:?}: {sql}"),
+        })
+        .await;
+        grant_create(&admin, &name).await;
+        Self::named(&name).await
+    }
+
+    /// A database that exists.
+    pub async fn named(name: &str) -> Self {
         Self {
-            target: server.admin().database(&name),
-            name,
+            target: TestServer::shared().await.admin().database(name),
         }
     }
 
     /// Its name.
     pub fn name(&self) -> &str {
-        &self.name
+        self.target.database_name()
     }
 
     /// The superuser on this database.
@@ -52,37 +61,50 @@ impl TestDatabase {
         &self.target
     }
 
-    /// A connection of the administrating role.
+    /// A connection of the superuser.
     pub async fn admin(&self) -> Client {
-        connect(&self.target).await
+        let connected = self.target.connect().await;
+        connected.expect("the test server accepts connections")
     }
 
-    /// A connection that has assumed a role.
+    /// A connection that has switched to a role.
     pub async fn connect_as(&self, role: &str) -> Client {
         let client = self.admin().await;
         let sql = format!("set role {}", QuotedIdent::new(role));
         client.batch_execute(&sql).await.expect("the role exists");
         client
     }
+
+    /// `alter database`, from outside of it.
+    pub async fn alter(&self, change: &str) {
+        let admin = TestServer::shared().await.connect().await;
+        let sql = format!("alter database {} {change}", QuotedIdent::new(self.name()));
+        admin.batch_execute(&sql).await.expect("altered");
+    }
 }
 
 async fn make_template() {
-    let maintenance = TestServer::shared().await.admin();
-    let mut admin = connect(&maintenance).await;
-    prepare_cluster(&mut admin).await.expect("the shared roles");
+    let server = TestServer::shared().await;
+    let mut admin = server.connect().await;
+    prepare_cluster(&mut admin, true)
+        .await
+        .expect("the shared roles");
     let sql = format!("create database {TEMPLATE} template template0 encoding 'UTF8'");
     admin.batch_execute(&sql).await.expect("the template");
-    let sql = format!("grant create on database {TEMPLATE} to postgres");
-    admin
-        .batch_execute(&sql)
-        .await
-        .expect("the owner may create");
-    let mut inside = connect(&maintenance.database(TEMPLATE)).await;
-    migrate::migrate(&mut inside, &system_schemas())
+    grant_create(&admin, TEMPLATE).await;
+    let mut inside = server.admin().database(TEMPLATE).connect().await;
+    let inside = inside.as_mut().expect("the template accepts connections");
+    migrate::migrate(inside, &system_schemas())
         .await
         .expect("the system schemas");
 }
 
-async fn connect(target: &Target) -> Client {
-    target.connect().await.expect("the test server answers")
+/// Privileges on a database are not copied from its template.
+async fn grant_create(admin: &Client, database: &str) {
+    let sql = format!(
+        "grant create on database {} to postgres",
+        QuotedIdent::new(database)
+    );
+    let granted = admin.batch_execute(&sql).await;
+    granted.expect("the owner may create");
 }

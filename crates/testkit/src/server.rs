@@ -8,20 +8,21 @@ use std::{
 use plinth_db::Target;
 use plinth_postgres::{Connection, Options, Server, binaries::Search};
 use tokio::sync::OnceCell;
+use tokio_postgres::Client;
 
-use crate::folder_with_room;
+use crate::folder_with_space;
 
 /// A running PostgreSQL.
 pub struct TestServer {
     connection: Connection,
 }
 
-/// The server and the runtime that drives it. Each test has a runtime of its own, which ends with
-/// the test; the server outlives all of them.
+/// The server and the runtime that drives it. The runtime of a test ends with the test; the server
+/// outlives all of them.
 static SHARED: OnceCell<TestServer> = OnceCell::const_new();
 
 impl TestServer {
-    /// The process's server, started by whoever asks first.
+    /// The process's server, started by the first caller.
     pub async fn shared() -> &'static Self {
         SHARED.get_or_init(Self::start).await
     }
@@ -34,8 +35,8 @@ impl TestServer {
                 .build()
                 .expect("a runtime for the test server");
             runtime.block_on(async move {
-                let folder = folder_with_room(ALL_DATABASES);
-                remove_leftovers(&folder);
+                let folder = folder_with_space(MAX_DATABASE_BYTES);
+                remove_stale_folders(&folder);
                 let state_dir = folder.join(format!("{PREFIX}{}", std::process::id()));
                 let server = Server::start(server_options(state_dir), |_| {})
                     .await
@@ -67,24 +68,30 @@ impl TestServer {
         Target::unix(socket_dir, *port, superuser, password, "template1")
     }
 
-    /// How to reach it without a driver of ours.
+    /// A connection of the superuser to the maintenance database.
+    pub async fn connect(&self) -> Client {
+        let connected = self.admin().connect().await;
+        connected.expect("the test server accepts connections")
+    }
+
+    /// How to reach it with another driver.
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 }
 
-/// How servers for tests are run; for a test that needs one of its own.
+/// Options of a test server, for a test that needs one of its own.
 pub fn server_options(state_dir: PathBuf) -> Options {
     let mut options = Options::new(state_dir);
     options.binaries = search();
     options.settings = [
-        // A crash of the machine may cost a test's data, and nobody minds.
+        // Durability is not needed.
         ("fsync", "off"),
-        // Hundreds of databases would be looked at all the time; none lives long enough to need it.
+        // Autovacuum would visit hundreds of short-lived databases.
         ("autovacuum", "off"),
         ("max_connections", "300"),
-        // A test that says `set synchronous_commit = on` waits for somebody who never comes: its
-        // commit is written, and nobody sees it.
+        // No such standby exists: a test that sets `synchronous_commit = on` gets a commit that is
+        // written but never becomes visible.
         ("synchronous_standby_names", "nobody"),
         ("synchronous_commit", "local"),
     ]
@@ -94,11 +101,11 @@ pub fn server_options(state_dir: PathBuf) -> Options {
 }
 
 const PREFIX: &str = "plinth-testkit-";
-/// The most that one test process fills, with a database for each of hundreds of tests.
-const ALL_DATABASES: u64 = 10 << 30;
+/// Upper bound for the databases of one test process.
+const MAX_DATABASE_BYTES: u64 = 10 << 30;
 
-/// Servers stop when their process ends, but their folders stay.
-fn remove_leftovers(folder: &Path) {
+/// Servers stop when their process ends, but their folders remain.
+fn remove_stale_folders(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
@@ -124,8 +131,8 @@ fn is_alive(pid: i32) -> bool {
         .is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
 }
 
-/// The clone is the one whose tests run, which with a shared build folder need not be the one
-/// that this file was compiled in.
+/// The workspace of the running tests; with a shared target directory it may differ from the one in which
+/// this file was compiled.
 fn search() -> Search {
     let package = std::env::var_os("CARGO_MANIFEST_DIR")
         .map(PathBuf::from)

@@ -1,85 +1,106 @@
-//! What a test's code says in traces.
+//! Captures the trace output of a test.
 
 use std::{
     cell::RefCell,
     io::{self, Write},
-    sync::{Arc, Mutex, OnceLock, PoisonError},
-    thread,
-    time::Duration,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
 };
 
+use tracing::{Metadata, level_filters::LevelFilter};
 use tracing_subscriber::{
     Layer as _,
-    filter::dynamic_filter_fn,
     fmt::{self, MakeWriter, format::FmtSpan},
-    layer::SubscriberExt as _,
+    layer::{Context, Filter, SubscriberExt as _},
 };
 
-/// How short a piece of a secret may be before it could be any word.
-const FRAGMENT: usize = 8;
+/// Shorter fragments of a secret could be ordinary words.
+const FRAGMENT_CHARS: usize = 8;
 
 thread_local! {
-    /// Whoever listens on this thread.
-    static LISTENER: RefCell<Option<Heard>> = const { RefCell::new(None) };
+    /// The active capture of this thread.
+    static CAPTURE: RefCell<Option<Buffer>> = const { RefCell::new(None) };
 }
 
-/// Everything that is traced on this thread, at every level, from when this is made until it is
-/// dropped. Tasks count where they run on the same thread, as in a plain `#[tokio::test]`.
-#[must_use = "nothing is heard after it is dropped"]
+/// Captures all trace output of this thread, at every level, until dropped. Tasks count if they run on
+/// the same thread, as in a plain `#[tokio::test]`.
+#[must_use = "nothing is captured after it is dropped"]
 pub struct Traces {
-    heard: Heard,
+    buffer: Buffer,
 }
 
 impl Traces {
-    /// Listens from now on.
-    pub fn listen() -> Self {
+    /// Starts capturing.
+    pub fn capture() -> Self {
         install();
-        let heard = Heard::default();
-        LISTENER.set(Some(heard.clone()));
-        Self { heard }
+        let buffer = Buffer::default();
+        CAPTURE.set(Some(buffer.clone()));
+        Self { buffer }
     }
 
-    /// All of it, as a log would show it.
+    /// The captured output.
     pub fn text(&self) -> String {
-        String::from_utf8_lossy(&self.heard.bytes()).into_owned()
+        String::from_utf8_lossy(&self.buffer.bytes()).into_owned()
     }
 }
 
 impl Drop for Traces {
     fn drop(&mut self) {
-        LISTENER.set(None);
+        CAPTURE.set(None);
     }
 }
 
-/// One subscriber for the whole process, which passes on to whoever listens. A subscriber of one
-/// thread would not do: a place in the code that another thread passes for the first time just
-/// when it is made would be taken for one that nobody listens to, for good.
+/// One global subscriber that writes to the capture of the current thread. A thread-local subscriber would
+/// be unreliable: a callsite that another thread reaches first caches its interest as "never".
 fn install() {
     static INSTALLED: OnceLock<()> = OnceLock::new();
     INSTALLED.get_or_init(|| {
-        let someone_listens = || LISTENER.with_borrow(Option::is_some);
         let layer = fmt::layer()
             .with_span_events(FmtSpan::FULL)
             .with_ansi(false)
-            .with_writer(ToListener)
-            .with_filter(dynamic_filter_fn(move |_, _| someone_listens()));
+            .with_writer(ToCapture)
+            .with_filter(WhileCapturing);
         let subscriber = tracing_subscriber::registry().with(layer);
         tracing::subscriber::set_global_default(subscriber).expect("no other subscriber is global");
-        // Those who were just being passed are asked again.
-        thread::sleep(Duration::from_millis(50));
+        IS_INSTALLED.store(true, Relaxed);
         tracing::callsite::rebuild_interest_cache();
     });
 }
 
-/// Fails if a text has so much as a piece of one of these secrets.
+static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
+
+/// Passes what happens on threads that capture.
+///
+/// Until the subscriber is the global one, the maximum level stays `OFF`: callsites that other threads
+/// reach in the meantime are not registered, so none of them finds no subscriber and caches "never".
+struct WhileCapturing;
+
+impl<S> Filter<S> for WhileCapturing {
+    fn enabled(&self, _: &Metadata<'_>, _: &Context<'_, S>) -> bool {
+        CAPTURE.with_borrow(Option::is_some)
+    }
+
+    fn max_level_hint(&self) -> Option<LevelFilter> {
+        let level = if IS_INSTALLED.load(Relaxed) {
+            LevelFilter::TRACE
+        } else {
+            LevelFilter::OFF
+        };
+        Some(level)
+    }
+}
+
+/// Fails if the text contains a fragment of one of the secrets.
 pub fn assert_no_secret(text: &str, secrets: &[&str]) {
     for secret in secrets {
         let letters: Vec<char> = secret.chars().collect();
         assert!(
-            letters.len() >= FRAGMENT,
+            letters.len() >= FRAGMENT_CHARS,
             "too short to be told from a word"
         );
-        for piece in letters.windows(FRAGMENT) {
+        for piece in letters.windows(FRAGMENT_CHARS) {
             let piece: String = piece.iter().collect();
             assert!(!text.contains(&piece), "{piece:?} of {secret:?} in: {text}");
         }
@@ -87,15 +108,15 @@ pub fn assert_no_secret(text: &str, secrets: &[&str]) {
 }
 
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<u8>>>);
+struct Buffer(Arc<Mutex<Vec<u8>>>);
 
-impl Heard {
+impl Buffer {
     fn bytes(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Write for Heard {
+impl Write for Buffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.bytes().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -106,14 +127,14 @@ impl Write for Heard {
     }
 }
 
-/// Writes where somebody listens on the thread.
-struct ToListener;
+/// Writes to the capture of the current thread.
+struct ToCapture;
 
-impl<'a> MakeWriter<'a> for ToListener {
-    type Writer = Heard;
+impl<'a> MakeWriter<'a> for ToCapture {
+    type Writer = Buffer;
 
-    fn make_writer(&'a self) -> Heard {
-        LISTENER.with_borrow(Clone::clone).unwrap_or_default()
+    fn make_writer(&'a self) -> Buffer {
+        CAPTURE.with_borrow(Clone::clone).unwrap_or_default()
     }
 }
 
@@ -122,8 +143,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_heard_at_every_level_and_nothing_afterwards() {
-        let traces = Traces::listen();
+    fn everything_is_captured_at_every_level_and_nothing_afterwards() {
+        let traces = Traces::capture();
         let _span = tracing::trace_span!("around", kept = "in the span").entered();
         tracing::trace!(field = "in a field", "in the text");
 
@@ -134,7 +155,7 @@ mod tests {
         }
         drop(traces);
         tracing::info!("to nobody");
-        assert_eq!(Traces::listen().text(), "");
+        assert_eq!(Traces::capture().text(), "");
     }
 
     #[test]

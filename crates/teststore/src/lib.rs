@@ -1,7 +1,7 @@
-//! A real S3 server that a test starts for itself: `s3s-fs` over a folder of its own. Between it and
-//! the socket stands something that fails on demand, as stores and networks do.
+//! A real S3 server for tests: `s3s-fs` over a temporary folder, behind a middleware that injects
+//! faults on demand ([`FaultInjector`]).
 
-mod mood;
+mod faults;
 
 use std::{
     io,
@@ -24,74 +24,75 @@ use s3s_fs::FileSystem;
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::JoinHandle};
 
-pub use mood::{Mood, Switch};
+pub use faults::{Fault, FaultInjector};
 
-/// What the server lets in.
+/// The access key that the server accepts.
 pub const ACCESS_KEY: &str = "teststore-access-key";
-/// The other half of it.
+/// Its secret key.
 pub const SECRET_KEY: &str = "teststore-secret-key";
-/// The bucket that is there from the beginning.
+/// The bucket that exists from the start.
 pub const BUCKET: &str = "plinth";
 
-/// A running server; it ends, and its files go, when this is dropped.
+/// A running server. Dropped, it stops and its files are removed.
 #[derive(Debug)]
 pub struct TestStore {
     address: SocketAddr,
     folder: TempDir,
-    switch: Arc<Switch>,
-    serving: JoinHandle<()>,
+    faults: Arc<FaultInjector>,
+    server: JoinHandle<()>,
 }
 
 impl TestStore {
-    /// On a free port of this machine.
+    /// Starts on a free port of this machine.
     pub async fn start() -> io::Result<Self> {
         let folder = TempDir::new()?;
         std::fs::create_dir(folder.path().join(BUCKET))?;
         let files = FileSystem::new(folder.path()).map_err(|error| {
-            // The error of that crate is none that others could use.
+            // That type does not implement `std::error::Error`.
             io::Error::other(format!("{error:?}"))
         })?;
         let mut service = S3ServiceBuilder::new(files);
         service.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
         let service = service.build();
         let root = folder.path().to_owned();
-        let answer = move |request: Request| {
+        let handler = move |request: Request| {
             let (service, root) = (service.clone(), root.clone());
             async move {
-                match is_of_unknown_upload(&request, &root) {
-                    true => no_such_upload(),
-                    false => answer(&service, request).await,
+                if is_abort_of_unknown_upload(&request, &root) {
+                    no_such_upload()
+                } else {
+                    call_s3(&service, request).await
                 }
             }
         };
-        let switch = Arc::new(Switch::default());
+        let faults = Arc::new(FaultInjector::default());
         let router = Router::new()
-            .fallback(answer)
-            .layer(middleware::from_fn_with_state(switch.clone(), fail));
+            .fallback(handler)
+            .layer(middleware::from_fn_with_state(faults.clone(), inject));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let serving = tokio::spawn(async move {
+        let server = tokio::spawn(async move {
             _ = axum::serve(listener, router).await;
         });
         Ok(Self {
             address,
             folder,
-            switch,
-            serving,
+            faults,
+            server,
         })
     }
 
-    /// Where it answers.
+    /// Its base URL.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Where the objects of the bucket are files.
+    /// The folder in which the objects of the bucket are files.
     pub fn files(&self) -> PathBuf {
         self.folder.path().join(BUCKET)
     }
 
-    /// Parts of uploads that were neither completed nor aborted.
+    /// How many parts belong to uploads that were neither completed nor aborted.
     pub fn unfinished_parts(&self) -> usize {
         let entries = std::fs::read_dir(self.folder.path());
         let names = entries.into_iter().flatten().flatten();
@@ -101,22 +102,22 @@ impl TestStore {
             .count()
     }
 
-    /// How it answers from now on.
-    pub fn switch(&self) -> &Switch {
-        &self.switch
+    /// Lets requests fail.
+    pub fn faults(&self) -> &FaultInjector {
+        &self.faults
     }
 }
 
 impl Drop for TestStore {
     fn drop(&mut self) {
-        self.serving.abort();
+        self.server.abort();
     }
 }
 
-async fn answer(service: &s3s::service::S3Service, request: Request) -> Response {
+async fn call_s3(service: &s3s::service::S3Service, request: Request) -> Response {
     let request = request.map(s3s::Body::http_body_unsync);
     match service.call(request).await {
-        Ok(answer) => answer.map(Body::new),
+        Ok(response) => response.map(Body::new),
         Err(error) => {
             let mut response = Response::new(Body::from(format!("{error:?}")));
             *response.status_mut() = http::StatusCode::INTERNAL_SERVER_ERROR;
@@ -125,9 +126,9 @@ async fn answer(service: &s3s::service::S3Service, request: Request) -> Response
     }
 }
 
-/// Whether an upload shall be given up that is over, or never was. `s3s-fs` says that nobody may;
-/// real stores say that there is none.
-fn is_of_unknown_upload(request: &Request, root: &Path) -> bool {
+/// Whether a request aborts an upload that does not exist. `s3s-fs` answers `AccessDenied`; real
+/// stores answer `NoSuchUpload`.
+fn is_abort_of_unknown_upload(request: &Request, root: &Path) -> bool {
     let query = request.uri().query().unwrap_or_default();
     let id = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "uploadId");
     let is_known = |id: &str| root.join(format!(".upload-{id}.json")).exists();
@@ -142,22 +143,27 @@ fn no_such_upload() -> Response {
     response
 }
 
-async fn fail(State(switch): State<Arc<Switch>>, request: Request, next: Next) -> Response {
-    match switch.mood_for(&request) {
-        Mood::Good => next.run(request).await,
-        Mood::Unavailable => {
-            // As real ones do: a client that still sends would see a broken connection instead.
+async fn inject(
+    State(faults): State<Arc<FaultInjector>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match faults.fault_for(&request) {
+        Fault::None => next.run(request).await,
+        Fault::Unavailable => {
+            // Reads the body as real servers do: otherwise the client would see a broken
+            // connection.
             _ = request.into_body().collect().await;
-            mood::unavailable()
+            faults::unavailable_response()
         }
-        Mood::Silent => std::future::pending().await,
-        Mood::Pretending => {
+        Fault::Hang => std::future::pending().await,
+        Fault::FakeSuccess => {
             let mut response = Response::default();
             *response.status_mut() = http::StatusCode::NO_CONTENT;
             response
         }
-        Mood::Slow(pause) => {
-            tokio::time::sleep(pause).await;
+        Fault::Delay(delay) => {
+            tokio::time::sleep(delay).await;
             next.run(request).await
         }
     }

@@ -1,5 +1,5 @@
-//! The server as a program of its own, for tests that are not written in Rust: it prints where it
-//! is as one line of JSON, and ends with its standard input.
+//! The server as a program, for tests that are not written in Rust: it prints its address and keys
+//! as one line of JSON, and stops when its standard input ends.
 
 use std::io::{self, Read as _};
 
@@ -12,7 +12,7 @@ async fn main() -> io::Result<()> {
     println!(
         r#"{{"endpoint":"{url}","bucket":"{BUCKET}","accessKey":"{ACCESS_KEY}","secretKey":"{SECRET_KEY}"}}"#
     );
-    let until_the_end = || io::stdin().read_to_end(&mut Vec::new());
-    tokio::task::spawn_blocking(until_the_end).await??;
+    let until_eof = || io::stdin().read_to_end(&mut Vec::new());
+    tokio::task::spawn_blocking(until_eof).await??;
     Ok(())
 }

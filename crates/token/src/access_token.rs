@@ -25,7 +25,7 @@ impl AccessToken {
         Self(Secret::new(format!("{PREFIX}{digits}")))
     }
 
-    /// Takes a text of the right shape. Whether such a token exists, its hash decides.
+    /// Parses a text of the right shape. A lookup by hash decides whether the token exists.
     pub fn parse(text: &str) -> Result<Self, AccessTokenError> {
         let digits = text.strip_prefix(PREFIX).ok_or(AccessTokenError)?;
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');

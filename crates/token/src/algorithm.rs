@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::error::KeyError;
-
 /// A signature algorithm (RFC 7518 §3.1). `none` is deliberately not among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Algorithm {
@@ -59,46 +57,16 @@ impl Algorithm {
         }
     }
 
-    /// Finds an algorithm by its exact name. Names differ in case only to deceive.
+    /// Finds an algorithm by its exact, case-sensitive name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|algorithm| algorithm.name() == name)
     }
 
-    /// Whether signer and checker share one secret, which then must never be published.
+    /// Whether signer and verifier share one secret, which then must never be published.
     pub fn is_symmetric(self) -> bool {
         matches!(self, Self::Hs256 | Self::Hs384 | Self::Hs512)
-    }
-
-    /// The algorithm of a JSON Web Key: the one it names, else the usual one of its type.
-    pub(crate) fn of_key(
-        kty: &str,
-        crv: Option<&str>,
-        alg: Option<&str>,
-    ) -> Result<Self, KeyError> {
-        let usual = match (kty, crv) {
-            ("oct", _) => Self::Hs256,
-            ("RSA", _) => Self::Rs256,
-            ("EC", Some("P-256")) => Self::Es256,
-            ("EC", Some("P-384")) => Self::Es384,
-            ("EC", Some("P-521")) => Self::Es512,
-            ("OKP", Some("Ed25519")) => Self::EdDsa,
-            ("EC" | "OKP", None) => return Err(KeyError::MissingMember("crv")),
-            ("EC" | "OKP", Some(crv)) => return Err(KeyError::UnsupportedCurve(crv.to_owned())),
-            _ => return Err(KeyError::UnsupportedKeyType(kty.to_owned())),
-        };
-        let Some(alg) = alg else { return Ok(usual) };
-
-        let named =
-            Self::from_name(alg).ok_or_else(|| KeyError::UnsupportedAlgorithm(alg.to_owned()))?;
-        if named.key_type() != kty || (kty != "oct" && kty != "RSA" && named != usual) {
-            return Err(KeyError::AlgorithmMismatch {
-                kty: kty.to_owned(),
-                algorithm: named,
-            });
-        }
-        Ok(named)
     }
 
     /// The `kty` that keys of this algorithm carry.
@@ -111,8 +79,8 @@ impl Algorithm {
         }
     }
 
-    /// The same algorithm in the words of the library that computes signatures, if it has it.
-    pub(crate) fn in_library(self) -> Option<jsonwebtoken::Algorithm> {
+    /// The algorithm in the signature library, if supported there.
+    pub(crate) fn to_library(self) -> Option<jsonwebtoken::Algorithm> {
         Some(match self {
             Self::Hs256 => jsonwebtoken::Algorithm::HS256,
             Self::Hs384 => jsonwebtoken::Algorithm::HS384,
@@ -145,49 +113,5 @@ mod tests {
             assert_eq!(Algorithm::from_name(&algorithm.name().to_lowercase()), None);
         }
         assert_eq!(Algorithm::from_name("none"), None);
-    }
-
-    #[test]
-    fn a_key_that_names_no_algorithm_gets_the_usual_one() {
-        let check = |kty, crv, expected| {
-            assert_eq!(Algorithm::of_key(kty, crv, None).unwrap(), expected);
-        };
-
-        check("oct", None, Algorithm::Hs256);
-        check("RSA", None, Algorithm::Rs256);
-        check("EC", Some("P-256"), Algorithm::Es256);
-        check("EC", Some("P-384"), Algorithm::Es384);
-        check("EC", Some("P-521"), Algorithm::Es512);
-        check("OKP", Some("Ed25519"), Algorithm::EdDsa);
-    }
-
-    #[test]
-    fn a_key_may_not_claim_an_algorithm_of_another_type_or_curve() {
-        let refuses = |kty, crv, alg| Algorithm::of_key(kty, crv, Some(alg)).unwrap_err();
-
-        assert!(matches!(
-            refuses("RSA", None, "HS256"),
-            KeyError::AlgorithmMismatch { .. }
-        ));
-        assert!(matches!(
-            refuses("EC", Some("P-256"), "ES384"),
-            KeyError::AlgorithmMismatch { .. }
-        ));
-        assert!(matches!(
-            refuses("EC", Some("secp256k1"), "ES256K"),
-            KeyError::UnsupportedCurve(_)
-        ));
-        assert!(matches!(
-            refuses("RSA", None, "RSA-OAEP"),
-            KeyError::UnsupportedAlgorithm(_)
-        ));
-        assert!(matches!(
-            refuses("XYZ", None, "HS256"),
-            KeyError::UnsupportedKeyType(_)
-        ));
-        assert!(matches!(
-            refuses("EC", None, "ES256"),
-            KeyError::MissingMember("crv")
-        ));
     }
 }

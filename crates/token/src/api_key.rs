@@ -1,9 +1,9 @@
 //! Opaque API keys (console contract §2.4.2).
 //!
 //! `sb_publishable_` or `sb_secret_`, 22 base64url characters of 16 random bytes, `_`, and 8
-//! characters of checksum over everything before that `_`. The checksum keeps nothing secret; it
-//! only lets a mistyped key be refused without asking the database. Keys given in a configuration
-//! file may have any form: look those up by [`credential_hash`] without parsing them.
+//! characters of checksum over everything before that `_`. The checksum is not secret; it only lets a
+//! mistyped key be rejected without asking the database. Keys from a configuration file may have any
+//! form: look those up by [`credential_hash`] without parsing them.
 
 use crate::claims::{ANON_ROLE, SERVICE_ROLE};
 use crate::encoding::{base64url, credential_hash, sha256};
@@ -80,8 +80,8 @@ impl ApiKey {
         }
     }
 
-    /// Takes a key of the right form with the right checksum. Whether it exists and is not
-    /// revoked, a lookup of its hash decides.
+    /// Parses a key of the right form with the right checksum. A lookup by hash decides whether it exists
+    /// and is not revoked.
     pub fn parse(text: &str) -> Result<Self, ApiKeyError> {
         let kind = ApiKeyKind::of(text).ok_or(ApiKeyError::UnknownKind)?;
         let rest = &text[kind.prefix().len()..];
@@ -118,7 +118,7 @@ impl ApiKey {
         credential_hash(self.text.expose())
     }
 
-    /// As much of the key as may be shown to tell it from others. The rest keeps 98 random bits.
+    /// As much of the key as may be shown to tell it from others; 98 random bits stay hidden.
     pub fn prefix(&self) -> &str {
         &self.text.expose()[..self.kind.prefix().len() + SHOWN_CHARS]
     }

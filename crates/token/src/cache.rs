@@ -1,9 +1,8 @@
-//! Remembers tokens that were found genuine, so that each is checked once and not per request.
+//! Cache of verified tokens, so that each signature is checked once and not per request.
 //!
-//! Only the signature is remembered. Time and audience are checked again on every request
-//! ([`VerifiedToken::check`](crate::VerifiedToken::check)), so a token that expires while it is
-//! remembered is refused all the same. Refused tokens are not remembered: a stranger could fill
-//! the memory with them.
+//! Only the signature check is cached. Time and audience are checked again on every request
+//! ([`VerifiedToken::check`](crate::VerifiedToken::check)), so a cached token still expires. Rejected
+//! tokens are not cached: an attacker could fill the cache with them.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
@@ -18,14 +17,14 @@ use crate::keyset::KeySet;
 use crate::verified::VerifiedToken;
 
 const DEFAULT_BYTES: u64 = 16 * 1024 * 1024;
-const IDLE_LIFETIME: Duration = Duration::from_secs(600);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Parsed claims take several times the memory of their text; a flat part covers the entry.
+/// Parsed claims take several times the memory of their text; a flat part covers the entry itself.
 const BYTES_PER_CLAIM_BYTE: usize = 4;
 const BYTES_PER_ENTRY: usize = 512;
 
-/// A bounded memory of genuine tokens. One may serve all projects: entries belong to the key set
-/// that checked them, and a new key set finds none.
+/// A bounded cache of verified tokens. One can serve all projects: entries belong to the key set that
+/// verified them, and a new key set finds none.
 #[derive(Clone, Debug)]
 pub struct TokenCache {
     tokens: Cache<Key, VerifiedToken>,
@@ -33,14 +32,14 @@ pub struct TokenCache {
     secrets: [RandomState; 2],
 }
 
-/// How a cache has been used so far.
+/// Counters of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCounts {
-    /// Tokens that were asked for.
+    /// Lookups.
     pub requests: u64,
-    /// Those that were remembered.
+    /// Lookups that found the token.
     pub hits: u64,
-    /// Tokens that had to go before they were idle for long.
+    /// Tokens evicted for space.
     pub evictions: u64,
 }
 
@@ -51,11 +50,10 @@ struct Counters {
     evictions: AtomicU64,
 }
 
-/// The token's hash instead of its text keeps credentials out of memory dumps.
+/// Hash of the token, which keeps credentials out of memory dumps.
 ///
-/// It is SipHash, twice, under keys that nobody knows: whoever wants to be taken for another has
-/// to guess 128 bits. A hash without a key would have to be one that resists collisions, and cost
-/// ten times as much on every request.
+/// SipHash twice under random keys: a forged match has to guess 128 bits. An unkeyed hash would have to
+/// be collision resistant, and cost ten times as much on every request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     generation: u64,
@@ -76,7 +74,7 @@ impl TokenCache {
         Self::build(Cache::builder().max_capacity(max_entries), Arc::default())
     }
 
-    /// An empty cache of another size that goes on counting.
+    /// An empty cache of another size with the same counters.
     pub fn resized(&self, max_entries: u64) -> Self {
         let tokens = Cache::builder().max_capacity(max_entries);
         Self::build(tokens, Arc::clone(&self.counters))
@@ -88,7 +86,7 @@ impl TokenCache {
     ) -> Self {
         let counted = Arc::clone(&counters);
         let tokens = tokens
-            .time_to_idle(IDLE_LIFETIME)
+            .time_to_idle(IDLE_TIMEOUT)
             .eviction_listener(move |_, _, cause| {
                 if cause == RemovalCause::Size {
                     counted.evictions.fetch_add(1, Relaxed);
@@ -102,7 +100,7 @@ impl TokenCache {
         }
     }
 
-    /// Like [`KeySet::verify`], but remembers.
+    /// Like [`KeySet::verify`], but cached.
     pub fn verify(&self, keys: &KeySet, token: &str) -> Result<VerifiedToken, TokenError> {
         let key = Key {
             generation: keys.generation(),
@@ -118,7 +116,7 @@ impl TokenCache {
         Ok(verified)
     }
 
-    /// How it has been used so far.
+    /// Current counters.
     pub fn counts(&self) -> CacheCounts {
         CacheCounts {
             requests: self.counters.requests.load(Relaxed),
@@ -127,18 +125,18 @@ impl TokenCache {
         }
     }
 
-    /// How many tokens are remembered.
+    /// How many tokens are cached.
     pub fn len(&self) -> u64 {
         self.tokens.run_pending_tasks();
         self.tokens.entry_count()
     }
 
-    /// Whether none is.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Forgets every token.
+    /// Evicts all tokens.
     pub fn clear(&self) {
         self.tokens.invalidate_all();
     }
@@ -186,7 +184,7 @@ mod tests {
         let first = cache.verify(&keys, &token).unwrap();
         let second = cache.verify(&keys, &token).unwrap();
 
-        // The same allocation: the second answer was not read from the token again.
+        // The same allocation: the second result came from the cache.
         assert!(std::ptr::eq(first.claims(), second.claims()));
         assert_eq!(cache.len(), 1);
     }
@@ -207,8 +205,8 @@ mod tests {
             .build()
             .unwrap();
 
-        let refused = cache.verify(&after, &token).unwrap_err();
-        assert!(matches!(refused, TokenError::NoSuitableKey { .. }));
+        let rejected = cache.verify(&after, &token).unwrap_err();
+        assert!(matches!(rejected, TokenError::NoSuitableKey { .. }));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! From claims to the database role.
+//! Database role of a token.
 
 use serde_json::json;
 

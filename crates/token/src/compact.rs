@@ -2,35 +2,46 @@
 //!
 //! Nothing here is trusted yet; the signature is checked in `verify`.
 
+use std::fmt;
+
 use serde::Deserialize;
 
 use crate::encoding::from_base64url;
 use crate::error::TokenError;
 
-/// What a token's header says about how it was signed. Unverified: anybody can write a header.
+/// What a token's header says about its signature. Unverified: anybody can write a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenHeader {
-    /// The algorithm's name as it stands there, known or not.
+    /// The algorithm's name as given, known or not.
     pub alg: String,
     /// The id of the key, if the header names one.
     pub kid: Option<String>,
 }
 
 impl TokenHeader {
-    /// Reads the header of a token without checking the token.
+    /// Reads the header of a token without verifying the token.
     pub fn peek(token: &str) -> Result<Self, TokenError> {
         CompactToken::parse(token).map(|compact| compact.header)
     }
 }
 
-/// A token taken apart.
-#[derive(Debug)]
+/// A parsed, unverified token.
 pub(crate) struct CompactToken<'a> {
     pub(crate) header: TokenHeader,
     /// What was signed: header and payload as they came, with the dot.
     pub(crate) message: &'a str,
     pub(crate) payload: &'a str,
     pub(crate) signature: Vec<u8>,
+}
+
+/// The parts together are the token, so only the header is printed.
+impl fmt::Debug for CompactToken<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("CompactToken")
+            .field("header", &self.header)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'a> CompactToken<'a> {
@@ -68,7 +79,7 @@ struct RawHeader {
     kid: Option<String>,
     /// Present only in encrypted tokens.
     enc: Option<serde_json::Value>,
-    /// Extensions that a reader must understand; we know none.
+    /// Critical extensions; none is supported.
     crit: Option<serde_json::Value>,
 }
 
@@ -131,6 +142,17 @@ mod tests {
         }
         let not_base64 = TokenHeader::peek("a+b=.e30.AAAA");
         assert_eq!(not_base64, Err(TokenError::UndecodableHeader));
+    }
+
+    #[test]
+    fn debug_prints_neither_payload_nor_signature() {
+        let header = base64url(br#"{"alg":"HS256"}"#);
+        let token = format!("{header}.cGF5bG9hZA.c2lnbmF0dXJl");
+
+        let text = format!("{:?}", CompactToken::parse(&token).unwrap());
+
+        assert!(!text.contains("cGF5bG9hZA"), "{text}");
+        assert!(text.contains("HS256"), "{text}");
     }
 
     #[test]

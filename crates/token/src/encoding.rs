@@ -9,8 +9,8 @@ pub(crate) fn base64url(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Reads base64url without padding. Strict: of all spellings of the same bytes only one is taken,
-/// so that nobody can make a second text of a signed token.
+/// Decodes base64url without padding. Strict: only the canonical encoding is accepted, so that a signed
+/// token cannot be respelled.
 pub(crate) fn from_base64url(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }

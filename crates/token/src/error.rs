@@ -1,14 +1,14 @@
-//! Why a token, a key or a sealed secret was refused.
+//! Errors of tokens, keys and sealed secrets.
 
 use std::fmt;
 
 use crate::algorithm::Algorithm;
 
-/// Why a token was refused.
+/// Why a token was rejected.
 ///
-/// The variants are as fine as the finest contract needs (REST contract §4.1); a service that
-/// answers all of them alike may. The texts are written for logs and for people; services that
-/// owe a client other words match on the variant.
+/// The variants are as fine as the finest contract needs (REST contract §4.1); a service may map several
+/// of them to one response. The texts are for logs and people; services whose contract fixes other
+/// texts match on the variant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
     /// The project has neither a secret nor a usable key.
@@ -16,13 +16,13 @@ pub enum TokenError {
     NoKeys,
     #[error("The token is empty")]
     Empty,
-    /// How many parts between dots there were.
+    /// The number of parts between dots.
     #[error("A token has 3 parts separated by dots; this one has {0}")]
     NotThreeParts(usize),
-    /// The token is encrypted (JWE), which nothing here reads. A well-formed one has 5 parts.
+    /// The token is encrypted (JWE), which is not supported. A well-formed one has 5 parts.
     #[error("The token is encrypted; only signed tokens are understood")]
     EncryptedToken { parts: usize },
-    /// Not base64url, not a JSON object, no `alg`, or an extension that must be understood.
+    /// Not base64url, not a JSON object, no `alg`, or a critical extension.
     #[error("The token's header cannot be read")]
     UndecodableHeader,
     #[error("The token's signature is not valid base64url")]
@@ -85,7 +85,7 @@ impl fmt::Display for TimeClaim {
 pub enum KeyError {
     #[error("This is not a JSON Web Key: expected an object with \"kty\" and texts as members")]
     NotAKey,
-    /// Says where, never what: the text around the mistake may be private.
+    /// Position only: the text around the error may be private.
     #[error("Expected a JSON array of private keys (line {line}, column {column})")]
     NotAnArray { line: usize, column: usize },
     #[error("Expected a JSON Web Key or a key set {{\"keys\": […]}}")]
@@ -123,7 +123,7 @@ pub enum KeyError {
 }
 
 impl KeyError {
-    /// Whether the key may be fine and only we cannot use it.
+    /// Whether the key may be valid but is not supported here.
     pub(crate) fn is_unsupported(&self) -> bool {
         matches!(
             self,
@@ -132,7 +132,7 @@ impl KeyError {
     }
 }
 
-/// Why a sealed secret stays closed, or an instance key cannot be read.
+/// Why a sealed secret cannot be opened, or an instance key cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SealError {
     #[error("The instance key must be 32 bytes, written as 64 hexadecimal digits or in base64")]
@@ -143,7 +143,7 @@ pub enum SealError {
         "This value was sealed with the instance key {sealed_with}, but the key in use is {ours}"
     )]
     WrongKey { sealed_with: String, ours: String },
-    /// The two cannot be told apart: both fail the same check.
+    /// Both cases fail the same check and cannot be distinguished.
     #[error("The sealed value is damaged, or was sealed for another place")]
     Damaged,
     #[error("The sealed value is not text")]

@@ -7,11 +7,12 @@ use zeroize::{Zeroize, Zeroizing};
 use crate::algorithm::Algorithm;
 use crate::encoding::{base64url, from_base64url};
 use crate::error::KeyError;
+use crate::key_algorithm::algorithm_of_key;
 
 /// What a private key may do.
 pub(crate) const SIGN_AND_VERIFY: [&str; 2] = ["sign", "verify"];
 
-/// A JSON Web Key. Members that we do not know are ignored, as the standard asks.
+/// A JSON Web Key. Unknown members are ignored, as the standard requires.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Jwk {
     pub(crate) kty: String,
@@ -49,7 +50,7 @@ pub(crate) struct Jwk {
     pub(crate) k: Option<PrivateMember>,
 }
 
-/// A base64url text that must not outlive its key in memory.
+/// A base64url text, wiped from memory when dropped.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct PrivateMember(String);
@@ -68,7 +69,7 @@ impl Drop for PrivateMember {
 }
 
 impl Jwk {
-    /// A key with nothing but what names it and says what it may do.
+    /// A key with only its id, algorithm and operations.
     pub(crate) fn new(algorithm: Algorithm, kid: Option<String>, key_ops: &[&str]) -> Self {
         Self {
             kty: algorithm.key_type().to_owned(),
@@ -85,8 +86,8 @@ impl Jwk {
         }
     }
 
-    /// What may be published. Built member by member, so that nothing private slips through;
-    /// shared secrets have no public half at all.
+    /// The public part. Built member by member, so that nothing private slips through; shared secrets have
+    /// none.
     pub(crate) fn public_half(&self, algorithm: Algorithm) -> Option<Value> {
         if algorithm.is_symmetric() {
             return None;
@@ -103,10 +104,10 @@ impl Jwk {
     }
 
     pub(crate) fn algorithm(&self) -> Result<Algorithm, KeyError> {
-        Algorithm::of_key(&self.kty, self.crv.as_deref(), self.alg.as_deref())
+        algorithm_of_key(&self.kty, self.crv.as_deref(), self.alg.as_deref())
     }
 
-    /// Whether the key's owner lets it sign. A key that does not say may do all it can.
+    /// Whether `key_ops` allows signing. Without `key_ops` it does.
     pub(crate) fn may_sign(&self) -> bool {
         self.key_ops
             .as_ref()

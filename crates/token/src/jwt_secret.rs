@@ -104,9 +104,9 @@ mod tests {
         let keys = KeySet::from_jwt_secret(PLAIN).unwrap();
         let named = SigningKey::from_shared_secret(PLAIN, Some("k1".to_owned())).unwrap();
 
-        let refused = keys.verify(&token_of(&named)).unwrap_err();
+        let rejected = keys.verify(&token_of(&named)).unwrap_err();
 
-        assert!(matches!(refused, TokenError::NoSuitableKey { .. }));
+        assert!(matches!(rejected, TokenError::NoSuitableKey { .. }));
     }
 
     #[test]
@@ -122,15 +122,15 @@ mod tests {
 
     #[test]
     fn short_secrets_and_broken_keys_are_refused() {
-        let refused = |secret: &str| KeySet::from_jwt_secret(secret.as_bytes()).unwrap_err();
+        let rejected = |secret: &str| KeySet::from_jwt_secret(secret.as_bytes()).unwrap_err();
 
-        assert_eq!(refused("short_secret"), JwtSecretError::TooShort);
-        assert_eq!(refused(""), JwtSecretError::TooShort);
+        assert_eq!(rejected("short_secret"), JwtSecretError::TooShort);
+        assert_eq!(rejected(""), JwtSecretError::TooShort);
         assert!(matches!(
-            refused(r#"{"kty":"RSA","n":"AQAB","e":"AQAB"}"#),
+            rejected(r#"{"kty":"RSA","n":"AQAB","e":"AQAB"}"#),
             JwtSecretError::Key(_)
         ));
-        assert!(matches!(refused(r#"{"keys":7}"#), JwtSecretError::Key(_)));
+        assert!(matches!(rejected(r#"{"keys":7}"#), JwtSecretError::Key(_)));
     }
 
     #[test]

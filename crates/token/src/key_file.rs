@@ -11,7 +11,7 @@ pub struct KeyFile {
     /// The key whose `key_ops` contain `sign`, or that does not say what it may do.
     pub signing: SigningKey,
     /// All others. They may lack their private half.
-    pub checking: Vec<VerifyingKey>,
+    pub verifying: Vec<VerifyingKey>,
 }
 
 impl KeyFile {
@@ -21,7 +21,7 @@ impl KeyFile {
             line: error.line(),
             column: error.column(),
         })?;
-        let (mut signing, checking): (Vec<Jwk>, Vec<Jwk>) =
+        let (mut signing, verifying): (Vec<Jwk>, Vec<Jwk>) =
             jwks.into_iter().partition(Jwk::may_sign);
 
         if signing.len() > 1 {
@@ -30,7 +30,7 @@ impl KeyFile {
         let only = signing.pop().ok_or(KeyError::NotOneSigningKey(0))?;
         Ok(Self {
             signing: SigningKey::from_parts(only)?,
-            checking: checking
+            verifying: verifying
                 .iter()
                 .map(VerifyingKey::from_parts)
                 .collect::<Result<_, _>>()?,
@@ -63,8 +63,8 @@ mod tests {
         let file = read(&[&old, &new]).unwrap();
 
         assert_eq!(file.signing.kid(), new["kid"].as_str());
-        assert_eq!(file.checking.len(), 1);
-        assert_eq!(file.checking[0].kid(), old["kid"].as_str());
+        assert_eq!(file.verifying.len(), 1);
+        assert_eq!(file.verifying[0].kid(), old["kid"].as_str());
     }
 
     #[test]
@@ -82,7 +82,7 @@ mod tests {
 
         let file = read(&[&new, old.public_jwk().unwrap()]).unwrap();
 
-        assert_eq!(file.checking[0].kid(), old.kid());
+        assert_eq!(file.verifying[0].kid(), old.kid());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! All keys of one project, and what each of them may still do (auth contract §3.2).
+//! All keys of one project with their status (auth contract §3.2).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,21 +13,21 @@ use crate::key_file::KeyFile;
 use crate::signing_key::SigningKey;
 use crate::verifying_key::VerifyingKey;
 
-/// Where a signing key stands in its life.
+/// Status of a signing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyStatus {
-    /// Published ahead of its use, so that every checker knows it in time.
+    /// Published ahead of its use, so that verifiers know it in time.
     Standby,
     /// Signs new tokens. At most one key does.
     InUse,
-    /// Signs no more, but the tokens it signed are still good.
+    /// Signs no more, but its tokens are still accepted.
     PreviouslyUsed,
-    /// Neither signs nor checks; every token it signed is refused.
+    /// Neither signs nor verifies; its tokens are rejected.
     Revoked,
 }
 
 impl KeyStatus {
-    /// The word for it in the management API.
+    /// Its name in the management API.
     pub fn name(self) -> &'static str {
         match self {
             Self::Standby => "standby",
@@ -37,7 +37,7 @@ impl KeyStatus {
         }
     }
 
-    /// Finds a status by its word.
+    /// Finds a status by its name.
     pub fn from_name(name: &str) -> Option<Self> {
         [
             Self::Standby,
@@ -58,7 +58,7 @@ pub struct KeySet(Arc<Parts>);
 struct Parts {
     generation: u64,
     legacy: Option<SigningKey>,
-    /// The same secret with longer hashes, where they are taken.
+    /// The same secret with longer hashes, where they are accepted.
     longer: Vec<VerifyingKey>,
     keys: Vec<Entry>,
     signer: Option<SigningKey>,
@@ -100,8 +100,8 @@ impl KeySet {
         &self.0.jwks
     }
 
-    /// The same set, in which the shared secret also checks HS384 and HS512. It is a set of its own,
-    /// so that a token found good here is not taken for good by those who want HS256.
+    /// A set in which the shared secret also verifies HS384 and HS512. It is a separate set, so that a
+    /// token cached for it is not accepted where only HS256 is.
     pub fn with_longer_hashes(&self) -> &KeySet {
         let Some(legacy) = &self.0.legacy else {
             return self;
@@ -120,7 +120,7 @@ impl KeySet {
         })
     }
 
-    /// A number no other set in this process has, by which caches tell sets apart.
+    /// A process-wide unique number, part of the cache key.
     pub(crate) fn generation(&self) -> u64 {
         self.0.generation
     }
@@ -146,13 +146,14 @@ impl KeySet {
         self.0.legacy.as_ref().and_then(SigningKey::kid) == Some(kid)
     }
 
-    /// The key of this id, the secret apart. Outside: is there one; inside: may it still be used.
+    /// Looks a key up by id, without the shared secret: outer `None` if there is none, inner error if revoked.
     pub(crate) fn by_kid(&self, kid: &str) -> Option<Result<&VerifyingKey, Revoked>> {
         let mut keys = self.0.keys.iter();
         let found = keys.find(|entry| entry.key.kid() == Some(kid))?;
-        Some(match found.is_revoked {
-            true => Err(Revoked),
-            false => Ok(&found.key),
+        Some(if found.is_revoked {
+            Err(Revoked)
+        } else {
+            Ok(&found.key)
         })
     }
 
@@ -161,17 +162,17 @@ impl KeySet {
     }
 }
 
-/// The key exists, but nothing it signed counts any more.
+/// The key exists but is revoked.
 #[derive(Debug)]
 pub(crate) struct Revoked;
 
-/// Collects the keys of a project.
+/// Builder of a [`KeySet`].
 #[derive(Default)]
 pub struct KeySetBuilder {
     legacy_secret: Option<Zeroizing<Vec<u8>>>,
     legacy_key_id: Option<String>,
     signing: Vec<(SigningKey, KeyStatus)>,
-    checking: Vec<VerifyingKey>,
+    verifying: Vec<VerifyingKey>,
     foreign: Vec<VerifyingKey>,
 }
 
@@ -194,20 +195,20 @@ impl KeySetBuilder {
         self
     }
 
-    /// The keys of a file: its signing key is in use, the others were used before.
+    /// The keys of a file: its signing key in use, the others as previously used.
     pub fn key_file(mut self, file: KeyFile) -> Self {
         self.signing.push((file.signing, KeyStatus::InUse));
-        self.checking.extend(file.checking);
+        self.verifying.extend(file.verifying);
         self
     }
 
-    /// A key of the project of which only the checking half is at hand.
+    /// A key of the project of which only the public half is available.
     pub fn verifying_key(mut self, key: VerifyingKey) -> Self {
-        self.checking.push(key);
+        self.verifying.push(key);
         self
     }
 
-    /// A key of another issuer whose tokens are accepted. It is not published as ours.
+    /// A key of another issuer whose tokens are accepted. It is not published.
     pub fn foreign_key(mut self, key: VerifyingKey) -> Self {
         self.foreign.push(key);
         self
@@ -243,10 +244,10 @@ impl KeySetBuilder {
                 is_foreign,
             }
         };
-        let checking = self.checking.into_iter().map(good(false));
+        let verifying = self.verifying.into_iter().map(good(false));
         let foreign = self.foreign.into_iter().map(good(true));
-        let keys: Vec<Entry> = own.chain(checking).chain(foreign).collect();
-        refuse_equal_ids(legacy.as_ref(), &keys)?;
+        let keys: Vec<Entry> = own.chain(verifying).chain(foreign).collect();
+        reject_equal_ids(legacy.as_ref(), &keys)?;
 
         let published: Vec<&Value> = keys
             .iter()
@@ -266,7 +267,7 @@ impl KeySetBuilder {
     }
 }
 
-fn refuse_equal_ids(legacy: Option<&SigningKey>, keys: &[Entry]) -> Result<(), KeyError> {
+fn reject_equal_ids(legacy: Option<&SigningKey>, keys: &[Entry]) -> Result<(), KeyError> {
     let ids = keys.iter().filter_map(|entry| entry.key.kid());
     let ids: Vec<&str> = ids.chain(legacy.and_then(SigningKey::kid)).collect();
     let repeated = ids
@@ -360,7 +361,7 @@ mod tests {
     fn keys_that_do_not_fit_together_are_refused() {
         let key = es256();
         let kid = key.kid().unwrap().to_owned();
-        let refused = |builder: KeySetBuilder| builder.build().unwrap_err();
+        let rejected = |builder: KeySetBuilder| builder.build().unwrap_err();
 
         let two_in_use = KeySet::builder()
             .signing_key(key.clone(), KeyStatus::InUse)
@@ -373,30 +374,30 @@ mod tests {
             .legacy_key_id(kid.clone())
             .signing_key(key, KeyStatus::InUse);
 
-        assert_eq!(refused(two_in_use), KeyError::SeveralKeysInUse);
-        assert_eq!(refused(twice), KeyError::DuplicateKeyId(kid.clone()));
-        assert_eq!(refused(like_legacy), KeyError::DuplicateKeyId(kid));
+        assert_eq!(rejected(two_in_use), KeyError::SeveralKeysInUse);
+        assert_eq!(rejected(twice), KeyError::DuplicateKeyId(kid.clone()));
+        assert_eq!(rejected(like_legacy), KeyError::DuplicateKeyId(kid));
         assert_eq!(
-            refused(KeySet::builder().legacy_secret("")),
+            rejected(KeySet::builder().legacy_secret("")),
             KeyError::EmptySecret
         );
     }
 
     #[test]
     fn keys_without_a_private_half_check_and_are_published() {
-        let (signing, checking) = (es256(), es256());
+        let (signing, verifying) = (es256(), es256());
         let file = KeyFile {
             signing: signing.clone(),
-            checking: vec![checking.verifying_key().clone()],
+            verifying: vec![verifying.verifying_key().clone()],
         };
 
         let keys = KeySet::builder().key_file(file).build().unwrap();
 
         assert_eq!(keys.signer().unwrap().kid(), signing.kid());
-        assert!(keys.verify(&checking.sign(&json!({})).unwrap()).is_ok());
+        assert!(keys.verify(&verifying.sign(&json!({})).unwrap()).is_ok());
         assert_eq!(
             published_ids(&keys),
-            [signing.kid().unwrap(), checking.kid().unwrap()]
+            [signing.kid().unwrap(), verifying.kid().unwrap()]
         );
     }
 

@@ -1,12 +1,12 @@
-//! Credentials of every kind: JSON Web Tokens, the key sets that check them, API keys, access
-//! tokens, and the sealing of secrets at rest.
+//! Credentials: JSON Web Tokens, the key sets that verify them, API keys, access tokens, and sealing of
+//! secrets at rest.
 //!
-//! The crate decides whether a token is genuine and says what it claims. It answers no requests
-//! and renders no error bodies: each service turns a [`TokenError`] into its own format. It also
-//! reads no clock; whoever checks a token passes the time in ([`ClaimRules`]).
+//! The crate verifies tokens and reads their claims. It serves no requests and renders no error bodies:
+//! each service maps a [`TokenError`] to its own format. It reads no clock; the caller passes the time
+//! in ([`ClaimRules`]).
 //!
-//! Start with [`KeySet`], which a project has exactly one of, and [`TokenCache`], which stands in
-//! front of it on the request path. Rules: auth contract §3.2 and REST contract §4.1.
+//! Start with [`KeySet`], of which a project has exactly one, and [`TokenCache`], its cache on the
+//! request path. Rules: auth contract §3.2 and REST contract §4.1.
 
 mod access_token;
 mod algorithm;
@@ -18,6 +18,7 @@ mod encoding;
 mod error;
 mod jwk;
 mod jwt_secret;
+mod key_algorithm;
 mod key_file;
 mod keyset;
 mod legacy;
@@ -25,6 +26,7 @@ mod material;
 mod password;
 mod random;
 mod rsa;
+mod scram;
 mod seal;
 mod secret;
 mod signing_key;
@@ -47,6 +49,7 @@ pub use legacy::{
     LEGACY_KEY_LIFETIME, MIN_JWT_SECRET_BYTES, generate_jwt_secret, issue_legacy_key,
 };
 pub use password::generate_password;
+pub use scram::matches_scram_verifier;
 pub use seal::InstanceKey;
 pub use secret::Secret;
 pub use signing_key::SigningKey;

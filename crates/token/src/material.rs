@@ -1,4 +1,4 @@
-//! From a JSON Web Key's members to keys that the signature library takes, and back for new keys.
+//! Converts JSON Web Keys to the signature library's keys, and generates new ones.
 //!
 //! Every key is checked here once, when it is read: points lie on their curve, halves belong
 //! together, numbers are long enough.
@@ -21,25 +21,24 @@ use crate::error::KeyError;
 use crate::jwk::{Jwk, PrivateMember, SIGN_AND_VERIFY, private_member, public_member};
 use crate::rsa;
 
-/// The half of a key that signs.
+/// Private key.
 pub(crate) enum Signer {
     Library(jsonwebtoken::Algorithm, EncodingKey),
-    /// The curve that the library lacks.
+    /// P-521, which the library lacks.
     P521(EcdsaKeyPair),
 }
 
-/// The half of a key that checks.
-pub(crate) enum Checker {
+/// Public key or shared secret.
+pub(crate) enum Verifier {
     Library(jsonwebtoken::Algorithm, DecodingKey),
     P521(UnparsedPublicKey<Vec<u8>>),
 }
 
-// The provider is named in both, not looked up: a default for the whole process could be changed by
-// any other crate.
+// Both name the crypto provider: a process-wide default could be changed by any other crate.
 
 impl Signer {
     pub(crate) fn new(jwk: &Jwk, algorithm: Algorithm) -> Result<Self, KeyError> {
-        match algorithm.in_library() {
+        match algorithm.to_library() {
             Some(known) => Ok(Self::Library(known, encoding_key(jwk, algorithm)?)),
             None => ec_key_pair(jwk, &P521).map(Self::P521),
         }
@@ -60,9 +59,9 @@ impl Signer {
     }
 }
 
-impl Checker {
+impl Verifier {
     pub(crate) fn new(jwk: &Jwk, algorithm: Algorithm) -> Result<Self, KeyError> {
-        match algorithm.in_library() {
+        match algorithm.to_library() {
             Some(known) => Ok(Self::Library(known, decoding_key(jwk, algorithm)?)),
             None => {
                 let key = UnparsedPublicKey::new(P521.verifying, ec_public_point(jwk, &P521)?);
@@ -142,7 +141,7 @@ fn shared_secret(jwk: &Jwk) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     Ok(secret)
 }
 
-/// One elliptic curve, as far as the three of them differ.
+/// Parameters of an elliptic curve.
 struct Curve {
     coordinate_bytes: usize,
     signing: &'static EcdsaSigningAlgorithm,
@@ -200,7 +199,7 @@ fn ec_point(jwk: &Jwk, curve: &Curve) -> Result<Vec<u8>, KeyError> {
     Ok([&[4][..], &x, &y].concat())
 }
 
-/// Some programs drop leading zeros of a coordinate, against the standard but without harm.
+/// Some programs drop leading zeros of a coordinate, which violates the standard but is harmless.
 fn left_padded(bytes: &[u8], length: usize) -> Result<Vec<u8>, KeyError> {
     let missing = length
         .checked_sub(bytes.len())
@@ -258,7 +257,7 @@ mod tests {
         .unwrap();
         let message = b"eyJhbGciOiJFUzUxMiJ9.UGF5bG9hZA";
         let signature = "AdwMgeerwtHoh-l192l60hp9wAHZFVJbLfD_UxMi70cwnZOYaRI1bKPWROc-mZZqwqT2SI-KGDKB34XO0aw_7XdtAG8GaSwFKdCAPZgoXD2YBJZCPEX3xKpRwcdOO8KpEHwJjyqOgzDO7iKvU8vcnwNrmxYbSW9ERBXukOXolLzeO_Jn";
-        let checker = Checker::new(&jwk, Algorithm::Es512).unwrap();
+        let checker = Verifier::new(&jwk, Algorithm::Es512).unwrap();
 
         assert!(checker.verifies(message, &from_base64url(signature).unwrap()));
         let signer = Signer::new(&jwk, Algorithm::Es512).unwrap();

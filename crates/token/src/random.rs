@@ -6,8 +6,7 @@ use zeroize::Zeroizing;
 /// Fresh random bytes, wiped when dropped.
 pub(crate) fn bytes<const N: usize>() -> Zeroizing<[u8; N]> {
     let mut bytes = Zeroizing::new([0; N]);
-    aws_lc_rs::rand::fill(&mut bytes[..])
-        .expect("the system's random generator either answers or ends the process");
+    aws_lc_rs::rand::fill(&mut bytes[..]).expect("the system's random generator does not fail");
     bytes
 }
 

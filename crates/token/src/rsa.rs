@@ -13,7 +13,7 @@ const SEQUENCE: u8 = 0x30;
 const INTEGER: u8 = 0x02;
 const OCTET_STRING: u8 = 0x04;
 
-/// The DER form of a private key, after checking that all its numbers belong together.
+/// The DER form of a private key, after verifying that all its numbers belong together.
 pub(crate) fn private_key_der(jwk: &Jwk) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     let (n, e) = public_numbers(jwk)?;
     let components = KeyPairComponents {

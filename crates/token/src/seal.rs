@@ -1,9 +1,8 @@
 //! Sealing secrets at rest with the instance key (console contract F61).
 //!
-//! A sealed value reads `v1.<key id>.<base64url of nonce, ciphertext and tag>`: whoever rotates
-//! the instance key finds by its id what is still sealed with the old one. AES-256-GCM with a
-//! random nonce; version, key id and context are authenticated, so that a sealed value cannot be
-//! moved to another row and opened there.
+//! A sealed value reads `v1.<key id>.<base64url of nonce, ciphertext and tag>`: the key id shows what is
+//! still sealed with an old instance key after a rotation. AES-256-GCM with a random nonce; version,
+//! key id and context are authenticated, so that a sealed value cannot be moved to another row.
 
 use std::fmt;
 
@@ -22,7 +21,7 @@ use crate::secret::Secret;
 const VERSION: &str = "v1";
 const KEY_BYTES: usize = 32;
 
-/// The one key that all nodes share and that a database dump never contains.
+/// The key that all nodes share and that is never stored in the database.
 pub struct InstanceKey {
     bytes: Zeroizing<[u8; KEY_BYTES]>,
     cipher: RandomizedNonceKey,
@@ -72,14 +71,14 @@ impl InstanceKey {
         split(sealed).map(|(key_id, _)| key_id)
     }
 
-    /// A secret for one purpose, named by the context: always the same one, and of no help in
-    /// finding this key or any other secret.
+    /// Derives a secret for one purpose, named by the context: deterministic, and without revealing this key
+    /// or any other derived secret.
     pub fn derive(&self, context: &str) -> Secret {
         let key = hmac::Key::new(hmac::HMAC_SHA256, &self.bytes[..]);
         Secret::new(hex(hmac::sign(&key, context.as_bytes()).as_ref()))
     }
 
-    /// Seals a secret for one place, named by the context (`project_secret:<ref>:jwt`).
+    /// Seals a secret for one purpose, named by the context (`project_secret:<ref>:jwt`).
     pub fn seal(&self, context: &str, plaintext: &[u8]) -> String {
         let mut body = Vec::with_capacity(plaintext.len() + AES_256_GCM.tag_len());
         body.extend_from_slice(plaintext);
@@ -92,7 +91,7 @@ impl InstanceKey {
         format!("{VERSION}.{}.{}", self.id, base64url(&packed))
     }
 
-    /// Opens what [`InstanceKey::seal`] closed, given the same context.
+    /// Opens a value of [`InstanceKey::seal`], given the same context.
     pub fn open(&self, context: &str, sealed: &str) -> Result<Zeroizing<Vec<u8>>, SealError> {
         let (key_id, packed) = split(sealed).ok_or(SealError::NotSealed)?;
         if key_id != self.id {

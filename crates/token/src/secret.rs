@@ -1,4 +1,4 @@
-//! Text that must never be shown by accident.
+//! Secret text with a redacting `Debug`.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use zeroize::Zeroizing;
 
 /// A secret text: wiped from memory when dropped, compared in constant time, printed as `***`.
 ///
-/// The only way to the text is [`Secret::expose`], so that every use can be found by its name.
+/// The only access to the text is [`Secret::expose`], so that every use can be searched for.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 
@@ -17,7 +17,7 @@ impl Secret {
         Self(Zeroizing::new(text.into()))
     }
 
-    /// The text itself, for the one place that needs it.
+    /// The text itself.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -23,15 +23,15 @@ struct SigningParts {
     jwk: Jwk,
     signer: Signer,
     verifying: VerifyingKey,
-    /// The first part of every token this key signs, which never changes.
+    /// The encoded header of every token this key signs.
     encoded_header: String,
 }
 
 impl SigningKey {
     /// A new random key with a random key id.
     ///
-    /// ES256 is what new projects use. Clients check ES256 and RS256 themselves; EdDSA they
-    /// cannot, so it should be chosen knowingly (client contract S47).
+    /// New projects use ES256. Clients verify ES256 and RS256 locally, but not EdDSA, so choose that
+    /// deliberately (client contract S47).
     pub fn generate(algorithm: Algorithm) -> Result<Self, KeyError> {
         let kid = random::uuid().to_string();
         let jwk = match algorithm {
@@ -55,7 +55,7 @@ impl SigningKey {
         })
     }
 
-    /// The same shared secret with the longer hashes of its kind, to check with.
+    /// The same shared secret with the longer hashes, for verification.
     pub(crate) fn with_longer_hashes(&self) -> Vec<VerifyingKey> {
         let longer = [Algorithm::Hs384, Algorithm::Hs512].map(|algorithm| {
             VerifyingKey::from_parts(&Jwk {
@@ -66,7 +66,7 @@ impl SigningKey {
         longer.into_iter().flatten().collect()
     }
 
-    /// Reads a private JSON Web Key. Its halves are checked to belong together.
+    /// Parses a private JSON Web Key. Its halves are checked to belong together.
     pub fn from_private_jwk(json: &str) -> Result<Self, KeyError> {
         let jwk: Jwk = serde_json::from_str(json).map_err(|_| KeyError::NotAKey)?;
         Self::from_parts(jwk)
@@ -100,12 +100,12 @@ impl SigningKey {
         self.0.verifying.algorithm()
     }
 
-    /// The half that checks.
+    /// The public half.
     pub fn verifying_key(&self) -> &VerifyingKey {
         &self.0.verifying
     }
 
-    /// What may be published of the key; nothing for shared secrets.
+    /// The published form; `None` for shared secrets.
     pub fn public_jwk(&self) -> Option<&Value> {
         self.0.verifying.public_jwk()
     }
@@ -121,7 +121,7 @@ impl SigningKey {
         Secret::new(serde_json::to_string(&whole).expect("a struct of texts is always valid JSON"))
     }
 
-    /// Makes a token of these claims.
+    /// Signs a token with these claims.
     pub fn sign(&self, claims: &impl Serialize) -> Result<String, KeyError> {
         let claims = serde_json::to_vec(claims)
             .map_err(|error| KeyError::UnwritableClaims(error.to_string()))?;
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn a_key_that_cannot_be_used_is_refused_with_the_reason() {
         let whole = private_value(&SigningKey::generate(Algorithm::Es256).unwrap());
-        let refused = |member: &str, value: Option<Value>| {
+        let rejected = |member: &str, value: Option<Value>| {
             let mut jwk = whole.clone();
             match value {
                 Some(value) => jwk[member] = value,
@@ -249,24 +249,24 @@ mod tests {
             SigningKey::from_private_jwk(&jwk.to_string()).unwrap_err()
         };
 
-        assert_eq!(refused("d", None), KeyError::MissingMember("d"));
-        assert_eq!(refused("y", None), KeyError::MissingMember("y"));
-        assert_eq!(refused("kty", None), KeyError::NotAKey);
+        assert_eq!(rejected("d", None), KeyError::MissingMember("d"));
+        assert_eq!(rejected("y", None), KeyError::MissingMember("y"));
+        assert_eq!(rejected("kty", None), KeyError::NotAKey);
         assert_eq!(
-            refused("x", Some(json!("a+b"))),
+            rejected("x", Some(json!("a+b"))),
             KeyError::MalformedMember("x")
         );
-        assert_eq!(refused("x", Some(json!("AAAA"))), KeyError::InvalidKey);
+        assert_eq!(rejected("x", Some(json!("AAAA"))), KeyError::InvalidKey);
         assert_eq!(
-            refused("d", Some(json!("A".repeat(60)))),
+            rejected("d", Some(json!("A".repeat(60)))),
             KeyError::InvalidKey
         );
         assert_eq!(
-            refused("alg", Some(json!("ES256K"))),
+            rejected("alg", Some(json!("ES256K"))),
             KeyError::UnsupportedAlgorithm("ES256K".into())
         );
         assert_eq!(
-            refused("kty", Some(json!("oct"))),
+            rejected("kty", Some(json!("oct"))),
             KeyError::AlgorithmMismatch {
                 kty: "oct".into(),
                 algorithm: Algorithm::Es256,

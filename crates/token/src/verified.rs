@@ -1,4 +1,4 @@
-//! A token whose signature was found genuine, and the checks that depend on the time.
+//! A token with a verified signature, and its time-dependent checks.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use crate::algorithm::Algorithm;
 use crate::error::{TimeClaim, TokenError};
 
-/// A token with a genuine signature. Cheap to clone.
+/// A token with a verified signature. Cheap to clone.
 ///
-/// It may have expired: [`VerifiedToken::check`] says so, and is asked again on every request.
+/// It may have expired: call [`VerifiedToken::check`] on every request.
 #[derive(Clone, Debug)]
 pub struct VerifiedToken(Arc<Parts>);
 
@@ -27,26 +27,26 @@ struct Parts {
     kid: Option<String>,
 }
 
-/// What a token's time and audience are held against.
+/// Rules for a token's times and audience.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClaimRules<'a> {
     /// The current time in seconds since 1970.
     pub now: i64,
-    /// How many seconds clocks may disagree.
+    /// Allowed clock skew in seconds.
     pub leeway: i64,
-    /// Whether a token from the future (`iat`) is refused.
-    pub refuse_issued_in_future: bool,
-    /// Who the token must be meant for, if it says who it is meant for.
+    /// Whether a token issued in the future (`iat`) is rejected.
+    pub reject_issued_in_future: bool,
+    /// The audience that the token must name, if it names any.
     pub audience: Option<&'a str>,
 }
 
 impl<'a> ClaimRules<'a> {
-    /// The rules of REST (contract §4.1): clocks may differ by half a minute.
+    /// The rules of REST (contract §4.1): 30 seconds of clock skew.
     pub fn rest(now: i64) -> Self {
         Self {
             now,
             leeway: 30,
-            refuse_issued_in_future: true,
+            reject_issued_in_future: true,
             audience: None,
         }
     }
@@ -56,7 +56,7 @@ impl<'a> ClaimRules<'a> {
         Self {
             now,
             leeway: 0,
-            refuse_issued_in_future: false,
+            reject_issued_in_future: false,
             audience: None,
         }
     }
@@ -111,7 +111,7 @@ impl VerifiedToken {
         })))
     }
 
-    /// Whether the token may be used now. In the contract's order: `exp`, `nbf`, `iat`, `aud`.
+    /// Whether the token is valid now. Checks in the contract's order: `exp`, `nbf`, `iat`, `aud`.
     pub fn check(&self, rules: &ClaimRules<'_>) -> Result<(), TokenError> {
         if let Some(exp) = self.0.exp.get(TimeClaim::Exp)? {
             rules.check_expiry(exp)?;
@@ -125,7 +125,7 @@ impl VerifiedToken {
             return Err(TokenError::NotYetValid);
         }
         let issued = self.0.iat.get(TimeClaim::Iat)?;
-        if rules.refuse_issued_in_future && issued.is_some_and(|iat| rules.is_future(iat)) {
+        if rules.reject_issued_in_future && issued.is_some_and(|iat| rules.is_future(iat)) {
             return Err(TokenError::IssuedInFuture);
         }
         self.0.audience.check(rules.audience)
@@ -141,8 +141,8 @@ impl VerifiedToken {
         &self.0.claims_text
     }
 
-    /// The claims as JSON text with `role` set to the role the caller really has, which is what
-    /// `request.jwt.claims` shows. Costs nothing in the usual case that the token says the same.
+    /// The claims as JSON text with `role` set to the effective role, which is what `request.jwt.claims`
+    /// shows. Borrowed in the usual case that the token has the same role.
     pub fn claims_text_as(&self, role: &str) -> Cow<'_, str> {
         if self.0.claims.get("role").and_then(Value::as_str) == Some(role) {
             return Cow::Borrowed(&self.0.claims_text);
@@ -152,12 +152,12 @@ impl VerifiedToken {
         Cow::Owned(Value::Object(claims).to_string())
     }
 
-    /// The `role` claim. One that is not a string is given as its JSON.
+    /// The `role` claim. A non-string is returned as JSON.
     pub fn role(&self) -> Option<&str> {
         self.0.role.as_deref()
     }
 
-    /// Who the token is about: a user's id. Keys have none.
+    /// The subject: a user's id. API keys have none.
     pub fn sub(&self) -> Option<&str> {
         self.text_claim("sub")
     }
@@ -167,7 +167,7 @@ impl VerifiedToken {
         self.text_claim("session_id")
     }
 
-    /// How surely the user was recognised: `aal1` or `aal2`.
+    /// The authenticator assurance level: `aal1` or `aal2`.
     pub fn aal(&self) -> Option<&str> {
         self.text_claim("aal")
     }
@@ -203,8 +203,8 @@ fn read_role(claims: &Map<String, Value>) -> Option<String> {
     }
 }
 
-/// A time claim as it was found. Wrong ones are reported when the token is checked, not when it
-/// is read, so that the order of complaints is the contract's.
+/// A time claim. Invalid ones are reported by `check`, not when the token is read, to keep the contract's
+/// order of errors.
 #[derive(Clone, Copy, Debug)]
 enum Time {
     Absent,
@@ -213,7 +213,7 @@ enum Time {
 }
 
 impl Time {
-    /// Fractions are cut off downwards; what is beyond all times counts as the last or first.
+    /// Fractions are rounded down; out-of-range values are clamped.
     fn read(claims: &Map<String, Value>, claim: TimeClaim) -> Self {
         match claims.get(claim.name()) {
             None | Some(Value::Null) => Self::Absent,
@@ -235,7 +235,7 @@ impl Time {
     }
 }
 
-/// The `aud` claim. Nobody in particular is anybody: absent, null and `[]` are the same.
+/// The `aud` claim. Absent, null and `[]` mean any audience.
 #[derive(Debug)]
 enum Audience {
     AnyOf(Vec<String>),

@@ -1,9 +1,9 @@
-//! Is this token genuine? (auth contract §3.2, REST contract §4.1)
+//! Verifies signatures (auth contract §3.2, REST contract §4.1).
 //!
-//! A token that names a key of the set is checked with that key alone. One that names an unknown
-//! key is checked with the legacy secret if it is HS256 (or longer, where that is taken), else refused. One that names no key is
-//! tried with every key of its algorithm. The algorithm always has to be the key's own, so that
-//! a public key can never be mistaken for a shared secret.
+//! A token that names a key of the set is verified with that key alone. One that names an unknown key is
+//! verified with the legacy secret if it is HS256 (or a longer hash, where accepted), else rejected.
+//! One that names no key is tried with every key of its algorithm. The algorithm always has to be the
+//! key's own, so that a public key can never be mistaken for a shared secret.
 
 use crate::algorithm::Algorithm;
 use crate::compact::CompactToken;
@@ -13,12 +13,12 @@ use crate::keyset::KeySet;
 use crate::verified::VerifiedToken;
 use crate::verifying_key::VerifyingKey;
 
-/// How much of a name that a stranger chose goes into an error.
+/// How much of an attacker-chosen name is quoted in an error.
 const MAX_QUOTED_CHARS: usize = 200;
 
 impl KeySet {
-    /// Checks a token's signature and reads its claims. Whether it may be used *now* is the next
-    /// question: [`VerifiedToken::check`].
+    /// Verifies a token's signature and reads its claims. Call [`VerifiedToken::check`] to find out whether
+    /// it is valid now.
     pub fn verify(&self, token: &str) -> Result<VerifiedToken, TokenError> {
         if token.is_empty() {
             return Err(TokenError::Empty);

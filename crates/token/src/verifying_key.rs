@@ -1,4 +1,4 @@
-//! Keys that check tokens, and their public JSON form.
+//! Keys that verify tokens, and their public JSON form.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use serde_json::Value;
 use crate::algorithm::Algorithm;
 use crate::error::KeyError;
 use crate::jwk::Jwk;
-use crate::material::Checker;
+use crate::material::Verifier;
 
-/// A key that checks tokens: the public half of a signing key, or a shared secret. Cheap to clone.
+/// A key that verifies tokens: the public half of a signing key, or a shared secret. Cheap to clone.
 #[derive(Clone)]
 pub struct VerifyingKey(Arc<VerifyingParts>);
 
 struct VerifyingParts {
     kid: Option<String>,
     algorithm: Algorithm,
-    checker: Checker,
+    checker: Verifier,
     public: Option<Value>,
 }
 
@@ -34,12 +34,12 @@ impl VerifyingKey {
         Ok(Self(Arc::new(VerifyingParts {
             kid: jwk.kid.clone(),
             algorithm,
-            checker: Checker::new(jwk, algorithm)?,
+            checker: Verifier::new(jwk, algorithm)?,
             public: jwk.public_half(algorithm),
         })))
     }
 
-    /// The key's id, by which tokens name it.
+    /// The key's id, by which tokens refer to it.
     pub fn kid(&self) -> Option<&str> {
         self.0.kid.as_deref()
     }
@@ -49,7 +49,7 @@ impl VerifyingKey {
         self.0.algorithm
     }
 
-    /// What may be published of the key; nothing for shared secrets.
+    /// The published form; `None` for shared secrets.
     pub fn public_jwk(&self) -> Option<&Value> {
         self.0.public.as_ref()
     }
@@ -72,8 +72,8 @@ impl fmt::Debug for VerifyingKey {
 
 /// Reads a published key set `{"keys": […]}`, or a single key.
 ///
-/// Keys for other purposes than signatures, and of kinds that are not supported here, are passed
-/// over, as the standard asks (RFC 7517 §5). A key that is broken is an error.
+/// Keys for other purposes than signatures, and of unsupported types, are skipped, as the standard
+/// requires (RFC 7517 §5). An invalid key is an error.
 pub fn public_keys_from_json(json: &str) -> Result<Vec<VerifyingKey>, KeyError> {
     let document: Value = serde_json::from_str(json).map_err(|_| KeyError::NotAKeySet)?;
     let single;
@@ -151,15 +151,15 @@ mod tests {
     fn broken_keys_and_other_documents_are_refused() {
         let mut off_curve = public(Algorithm::Es256);
         off_curve["y"] = off_curve["x"].clone();
-        let refused = |document: Value| public_keys_from_json(&document.to_string()).unwrap_err();
+        let rejected = |document: Value| public_keys_from_json(&document.to_string()).unwrap_err();
 
         assert_eq!(
-            refused(json!({ "keys": [off_curve] })),
+            rejected(json!({ "keys": [off_curve] })),
             KeyError::InvalidKey
         );
-        assert_eq!(refused(json!({ "keys": ["text"] })), KeyError::NotAKey);
-        assert_eq!(refused(json!({ "keys": 7 })), KeyError::NotAKeySet);
-        assert_eq!(refused(json!([])), KeyError::NotAKeySet);
+        assert_eq!(rejected(json!({ "keys": ["text"] })), KeyError::NotAKey);
+        assert_eq!(rejected(json!({ "keys": 7 })), KeyError::NotAKeySet);
+        assert_eq!(rejected(json!([])), KeyError::NotAKeySet);
         assert_eq!(
             public_keys_from_json("{").unwrap_err(),
             KeyError::NotAKeySet

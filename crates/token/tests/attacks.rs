@@ -1,4 +1,4 @@
-//! What people try who have no key: forged algorithms, tampered parts, garbage.
+//! Attacks without a key: forged algorithms, tampered parts, garbage.
 
 #![allow(clippy::unwrap_used)] // A test whose set-up fails should say where.
 
@@ -39,7 +39,7 @@ fn signed_with(hash: hmac::Algorithm, header: Value, secret: &[u8]) -> String {
     )
 }
 
-/// Everything an attacker might take for the secret of a key whose public half is known.
+/// Everything an attacker might use as the secret of a key whose public half is known.
 fn public_texts(key: &SigningKey) -> Vec<Vec<u8>> {
     let jwk = key.public_jwk().unwrap();
     let member = |name: &str| {
@@ -165,8 +165,8 @@ fn longer_hashes_of_the_secret_count_only_where_they_are_asked_for() {
             let token = signed_with(hash, json!({ "alg": alg, "kid": kid }), SECRET);
             let longer = cache.verify(keys.with_longer_hashes(), &token).unwrap();
             assert_eq!(longer.algorithm().name(), alg);
-            let refused = TokenError::WrongAlgorithm(alg.to_owned());
-            assert_eq!(cache.verify(&keys, &token).unwrap_err(), refused);
+            let rejected = TokenError::WrongAlgorithm(alg.to_owned());
+            assert_eq!(cache.verify(&keys, &token).unwrap_err(), rejected);
         }
         let token = signed_with(hash, json!({ "alg": alg }), b"another secret");
         assert!(keys.with_longer_hashes().verify(&token).is_err());
@@ -342,7 +342,7 @@ proptest! {
     fn no_time_makes_a_check_panic(exp: i64, nbf: f64, iat: u64, now: i64, leeway: i64) {
         let (keys, _) = genuine();
         let token = keys.verify(&keys.sign(&json!({ "exp": exp, "nbf": nbf, "iat": iat })).unwrap());
-        let rules = ClaimRules { now, leeway, refuse_issued_in_future: true, audience: None };
+        let rules = ClaimRules { now, leeway, reject_issued_in_future: true, audience: None };
         let _ = token.unwrap().check(&rules);
     }
 }

@@ -1,4 +1,4 @@
-//! Which tokens a project's key set accepts, and with which words it refuses the others.
+//! Which tokens a project's key set accepts, and the errors for others.
 
 #![allow(clippy::unwrap_used)] // A test whose set-up fails should say where.
 
@@ -135,13 +135,13 @@ fn tokens_of_a_rotated_key_stay_good_and_those_of_a_revoked_one_do_not() {
 
     assert!(rotated(KeyStatus::PreviouslyUsed).verify(&token).is_ok());
     assert!(rotated(KeyStatus::Standby).verify(&token).is_ok());
-    let refused = TokenError::NoSuitableKey {
+    let rejected = TokenError::NoSuitableKey {
         kid: old.kid().map(str::to_owned),
         algorithm: Algorithm::Es256,
     };
     assert_eq!(
         rotated(KeyStatus::Revoked).verify(&token).unwrap_err(),
-        refused
+        rejected
     );
 }
 
@@ -185,10 +185,10 @@ fn a_token_that_names_no_key_is_tried_with_every_key_of_its_algorithm() {
     let stranger = renamed(&key(Algorithm::Es256), None)
         .sign(&json!({}))
         .unwrap();
-    let refused = TokenError::BadSignature {
+    let rejected = TokenError::BadSignature {
         algorithm: Algorithm::Es256,
     };
-    assert_eq!(keys.verify(&stranger).unwrap_err(), refused);
+    assert_eq!(keys.verify(&stranger).unwrap_err(), rejected);
 }
 
 #[test]
@@ -202,10 +202,10 @@ fn a_named_key_alone_decides() {
 
     let misnamed = renamed(&second, first.kid()).sign(&json!({})).unwrap();
 
-    let refused = TokenError::BadSignature {
+    let rejected = TokenError::BadSignature {
         algorithm: Algorithm::Es256,
     };
-    assert_eq!(keys.verify(&misnamed).unwrap_err(), refused);
+    assert_eq!(keys.verify(&misnamed).unwrap_err(), rejected);
 }
 
 #[test]

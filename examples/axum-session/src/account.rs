@@ -1,4 +1,4 @@
-//! Pages that depend on who is there.
+//! Pages that depend on the session.
 
 use axum::Form;
 use axum::extract::State;
@@ -15,7 +15,7 @@ pub(crate) async fn home(State(app): State<App>, session: Option<Session>) -> Re
     pages::home(session.as_ref(), &app.settings)
 }
 
-/// `GET /private`: for users. Others are sent to the sign-in page and come back.
+/// `GET /private`: for users. Others are redirected to the sign-in page and back.
 pub(crate) async fn private(State(app): State<App>, session: Session) -> Response {
     pages::private(&session, &app.settings)
 }
@@ -35,7 +35,7 @@ pub(crate) async fn change(
         let client = writer.client()?;
         let data = json!({ "bio": profile.bio });
         client.auth().update_user().data(&data).send().await?;
-        // The token repeats what the user says of themselves; the old one would do so for an hour.
+        // The access token contains user metadata; without a refresh it would be outdated for an hour.
         client.auth().refresh().await
     };
     match changed.await {

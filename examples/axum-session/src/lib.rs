@@ -1,7 +1,7 @@
 //! A small application with accounts, rendered on the server.
 //!
-//! `app` puts the routes together: pages ask by extractor who is there, forms change the session
-//! through the SDK, and the layer around them keeps the cookies. The page in the browser uses
+//! `app` assembles the routes: pages use session extractors, forms change the session through the SDK, and
+//! the layer around them maintains the cookies. The page in the browser uses
 //! `@supabase/ssr` with the very same cookies (`assets/browser.js`).
 
 mod access_log;
@@ -16,13 +16,13 @@ use plinth_session::{ConfigError, SessionLayer, auth_routes};
 
 pub use settings::Settings;
 
-/// What handlers need to know.
+/// State of the handlers.
 #[derive(Clone)]
 pub(crate) struct App {
     pub(crate) settings: Settings,
 }
 
-/// The layer that keeps sessions.
+/// The session layer.
 pub fn session_layer(settings: &Settings) -> Result<SessionLayer, ConfigError> {
     SessionLayer::builder(&settings.project_url, settings.key.as_str())
         .public_url(&settings.public_url)

@@ -1,14 +1,14 @@
-//! The pages, as text.
+//! The pages as HTML text.
 
 use axum::response::{Html, IntoResponse, Response};
 use plinth_session::{Session, escape_html};
 
 use crate::Settings;
 
-/// The providers that people may be sent to: browsers follow a form only to where it may lead.
+/// Allowed form targets: the content security policy must list OAuth providers.
 const PROVIDERS: &str = "https://github.com";
 
-/// Scripts come from here and from where the published client is, and talk to the project alone.
+/// The content security policy: scripts from here and the CDN, connections to the project only.
 fn policy(settings: &Settings) -> String {
     let project = settings.project_origin();
     format!(
@@ -30,7 +30,7 @@ pub(crate) async fn script() -> impl IntoResponse {
     ([("content-type", "text/javascript; charset=utf-8")], script)
 }
 
-/// The first page: who is here, as the server sees it and as the browser sees it.
+/// The first page: the user as seen by the server and by the browser.
 pub(crate) fn home(session: Option<&Session>, settings: &Settings) -> Response {
     let here = match session {
         Some(session) => format!(
@@ -67,7 +67,7 @@ pub(crate) fn home(session: Option<&Session>, settings: &Settings) -> Response {
 
 /// The private page.
 pub(crate) fn private(session: &Session, settings: &Settings) -> Response {
-    // What the cookie says about the user is shown, and nothing is decided by it.
+    // The cookie's user is for display only.
     let user = session.unverified_user();
     let bio = user
         .as_ref()
@@ -88,7 +88,7 @@ pub(crate) fn private(session: &Session, settings: &Settings) -> Response {
     )
 }
 
-/// The sign-in page, and why it did not work the last time.
+/// The sign-in page, with the last error.
 pub(crate) fn sign_in(settings: &Settings, next: &str, problem: Option<&str>) -> Response {
     let problem = match problem {
         Some(problem) => format!(r#"<p role="alert">{}</p>"#, escape_html(problem)),

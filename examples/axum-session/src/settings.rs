@@ -1,4 +1,4 @@
-//! Where the project is, and where this application is.
+//! Settings from the environment.
 
 use anyhow::Context as _;
 

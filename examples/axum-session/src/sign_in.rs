@@ -56,7 +56,7 @@ pub(crate) async fn with_password(
             .await
     };
     match signed_in.await {
-        // Whoever made the link to the sign-in page chose where it leads.
+        // The target comes from the URL, so it must be checked.
         Ok(_) => Redirect::to(checked_next(next, &[])).into_response(),
         Err(error) => pages::sign_in(&app.settings, next, Some(&error.to_string())),
     }

@@ -115,7 +115,7 @@ async fn pages_let_nothing_in_and_nothing_out_but_the_project() {
 
 #[tokio::test]
 async fn the_access_log_shows_no_secret_of_an_address() {
-    let traces = plinth_testkit::Traces::listen();
+    let traces = plinth_testkit::Traces::capture();
 
     send(get("/private?tab=2")).await;
     send(get("/auth/callback?code=6b1f0c9e-77aa-4d3e")).await;

@@ -1,5 +1,5 @@
-// Projects that ask for a captcha (client contract U12). The provider's script and its judgement are the
-// test's own, because the real ones are meant to keep tests out.
+// Projects with a CAPTCHA (client contract U12). The provider's script and its verification are fakes, because
+// the real ones are made to reject automated tests.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -7,12 +7,19 @@ import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 import { after, before, describe, test } from "node:test";
 
-import { somebody } from "../../js-clients/support/accounts.mjs";
-import { alerts, field, heading, look, openAccount, says, signIn } from "../support/account.mjs";
+import { newUser } from "../../js-clients/support/accounts.mjs";
+import {
+  auditScreen,
+  field,
+  heading,
+  openAccount,
+  signIn,
+  waitForAlert,
+  waitForText,
+} from "../support/account.mjs";
 
 /**
- * Where each has its script, how its widget waits until it is asked and for nothing else, and what it
- * calls when a puzzle or a token has waited too long.
+ * By provider: script URL, expected widget options, and the callbacks for an expired challenge or token.
  */
 const providers = {
   turnstile: {
@@ -33,7 +40,7 @@ const providers = {
   },
 };
 
-/** Hands out the token that the test wants next; each only once. */
+/** A fake provider script that returns the tokens of the test, each once. */
 const scriptOf = (name) => `
   let count = 0;
   let options;
@@ -100,11 +107,11 @@ for (const [name, { script, widget, late }] of Object.entries(providers)) {
     const next = (page, token) => page.evaluate((wanted) => (globalThis.nextToken = wanted), token);
 
     test("each attempt brings a token of its own", async () => {
-      const who = await account.member();
+      const user = await account.createUser();
       const page = await visit("/sign-in");
-      await signIn(page, { ...who, password: "wrong" });
-      await alerts(page, "E-mail or password is wrong.");
-      await signIn(page, who);
+      await signIn(page, { ...user, password: "wrong" });
+      await waitForAlert(page, "E-mail or password is wrong.");
+      await signIn(page, user);
 
       await heading(page, "Profile");
       assert.deepEqual(tokens.slice(-2), ["good-1", "good-2"]);
@@ -120,7 +127,7 @@ for (const [name, { script, widget, late }] of Object.entries(providers)) {
         await field(page, "E-mail").fill(`${token}@mail.dev`);
         await page.getByRole("alert").waitFor({ state: "detached" });
         await send.click();
-        await alerts(page, failed);
+        await waitForAlert(page, failed);
         assert.equal(await field(page, "E-mail").inputValue(), `${token}@mail.dev`);
         assert.equal(await page.getByText("a check", { exact: true }).count(), 0, token);
       }
@@ -138,8 +145,8 @@ for (const [name, { script, widget, late }] of Object.entries(providers)) {
         await field(page, "E-mail").fill(`late${index}@mail.dev`);
         await page.getByRole("alert").waitFor({ state: "detached" });
         await send.click();
-        await alerts(page, ranOut);
-        if (index === 0) await look(page, `captcha-late-${name}`);
+        await waitForAlert(page, ranOut);
+        if (index === 0) await auditScreen(page, `captcha-late-${name}`);
         assert.equal(await page.getByText("a check", { exact: true }).count(), 0, callback);
       }
       await next(page, `good-after-${name}`);
@@ -149,33 +156,33 @@ for (const [name, { script, widget, late }] of Object.entries(providers)) {
       assert.equal(tokens.at(-1), `good-after-${name}-1`);
     });
 
-    test("whoever starts something else is not kept waiting for the first check", async () => {
-      const who = await account.member();
+    test("a new submit does not wait for the previous check", async () => {
+      const user = await account.createUser();
       const page = await visit("/sign-in");
       await next(page, "never");
       await page.getByRole("button", { name: "Use a passkey" }).click();
-      await says(page, "a check");
+      await waitForText(page, "a check");
       await next(page, `good-instead-${name}`);
-      await signIn(page, { ...who, password: "wrong" });
-      await alerts(page, "E-mail or password is wrong.");
-      await says(page, "No passkey was used.");
+      await signIn(page, { ...user, password: "wrong" });
+      await waitForAlert(page, "E-mail or password is wrong.");
+      await waitForText(page, "No passkey was used.");
       assert.ok(await page.getByRole("button", { name: "Use a passkey" }).isEnabled());
       assert.equal(tokens.at(-1), `good-instead-${name}-1`);
     });
 
     test("a mail about a new address brings one, too", async () => {
-      const { email } = somebody("new");
-      const who = await account.member();
+      const { email } = newUser("new");
+      const user = await account.createUser();
       const page = await visit("/sign-in?next=/account/email");
       await next(page, `good-in-${name}`);
-      await signIn(page, who);
+      await signIn(page, user);
       await heading(page, "Change your e-mail");
       await field(page, "New e-mail").fill(email);
       await page.getByRole("button", { name: "Change e-mail" }).click();
       await page.getByRole("heading", { name: "Confirm from both addresses" }).waitFor();
       await next(page, "broken");
       await page.getByRole("button", { name: "Send a new code" }).click();
-      await alerts(page, failed);
+      await waitForAlert(page, failed);
       await next(page, `good-again-${name}`);
       await page.getByRole("button", { name: "Send a new code" }).click();
       await page.getByRole("button", { name: /in \d+ s/ }).waitFor();
@@ -183,31 +190,31 @@ for (const [name, { script, widget, late }] of Object.entries(providers)) {
     });
 
     test("everything that asks for a mail or an account brings one", async () => {
-      const who = somebody();
+      const user = newUser();
       const page = await visit("/sign-up");
       await page.clock.install();
-      await next(page, `good-${who.email}`);
-      await field(page, "E-mail").fill(who.email);
-      await field(page, "Password").fill(who.password);
+      await next(page, `good-${user.email}`);
+      await field(page, "E-mail").fill(user.email);
+      await field(page, "Password").fill(user.password);
       await page.getByRole("button", { name: "Create account" }).click();
       await heading(page, "Check your mail");
       await page.clock.fastForward(60_000);
       await page.getByRole("button", { name: "Send a new code", exact: true }).click();
-      await says(page, "Sent.");
+      await waitForText(page, "Sent.");
       await page.goto(`${account.url}/sign-in/code`);
-      await next(page, `good-too-${who.email}`);
-      await field(page, "E-mail").fill(who.email);
+      await next(page, `good-too-${user.email}`);
+      await field(page, "E-mail").fill(user.email);
       await page.getByRole("button", { name: "Send code" }).click();
       await heading(page, "Check your mail");
-      const given = [`good-${who.email}-1`, `good-${who.email}-2`, `good-too-${who.email}-1`];
+      const given = [`good-${user.email}-1`, `good-${user.email}-2`, `good-too-${user.email}-1`];
       assert.deepEqual(tokens.slice(-3), given);
     });
 
     test("without the provider nothing is sent, and the page says so", async () => {
       const page = await account.visit("/sign-in");
       await page.route(`${script}*`, (route) => route.abort());
-      await signIn(page, await account.member());
-      await alerts(page, failed);
+      await signIn(page, await account.createUser());
+      await waitForAlert(page, failed);
     });
   });
 }

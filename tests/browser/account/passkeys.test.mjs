@@ -4,8 +4,23 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { addAuthenticator } from "../support/chromium.mjs";
-import { alerts, field, heading, look, openAccount, says, signIn } from "../support/account.mjs";
-import { inBanner, inField, intercept, onPage, refusal, refuse } from "../support/refusals.mjs";
+import {
+  auditScreen,
+  field,
+  heading,
+  openAccount,
+  signIn,
+  waitForAlert,
+  waitForText,
+} from "../support/account.mjs";
+import {
+  errorResponse,
+  inBanner,
+  inField,
+  intercept,
+  onPage,
+  respondWithError,
+} from "../support/error-responses.mjs";
 
 let account;
 before(async () => {
@@ -18,22 +33,22 @@ before(async () => {
 after(() => account?.stop());
 
 test("a passkey is added, named, used and removed", async () => {
-  const { page } = await account.enter("/account/security");
+  const { page } = await account.openSignedIn("/account/security");
   await addAuthenticator(page);
-  await says(page, "You have no passkey yet.");
+  await waitForText(page, "You have no passkey yet.");
   await page.getByRole("button", { name: "Add a passkey" }).click();
-  await says(page, "Passkey added.");
+  await waitForText(page, "Passkey added.");
   await page.getByRole("button", { name: "Add a passkey" }).click();
-  await alerts(page, "This device already has a passkey.");
+  await waitForAlert(page, "This device already has a passkey.");
   await page.getByRole("button", { name: /^Rename/ }).click();
   await field(page, "Name").fill("Laptop");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("button", { name: "Remove Laptop" }).waitFor();
-  await look(page, "passkeys");
+  await auditScreen(page, "passkeys");
 
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("link", { name: "Sign in again" }).click();
-  // The browser may offer the passkey by itself, and may be doing so at this very moment.
+  // Conditional mediation may be pending at this moment.
   await heading(page, "Profile").catch(async () => {
     await page
       .getByRole("button", { name: "Use a passkey" })
@@ -44,44 +59,44 @@ test("a passkey is added, named, used and removed", async () => {
   await page.getByRole("link", { name: "Two-step verification" }).click();
   await page.getByRole("button", { name: "Remove Laptop" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
-  await says(page, "You have no passkey yet.");
+  await waitForText(page, "You have no passkey yet.");
 });
 
-test("where nobody knows whether there are passkeys, the page says so and asks again", async () => {
-  const { page } = await account.enter("/account/sessions");
-  const release = await refuse(page, ["GET", /\/auth\/v1\/settings/], "conflict", { status: 409 });
+test("if the passkey settings cannot be loaded, the page shows an error with a retry", async () => {
+  const { page } = await account.openSignedIn("/account/sessions");
+  const release = await respondWithError(page, ["GET", /\/auth\/v1\/settings/], "conflict", { status: 409 });
   await page.goto(`${account.url}/account/security`);
-  await alerts(page, "The server took too long or had a problem. Please try again.");
-  await says(page, "You have no second step yet.");
+  await waitForAlert(page, "The server took too long or had a problem. Please try again.");
+  await waitForText(page, "You have no second step yet.");
   await release();
   await page.getByRole("button", { name: "Try again" }).click();
-  await says(page, "You have no passkey yet.");
+  await waitForText(page, "You have no passkey yet.");
   assert.equal(await page.getByRole("alert").count(), 0);
 });
 
 test("without a passkey nothing happens, and the page says so", async () => {
   const page = await account.visit("/sign-in");
   await heading(page, "Sign in");
-  await look(page, "sign-in-passkey");
+  await auditScreen(page, "sign-in-passkey");
   await addAuthenticator(page);
   await page.getByRole("button", { name: "Use a passkey" }).click();
-  await says(page, "No passkey was used.");
+  await waitForText(page, "No passkey was used.");
 });
 
 test("a security key is the second step", async () => {
-  const { who, page } = await account.enter("/account/security");
+  const { user, page } = await account.openSignedIn("/account/security");
   await addAuthenticator(page, "security key");
   await page.getByRole("button", { name: "Add a security key" }).click();
   await field(page.getByRole("dialog"), "Name").fill("Blue key");
-  await look(page, "security-key-name");
+  await auditScreen(page, "security-key-name");
   await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
-  await says(page, "Security key added.");
+  await waitForText(page, "Security key added.");
 
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("link", { name: "Sign in again" }).click();
-  await signIn(page, who);
+  await signIn(page, user);
   await heading(page, "One more step");
-  await look(page, "mfa-security-key");
+  await auditScreen(page, "mfa-security-key");
   await page.getByRole("button", { name: "Use security key" }).click();
   await heading(page, "Profile");
 });
@@ -89,7 +104,7 @@ test("a security key is the second step", async () => {
 const authentication = ["POST", /\/passkeys\/authentication\/options/];
 const registration = ["POST", /\/passkeys\/registration\/options/];
 
-/** What waits in the background for a choice in the field of the address is not what these are about. */
+/** Without conditional mediation, which would interfere with these tests. */
 async function visitWithoutAutofill(path) {
   const page = await account.visit("/signed-out");
   await page.addInitScript(() => {
@@ -99,7 +114,7 @@ async function visitWithoutAutofill(path) {
   return page;
 }
 
-test("signing in with a passkey: each refusal is said", async () => {
+test("signing in with a passkey: each error is shown", async () => {
   const page = await visitWithoutAutofill("/sign-in");
   const use = page.getByRole("button", { name: "Use a passkey" });
   const texts = {
@@ -110,26 +125,26 @@ test("signing in with a passkey: each refusal is said", async () => {
     over_request_rate_limit: "Too many attempts. Try again in a few minutes.",
   };
   for (const [code, text] of Object.entries(texts)) {
-    const release = await refuse(page, authentication, code);
+    const release = await respondWithError(page, authentication, code);
     await use.click();
     await inBanner(text)(page);
     assert.equal(await release(), 1);
   }
-  await refuse(page, authentication, "user_banned", { status: 403 });
+  await respondWithError(page, authentication, "user_banned", { status: 403 });
   await use.click();
   await onPage("This account is suspended", "This account is suspended. Contact support.")(page);
 });
 
 test("a challenge that waited too long is made anew, once", async () => {
   const page = await visitWithoutAutofill("/sign-in");
-  const release = await refuse(page, authentication, "webauthn_challenge_expired");
+  const release = await respondWithError(page, authentication, "webauthn_challenge_expired");
   await page.getByRole("button", { name: "Use a passkey" }).click();
   await inBanner("Please try again.")(page);
   assert.equal(await release(), 2);
 });
 
-test("adding a passkey: each refusal is said", async () => {
-  const { page } = await account.enter("/account/security");
+test("adding a passkey: each error is shown", async () => {
+  const { page } = await account.openSignedIn("/account/security");
   const texts = {
     too_many_passkeys: "Remove a passkey first.",
     webauthn_credential_exists: "This device already has a passkey.",
@@ -139,7 +154,7 @@ test("adding a passkey: each refusal is said", async () => {
     passkey_disabled: "Passkeys are turned off.",
   };
   for (const [code, text] of Object.entries(texts)) {
-    const release = await refuse(page, registration, code);
+    const release = await respondWithError(page, registration, code);
     await page.getByRole("button", { name: "Add a passkey" }).click();
     await inBanner(text)(page);
     assert.equal(await release(), 1);
@@ -147,10 +162,10 @@ test("adding a passkey: each refusal is said", async () => {
 });
 
 test("a passkey that cannot be renamed or removed stays as it is, and the dialog says why", async () => {
-  const { page } = await account.enter("/account/security");
+  const { page } = await account.openSignedIn("/account/security");
   await addAuthenticator(page);
   await page.getByRole("button", { name: "Add a passkey" }).click();
-  await says(page, "Passkey added.");
+  await waitForText(page, "Passkey added.");
   const dialog = page.getByRole("dialog");
   const calls = { Rename: ["PATCH", "Save"], Remove: ["DELETE", "Remove"] };
   const texts = {
@@ -160,19 +175,19 @@ test("a passkey that cannot be renamed or removed stays as it is, and the dialog
   for (const [action, [method, button]] of Object.entries(calls)) {
     await page.getByRole("button", { name: new RegExp(`^${action} `) }).click();
     for (const [code, text] of Object.entries(texts)) {
-      const release = await refuse(page, [method, /\/auth\/v1\/passkeys\/[^/]+$/], code);
+      const release = await respondWithError(page, [method, /\/auth\/v1\/passkeys\/[^/]+$/], code);
       await dialog.getByRole("button", { name: button, exact: true }).click();
-      await alerts(dialog, text);
+      await waitForAlert(dialog, text);
       assert.equal(await release(), 1);
     }
-    await look(page, `passkey-${action.toLowerCase()}-refused`);
+    await auditScreen(page, `passkey-${action.toLowerCase()}-refused`);
     await dialog.getByRole("button", { name: "Cancel" }).click();
   }
   await page.getByRole("button", { name: /^Remove / }).waitFor();
 });
 
-test("adding a security key: each refusal is said in its place", async () => {
-  const { page } = await account.enter("/account/security");
+test("adding a security key: each error is shown in its place", async () => {
+  const { page } = await account.openSignedIn("/account/security");
   await page.getByRole("button", { name: "Add a security key" }).click();
   const dialog = page.getByRole("dialog", { name: "Add a security key" });
   const places = [
@@ -181,7 +196,7 @@ test("adding a security key: each refusal is said in its place", async () => {
     ["mfa_factor_name_conflict", inField("Name", "You already have a method with this name."), 2],
   ];
   for (const [code, stands, calls] of places) {
-    const release = await refuse(page, ["POST", /\/auth\/v1\/factors$/], code);
+    const release = await respondWithError(page, ["POST", /\/auth\/v1\/factors$/], code);
     await dialog.getByRole("button", { name: "Continue" }).click();
     await stands(page);
     assert.equal(await release(), calls, code);
@@ -189,7 +204,7 @@ test("adding a security key: each refusal is said in its place", async () => {
 });
 
 test("a key that is touched after its ceremony was given up does nothing", async () => {
-  const { page } = await account.enter("/account/security");
+  const { page } = await account.openSignedIn("/account/security");
   const keys = await addAuthenticator(page, "security key");
   await keys.touch(false);
   const open = page.getByRole("button", { name: "Add a security key" });
@@ -197,7 +212,7 @@ test("a key that is touched after its ceremony was given up does nothing", async
   await open.click();
   await dialog.getByRole("button", { name: "Continue" }).click();
   await dialog.getByRole("button", { name: "Waiting for your key…" }).waitFor();
-  await look(page, "security-key-waiting");
+  await auditScreen(page, "security-key-waiting");
   await dialog.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("button", { name: "Finish setting up Security key" }).waitFor();
   await keys.touch(true);
@@ -206,12 +221,12 @@ test("a key that is touched after its ceremony was given up does nothing", async
 
   await open.click();
   await dialog.getByRole("button", { name: "Continue" }).click();
-  await says(page, "Security key added.");
+  await waitForText(page, "Security key added.");
   assert.equal((await keys.credentials()).length, 1);
 });
 
 test("of two ceremonies only the second goes on", async () => {
-  const { page } = await account.enter("/account/security");
+  const { page } = await account.openSignedIn("/account/security");
   const device = await addAuthenticator(page);
   await device.touch(false);
   const add = page.getByRole("button", { name: "Add a passkey" });
@@ -219,22 +234,22 @@ test("of two ceremonies only the second goes on", async () => {
   await page.getByRole("button", { name: "Waiting for your device…" }).waitFor();
   await page.getByRole("button", { name: "Add a security key" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
-  // The first one has ended, and says so behind the dialog.
+  // The first ceremony was aborted; its error is behind the dialog.
   await page.getByText("Nothing was changed.").waitFor();
   await page.getByRole("button", { name: "Add a passkey", includeHidden: true }).waitFor();
-  // A request that reaches an untouched key is never answered, so the key comes only now, and touched.
+  // A request to an untouched key never completes, so the authenticator is added only now.
   await addAuthenticator(page, "security key");
   await device.touch(true);
-  await says(page, "Security key added.");
-  await says(page, "You have no passkey yet.");
+  await waitForText(page, "Security key added.");
+  await waitForText(page, "You have no passkey yet.");
 });
 
-test("a security key that nobody touched is tried again, or finished later", async () => {
-  const { page } = await account.enter("/account/security");
+test("a security key that was not touched can be retried, or finished later", async () => {
+  const { page } = await account.openSignedIn("/account/security");
   const open = page.getByRole("button", { name: "Add a security key" });
   await open.click();
   const dialog = page.getByRole("dialog", { name: "Add a security key" });
-  // Nobody is there to touch it.
+  // No user presence.
   await page.evaluate(() => {
     const create = navigator.credentials.create;
     navigator.credentials.create = async () => {
@@ -243,41 +258,41 @@ test("a security key that nobody touched is tried again, or finished later", asy
     };
   });
   await dialog.getByRole("button", { name: "Continue" }).click();
-  await alerts(page, "The security key wasn't used. Please try again.");
+  await waitForAlert(page, "The security key wasn't used. Please try again.");
   await dialog.getByRole("button", { name: "Cancel" }).click();
   const finish = page.getByRole("button", { name: "Finish setting up Security key" });
   await finish.waitFor();
   await addAuthenticator(page, "security key");
   await open.click();
   await dialog.getByRole("button", { name: "Continue" }).click();
-  await says(page, "Security key added.");
+  await waitForText(page, "Security key added.");
   assert.equal(await finish.count(), 0);
 });
 
 test("a security key whose set-up was left is finished", async () => {
-  const { page } = await account.enter("/account/security");
+  const { page } = await account.openSignedIn("/account/security");
   await page.evaluate(() => {
     navigator.credentials.create = () => Promise.reject(new DOMException("nobody", "NotAllowedError"));
   });
   await page.getByRole("button", { name: "Add a security key" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
-  await alerts(page, "The security key wasn't used. Please try again.");
+  await waitForAlert(page, "The security key wasn't used. Please try again.");
   await page.reload();
   await addAuthenticator(page, "security key");
   await page.getByRole("button", { name: "Finish setting up Security key" }).click();
-  await look(page, "security-key-finish");
+  await auditScreen(page, "security-key-finish");
   await page.getByRole("dialog").getByRole("button", { name: "Use security key" }).click();
-  await says(page, "You have one second step.");
+  await waitForText(page, "You have one second step.");
 });
 
-test("at the second step: what the server refuses, and what nobody touched", async () => {
-  const { who, page } = await account.enter("/account/security");
+test("at the second step: error responses, and a key that was not touched", async () => {
+  const { user, page } = await account.openSignedIn("/account/security");
   await addAuthenticator(page, "security key");
   await page.getByRole("button", { name: "Add a security key" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Continue" }).click();
-  await says(page, "Security key added.");
+  await waitForText(page, "Security key added.");
   const other = await account.visit("/sign-in");
-  await signIn(other, who);
+  await signIn(other, user);
   const use = other.getByRole("button", { name: "Use security key" });
   const codes = ["mfa_webauthn_verify_not_enabled", "mfa_challenge_expired", "mfa_ip_address_mismatch"];
   const texts = [
@@ -286,16 +301,16 @@ test("at the second step: what the server refuses, and what nobody touched", asy
     "Your network changed in between.",
   ];
   const release = await intercept(other, ["POST", /\/factors\/[^/]+\/challenge/], (route, count) =>
-    route.fulfill(refusal(codes[count - 1])),
+    route.fulfill(errorResponse(codes[count - 1])),
   );
   for (const text of texts) {
     await use.click();
-    await alerts(other, text);
+    await waitForAlert(other, text);
   }
   await release();
   await other.evaluate(() => {
     navigator.credentials.get = () => Promise.reject(new DOMException("nobody", "NotAllowedError"));
   });
   await use.click();
-  await alerts(other, "The security key wasn't used. Please try again.");
+  await waitForAlert(other, "The security key wasn't used. Please try again.");
 });

@@ -1,10 +1,18 @@
-// A forgotten password, through the mailbox (client contract 5.8).
+// Password recovery by mail (client contract 5.8).
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { alerts, field, heading, look, openAccount, says, signIn } from "../support/account.mjs";
-import { intercept } from "../support/refusals.mjs";
+import {
+  auditScreen,
+  field,
+  heading,
+  openAccount,
+  signIn,
+  waitForAlert,
+  waitForText,
+} from "../support/account.mjs";
+import { intercept } from "../support/error-responses.mjs";
 
 let account;
 before(async () => {
@@ -12,7 +20,7 @@ before(async () => {
 });
 after(() => account?.stop());
 
-async function ask(page, email) {
+async function requestReset(page, email) {
   await page.goto(`${account.url}/forgot-password`);
   await field(page, "E-mail").fill(email);
   await page.getByRole("button", { name: "Send reset link" }).click();
@@ -20,39 +28,39 @@ async function ask(page, email) {
 }
 
 test("the link leads to a new password, which counts from then on", async () => {
-  const who = await account.member();
+  const user = await account.createUser();
   const page = await account.visit("/forgot-password");
   await heading(page, "Forgot your password?");
-  await look(page, "forgot");
-  await ask(page, who.email);
-  await look(page, "forgot-sent");
-  await page.goto((await account.mail(who.email)).link);
+  await auditScreen(page, "forgot");
+  await requestReset(page, user.email);
+  await auditScreen(page, "forgot-sent");
+  await page.goto((await account.mail(user.email)).link);
   await heading(page, "Reset your password");
-  await look(page, "confirm-recovery");
+  await auditScreen(page, "confirm-recovery");
   await page.getByRole("button", { name: "Continue" }).click();
   await heading(page, "Choose a password");
   await page.reload();
   await heading(page, "Choose a password");
-  await look(page, "reset-password");
+  await auditScreen(page, "reset-password");
   await page.goto(`${account.url}/account`);
   await heading(page, "Choose a password");
   await field(page, "New password").fill("battery staple");
   await page.getByRole("button", { name: "Save password" }).click();
 
-  await says(page, "Password changed. Your other devices were signed out.");
+  await waitForText(page, "Password changed. Your other devices were signed out.");
   await heading(page, "Profile");
   const again = await account.visit("/sign-in");
-  await signIn(again, { ...who, password: "battery staple" });
+  await signIn(again, { ...user, password: "battery staple" });
   await heading(again, "Profile");
 });
 
 test("the code leads there, too, and the old password may stay", async () => {
-  const who = await account.member();
+  const user = await account.createUser();
   const page = await account.visit("/forgot-password");
-  await ask(page, who.email);
+  await requestReset(page, user.email);
   await field(page, "Code from the mail").fill("000000");
-  await alerts(page, "Wrong or expired code.");
-  await field(page, "Code from the mail").fill((await account.mail(who.email)).otp);
+  await waitForAlert(page, "Wrong or expired code.");
+  await field(page, "Code from the mail").fill((await account.mail(user.email)).otp);
   await heading(page, "Choose a password");
   await page.getByRole("button", { name: "Keep current password" }).click();
 
@@ -60,17 +68,17 @@ test("the code leads there, too, and the old password may stay", async () => {
 });
 
 test("only the tab that used the link or the code goes on to choose a password", async () => {
-  const who = await account.member();
+  const user = await account.createUser();
   const asking = await account.visit("/forgot-password");
-  await ask(asking, who.email);
-  const { link } = await account.mail(who.email);
+  await requestReset(asking, user.email);
+  const { link } = await account.mail(user.email);
   const waiting = await asking.context().newPage();
   await waiting.goto(`${account.url}/sign-in`);
   await heading(waiting, "Sign in");
   const opened = await asking.context().newPage();
   await opened.goto(link);
-  // It is said in passing, in all tabs at once.
-  const told = [asking, waiting].map((other) => says(other, "You're signed in."));
+  // The toast appears in all tabs.
+  const told = [asking, waiting].map((other) => waitForText(other, "You're signed in."));
   await opened.getByRole("button", { name: "Continue" }).click();
   await Promise.all([...told, heading(opened, "Choose a password")]);
   for (const other of [asking, waiting]) {
@@ -82,37 +90,37 @@ test("only the tab that used the link or the code goes on to choose a password",
   await heading(opened, "Choose a password");
 
   const typing = await account.visit("/forgot-password");
-  const person = await account.member("eve");
-  await ask(typing, person.email);
+  const eve = await account.createUser("eve");
+  await requestReset(typing, eve.email);
   const bystander = await typing.context().newPage();
   await bystander.goto(`${account.url}/sign-in`);
   await heading(bystander, "Sign in");
-  await field(typing, "Code from the mail").fill((await account.mail(person.email)).otp);
+  await field(typing, "Code from the mail").fill((await account.mail(eve.email)).otp);
   await heading(typing, "Choose a password");
   await heading(bystander, "Profile");
 });
 
 test("the present password is no new one", async () => {
-  const who = await account.member();
+  const user = await account.createUser();
   const page = await account.visit("/forgot-password");
-  await ask(page, who.email);
-  await field(page, "Code from the mail").fill((await account.mail(who.email)).otp);
-  await field(page, "New password").fill(who.password);
+  await requestReset(page, user.email);
+  await field(page, "Code from the mail").fill((await account.mail(user.email)).otp);
+  await field(page, "New password").fill(user.password);
   await page.getByRole("button", { name: "Save password" }).click();
 
-  await alerts(page, "Choose a password you haven't used here.");
+  await waitForAlert(page, "Choose a password you haven't used here.");
   await page.getByRole("button", { name: "Sign out" }).click();
   await heading(page, "You're signed out");
 });
 
 test("an unknown address looks like a known one", async () => {
   const page = await account.visit("/forgot-password");
-  await ask(page, "nobody-at-all@mail.dev");
-  await says(page, "nobody-at-all@mail.dev");
+  await requestReset(page, "nobody-at-all@mail.dev");
+  await waitForText(page, "nobody-at-all@mail.dev");
 });
 
 test("asking again too soon looks the same for a known and an unknown address", async () => {
-  const { email: known } = await account.member();
+  const { email: known } = await account.createUser();
   const unknown = `nobody-${process.pid}@mail.dev`;
   const answers = { [known]: [], [unknown]: [] };
   const screens = { [known]: [], [unknown]: [] };
@@ -122,19 +130,19 @@ test("asking again too soon looks the same for a known and an unknown address", 
     page.on("response", (response) => {
       if (/\/auth\/v1\/recover/.test(response.url())) answers[email].push(response.status());
     });
-    const see = async () => {
+    const assertFocusVisible = async () => {
       await page.getByRole("button", { name: /^Send a new code in (60|[2-5]\d) s$/ }).waitFor();
       const text = await page.locator("main").innerText();
       screens[email].push(text.replaceAll(email, "…").replace(/in \d+ s$/m, "in a while"));
     };
-    await ask(page, email);
-    await see();
-    await ask(page, email);
-    await see();
+    await requestReset(page, email);
+    await assertFocusVisible();
+    await requestReset(page, email);
+    await assertFocusVisible();
     await page.clock.fastForward(60_000);
     await page.getByRole("button", { name: "Send a new code", exact: true }).click();
-    await says(page, "Sent.");
-    await see();
+    await waitForText(page, "Sent.");
+    await assertFocusVisible();
     assert.equal(await page.getByRole("alert").count(), 0);
   }
   assert.deepEqual(answers, { [known]: [200, 429, 429], [unknown]: [200, 200, 200] });
@@ -144,7 +152,7 @@ test("asking again too soon looks the same for a known and an unknown address", 
 test("without a link there is nothing to reset", async () => {
   const page = await account.visit("/reset-password");
   await heading(page, "This page needs a reset link.");
-  await look(page, "reset-without-link");
+  await auditScreen(page, "reset-without-link");
   await page.getByRole("link", { name: "Reset your password" }).click();
   await heading(page, "Forgot your password?");
 });
@@ -165,7 +173,7 @@ test("an invitation leads to a first password", async () => {
   const { link } = await account.mail(email);
   const page = await account.visit(new URL(link).pathname + new URL(link).search);
   await heading(page, "Accept your invitation");
-  await look(page, "invitation");
+  await auditScreen(page, "invitation");
   await page.getByRole("button", { name: "Accept invitation" }).click();
   await heading(page, "Choose a password");
   await field(page, "New password").fill("battery staple");
@@ -175,9 +183,9 @@ test("an invitation leads to a first password", async () => {
 });
 
 test("an invitation that comes back with a code leads there, too", async () => {
-  const session = await account.ask("/token?grant_type=password", await account.member());
+  const session = await account.authRequest("/token?grant_type=password", await account.createUser());
   const page = await account.visit("about:blank");
-  // What the client keeps of a way that leads through another page: a secret, and what it is for.
+  // The PKCE code verifier and the redirect type, as the client stores them.
   const kept = Buffer.from(JSON.stringify("verifier/invite")).toString("base64url");
   const name = "sb-localhost-auth-token-code-verifier";
   await page.context().addCookies([{ name, value: `base64-${kept}`, url: account.url }]);

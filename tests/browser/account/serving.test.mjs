@@ -1,10 +1,18 @@
-// How the pages are sent: who may see them, which headers they carry, where they are.
+// How the pages are served: access, headers, paths.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { cookiesOf, heading, look, openAccount, picture, says, signIn } from "../support/account.mjs";
-import { memberWithApp } from "../support/two-step.mjs";
+import {
+  auditScreen,
+  heading,
+  openAccount,
+  screenshotPath,
+  sessionCookies,
+  signIn,
+  waitForText,
+} from "../support/account.mjs";
+import { createUserWithTotp } from "../support/totp.mjs";
 
 let account;
 before(async () => {
@@ -18,7 +26,7 @@ after(() => account?.stop());
 
 const get = (path, headers = {}) => fetch(account.url + path, { redirect: "manual", headers });
 
-test("a page runs no script but its own, is framed by nobody and cached by nobody", async () => {
+test("a page runs only its own scripts, and cannot be framed or cached", async () => {
   const guarded = (response) => {
     assert.equal(response.status, 200);
     const header = (name) => response.headers.get(name);
@@ -30,10 +38,10 @@ test("a page runs no script but its own, is framed by nobody and cached by nobod
     assert.match(header("cache-control"), /\bno-store\b/);
     assert.equal(header("x-content-type-options"), "nosniff");
   };
-  // Those for members pass through what looks at sessions.
-  const who = await memberWithApp(account);
-  const half = await account.ask("/token?grant_type=password", who);
-  guarded(await get("/account/sessions", as(who.session)));
+  // Pages for signed-in users pass through the session check.
+  const user = await createUserWithTotp(account);
+  const half = await account.authRequest("/token?grant_type=password", user);
+  guarded(await get("/account/sessions", as(user.session)));
   guarded(await get("/sign-in/mfa", as(half)));
   const led = await get("/account", as(half));
   assert.equal(led.status, 303);
@@ -74,12 +82,12 @@ test("guests see nothing of an account, not even for a moment", async () => {
   assert.equal(posted.status, 405);
 });
 
-test("whoever owes their second step sees nothing of an account either", async () => {
-  const who = await memberWithApp(account);
-  const half = await account.ask("/token?grant_type=password", who);
+test("a session that still needs its second factor sees nothing of an account either", async () => {
+  const user = await createUserWithTotp(account);
+  const half = await account.authRequest("/token?grant_type=password", user);
   const forged = { ...half, user: { ...half.user, factors: [] } };
   for (const session of [half, forged]) {
-    // However somebody comes here, also by a link of another site.
+    // Regardless of the referrer, also from another site.
     for (const site of ["none", "cross-site"]) {
       const headers = { ...as(session), "sec-fetch-site": site };
       const response = await get("/account/sessions?x=1", headers);
@@ -88,8 +96,8 @@ test("whoever owes their second step sees nothing of an account either", async (
     }
   }
   assert.equal((await get("/sign-in/mfa?next=%2Faccount", as(half))).status, 200);
-  assert.equal((await get("/account/sessions", as(who.session))).status, 200);
-  const simple = await account.ask("/token?grant_type=password", await account.member());
+  assert.equal((await get("/account/sessions", as(user.session))).status, 200);
+  const simple = await account.authRequest("/token?grant_type=password", await account.createUser());
   assert.equal((await get("/account/sessions", as(simple))).status, 200);
 
   const guest = await get("/sign-in/mfa?next=%2Faccount%2Fsessions");
@@ -97,9 +105,9 @@ test("whoever owes their second step sees nothing of an account either", async (
   assert.equal(guest.headers.get("location"), "/sign-in?next=%2Faccount%2Fsessions");
 });
 
-/** The cookies of a session, as a browser sends them. */
+/** The Cookie header of a session. */
 const as = (session) => ({
-  cookie: cookiesOf(session, account.url)
+  cookie: sessionCookies(session, account.url)
     .map(({ name, value }) => `${name}=${value}`)
     .join("; "),
 });
@@ -111,8 +119,8 @@ const signOutEverywhere = ({ access_token: token }) =>
   });
 
 test("a session that was ended elsewhere opens no page, with one step or two behind it", async () => {
-  const one = await account.ask("/token?grant_type=password", await account.member());
-  const { session: two } = await memberWithApp(account);
+  const one = await account.authRequest("/token?grant_type=password", await account.createUser());
+  const { session: two } = await createUserWithTotp(account);
   for (const session of [one, two]) {
     assert.equal((await get("/account", as(session))).status, 200);
     await signOutEverywhere(session);
@@ -120,21 +128,21 @@ test("a session that was ended elsewhere opens no page, with one step or two beh
     assert.equal(response.status, 303);
     assert.equal(response.headers.get("location"), "/sign-in?next=%2Faccount");
     const removed = response.headers.getSetCookie().filter((line) => /=; Max-Age=0/.test(line));
-    assert.equal(removed.length, cookiesOf(session, account.url).length);
+    assert.equal(removed.length, sessionCookies(session, account.url).length);
   }
 });
 
 test("nothing of an account whose session has ended is shown, not even for a moment", async () => {
-  const who = await memberWithApp(account);
-  await signOutEverywhere(who.session);
+  const user = await createUserWithTotp(account);
+  await signOutEverywhere(user.session);
   const page = await account.visit("about:blank");
-  await page.context().addCookies(cookiesOf(who.session, account.url));
+  await page.context().addCookies(sessionCookies(user.session, account.url));
   await page.addInitScript((needle) => {
     const check = () => {
       if (document.body?.textContent.includes(needle)) sessionStorage.setItem("seen", "yes");
     };
     new MutationObserver(check).observe(document, { childList: true, subtree: true, characterData: true });
-  }, who.email);
+  }, user.email);
   await page.goto(`${account.url}/account`);
   await heading(page, "Sign in");
   assert.equal(await page.evaluate(() => sessionStorage.getItem("seen")), null);
@@ -142,18 +150,17 @@ test("nothing of an account whose session has ended is shown, not even for a mom
 
 test("every project has its own pages below its path, and its own session", async () => {
   const { ref } = account.plinth;
-  const who = await account.member();
+  const user = await account.createUser();
   const page = await account.visit(`/p/${ref}/account/identities`);
   await heading(page, "Sign in");
   assert.equal(new URL(page.url()).pathname, `/p/${ref}/sign-in`);
-  await signIn(page, who);
+  await signIn(page, user);
   await heading(page, "Connected accounts");
   assert.equal(new URL(page.url()).pathname, `/p/${ref}/account/identities`);
-  const names = (await page.context().cookies()).map(({ name }) => name);
-  assert.ok(
-    names.some((name) => name.startsWith(`sb-${ref}-auth-token`)),
-    names.join(),
-  );
+  const cookies = await page.context().cookies();
+  const session = cookies.filter(({ name }) => name.startsWith(`sb-${ref}-auth-token`));
+  assert.ok(session.length > 0, cookies.map(({ name }) => name).join());
+  assert.ok(session.every(({ path }) => path === `/p/${ref}`));
 
   await page.goto(`${account.url}/sign-in`);
   await heading(page, "Sign in");
@@ -162,10 +169,10 @@ test("every project has its own pages below its path, and its own session", asyn
 test("without script the page says what it needs", async () => {
   const page = await account.visit("/sign-in", { javaScriptEnabled: false });
   await heading(page, "These pages need JavaScript");
-  await page.screenshot({ path: await picture("no-script") });
+  await page.screenshot({ path: await screenshotPath("no-script") });
   const box = await page.locator("main").boundingBox();
   await page.setViewportSize({ width: 320, height: 640 });
-  await page.screenshot({ path: await picture("no-script-320") });
+  await page.screenshot({ path: await screenshotPath("no-script-320") });
   assert.ok(box.width <= 1280 && (await page.locator("main").boundingBox()).width <= 320);
 });
 
@@ -180,9 +187,9 @@ test("the operator's colour and name are on the page", async () => {
 });
 
 test("a page that is not there says so", async () => {
-  const { page } = await account.enter("/account/nothing");
+  const { page } = await account.openSignedIn("/account/nothing");
   await heading(page, "There is no such page");
-  await look(page, "not-found");
+  await auditScreen(page, "not-found");
 });
 
 test("a page that has lost its server waits for it", async () => {
@@ -190,22 +197,22 @@ test("a page that has lost its server waits for it", async () => {
   await heading(page, "Sign in");
   await page.route("**/auth/v1/settings", (route) => route.abort());
   await page.reload();
-  await says(page, "We can't reach the server. Check your connection and try again.");
-  await look(page, "sign-in-offline");
+  await waitForText(page, "We can't reach the server. Check your connection and try again.");
+  await auditScreen(page, "sign-in-offline");
   await page.unroute("**/auth/v1/settings");
   await page.getByRole("button", { name: "Try again" }).click();
   await heading(page, "Sign in");
 });
 
 test("a part that cannot be loaded is no blank page", async () => {
-  const who = await account.member();
+  const user = await account.createUser();
   const page = await account.visit("/sign-in");
   await heading(page, "Sign in");
-  await page.route("**/member-app-*.js", (route) => route.abort());
-  await signIn(page, who);
+  await page.route("**/signed-in-app-*.js", (route) => route.abort());
+  await signIn(page, user);
   await heading(page, "This page could not be loaded");
-  await look(page, "load-again");
-  await page.unroute("**/member-app-*.js");
+  await auditScreen(page, "load-again");
+  await page.unroute("**/signed-in-app-*.js");
   await page.getByRole("button", { name: "Load again" }).click();
   await heading(page, "Profile");
 });
@@ -218,6 +225,7 @@ test("operators have their pages at the console, with a session of their own", a
   const settings = JSON.parse(/id="plinth-account">([^<]*)</.exec(page)[1]);
   assert.equal(settings.mount, "/console");
   assert.equal(settings.storageKey, "sb-platform-auth-token");
+  assert.equal(settings.cookiePath, "/console");
   assert.equal(settings.projectUrl, `${account.url}/p/platform`);
 
   const shown = await account.visit("/console");
@@ -241,7 +249,7 @@ test("nobody makes themselves an operator", async () => {
 
   const shown = await account.visit("/console/sign-up");
   await heading(shown, "Sign-ups are closed.");
-  await look(shown, "console-sign-up-closed");
+  await auditScreen(shown, "console-sign-up-closed");
   await shown.getByRole("link", { name: "Sign in" }).click();
   await heading(shown, "Sign in");
   assert.equal(await shown.getByRole("link", { name: "Create an account" }).count(), 0);

@@ -1,4 +1,4 @@
-// The account pages of a running Plinth, people to use them, and a careful look at every screen.
+// The account pages of a running Plinth: test users, page helpers, and accessibility audits.
 
 import assert from "node:assert/strict";
 import { mkdir, readFile } from "node:fs/promises";
@@ -7,28 +7,27 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 
-import { somebody, startAccounts } from "../../js-clients/support/accounts.mjs";
+import { newUser, startAccounts } from "../../js-clients/support/accounts.mjs";
 import { launchBrowser } from "./chromium.mjs";
 
 const require = createRequire(import.meta.url);
 const axe = await readFile(require.resolve("axe-core/axe.min.js"), "utf8");
 
-/** Screenshots of every screen, for people to look at. Never part of the repository. */
-const pictures = process.env.PLINTH_SCREENSHOTS ?? join(tmpdir(), "plinth-screenshots");
+/** Screenshots of every screen, for manual review. */
+const screenshotFolder = process.env.PLINTH_SCREENSHOTS ?? join(tmpdir(), "plinth-screenshots");
 
-/** Where a picture is kept. */
-export async function picture(name) {
-  await mkdir(pictures, { recursive: true });
-  return join(pictures, `${name}.png`);
+export async function screenshotPath(name) {
+  await mkdir(screenshotFolder, { recursive: true });
+  return join(screenshotFolder, `${name}.png`);
 }
 
-/** Pages that were built but are not in the program yet. */
+/** A build of the pages that is not embedded in the binary. */
 const webDir = process.env.PLINTH_TEST_WEB_DIR;
 
 /**
- * A Plinth whose account pages are under test.
+ * A running Plinth with a browser for its account pages.
  *
- * @param {Record<string, unknown>} [settings] By path; addresses must be confirmed unless they say so.
+ * @param {Record<string, unknown>} [settings] By path; by default e-mail confirmation is required.
  */
 export async function openAccount(settings = {}) {
   const plinth = await startAccounts({
@@ -36,22 +35,22 @@ export async function openAccount(settings = {}) {
     ...(webDir ? { "plinth.web_dir": webDir } : {}),
     ...settings,
   });
-  // A name and not an address, because passkeys belong to names.
+  // A host name, because WebAuthn does not allow IP addresses.
   const url = plinth.apiUrl.replace("127.0.0.1", "localhost");
   const browser = await launchBrowser().catch(async (error) => {
     await plinth.stop();
     throw error;
   });
-  const userAgent = await agentOf(browser);
+  const userAgent = await readUserAgent(browser);
   const stop = async () => {
     await browser.close();
     await plinth.stop();
   };
 
-  /** A page in a browser of its own: nobody has been there before. */
+  /** A page in a new browser context. */
   const visit = async (path, options = {}) => {
     const context = await browser.newContext({ locale: "en-GB", ...options });
-    context.setDefaultTimeout(15_000);
+    context.setDefaultTimeout(45_000);
     const page = await context.newPage();
     page.on("pageerror", (error) => console.error(`page error at ${page.url()}:`, error));
     page.on("console", (message) => {
@@ -75,15 +74,15 @@ export async function openAccount(settings = {}) {
     return response.json();
   };
 
-  /** Somebody with a confirmed account. */
-  const member = async (name = "ann", more = {}) => {
-    const who = somebody(name);
-    const user = await admin("POST", "/users", { ...who, email_confirm: true, ...more });
-    return { ...who, id: user.id };
+  /** A user with a confirmed e-mail address. */
+  const createUser = async (name = "ann", attributes = {}) => {
+    const credentials = newUser(name);
+    const { id } = await admin("POST", "/users", { ...credentials, email_confirm: true, ...attributes });
+    return { ...credentials, id };
   };
 
-  /** A call of the public part of the auth service, as this browser would make it. */
-  const ask = async (path, body, token) => {
+  /** A request to the auth service with the publishable key and this browser's user agent. */
+  const authRequest = async (path, body, token) => {
     const response = await fetch(`${plinth.apiUrl}/auth/v1${path}`, {
       method: "POST",
       headers: {
@@ -94,46 +93,57 @@ export async function openAccount(settings = {}) {
       },
       body: JSON.stringify(body),
     });
-    const answer = await response.json();
-    assert.ok(response.ok, `${path}: ${JSON.stringify(answer)}`);
-    return answer;
+    const result = await response.json();
+    assert.ok(response.ok, `${path}: ${JSON.stringify(result)}`);
+    return result;
   };
 
-  /** A page of somebody who has signed in before: the session is in the cookies. */
-  const resume = async (session, path) => {
+  /** A page with the cookies of a session. */
+  const openWithSession = async (session, path) => {
     const page = await visit("about:blank");
-    await page.context().addCookies(cookiesOf(session, url));
+    await page.context().addCookies(sessionCookies(session, url));
     await page.goto(url + path);
     return page;
   };
 
-  /** Somebody with an account, on a page of it. */
-  const enter = async (path = "/account", more = {}) => {
-    const who = await member("ann", more);
-    const page = await resume(await ask("/token?grant_type=password", who), path);
+  /** Creates a user and opens a page signed in. */
+  const openSignedIn = async (path = "/account", attributes = {}) => {
+    const user = await createUser("ann", attributes);
+    const page = await openWithSession(await authRequest("/token?grant_type=password", user), path);
     if (path === "/account") await heading(page, "Profile");
-    return { who, page };
+    return { user, page };
   };
 
-  /** Link and code of the newest mail to somebody. */
+  /** Link and code of the newest mail to an address. */
   const mail = async (address) => {
     const { links, otp, ...rest } = await plinth.mailTo(address);
     return { ...rest, otp, link: links.find((link) => link.includes("/confirm?")) };
   };
 
-  return { plinth, url, browser, visit, member, enter, resume, ask, admin, mail, stop };
+  return {
+    plinth,
+    url,
+    browser,
+    visit,
+    createUser,
+    openSignedIn,
+    openWithSession,
+    authRequest,
+    admin,
+    mail,
+    stop,
+  };
 }
 
-/** What the browser calls itself, for devices that are to be recognised. */
-async function agentOf(browser) {
+async function readUserAgent(browser) {
   const page = await browser.newPage();
   const agent = await page.evaluate(() => navigator.userAgent);
   await page.close();
   return agent;
 }
 
-/** As the published client writes them. */
-export function cookiesOf(session, url) {
+/** Session cookies in the format of `@supabase/ssr`. */
+export function sessionCookies(session, url) {
   const value = `base64-${Buffer.from(JSON.stringify(session)).toString("base64url")}`;
   const chunks = value.match(/.{1,3180}/g);
   const name = (index) => `sb-localhost-auth-token${chunks.length === 1 ? "" : `.${index}`}`;
@@ -146,73 +156,73 @@ export async function signIn(page, { email, password }) {
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
 }
 
-/** An input by its label; forms and buttons may bear the same name. */
+/** An input by its label; forms and buttons may have the same accessible name. */
 export const field = (where, label) => where.locator("input").and(where.getByLabel(label));
 
-/** Waits for a page by its one heading. */
+/** Waits for a page by its `h1`. */
 export async function heading(page, name) {
   await page.getByRole("heading", { level: 1, name }).waitFor();
 }
 
-/** Waits for a text. */
-export const says = (page, text) => page.getByText(text).first().waitFor();
+export const waitForText = (page, text) => page.getByText(text).first().waitFor();
 
-/** Waits for an error, wherever on the page it stands. */
-export const alerts = (page, text) => page.getByRole("alert").filter({ hasText: text }).first().waitFor();
+/** An error: an alert, or the text beside the field that is wrong, which takes the focus. */
+export const waitForAlert = (page, text) =>
+  page.locator('[role="alert"], [id$="-error"]').filter({ hasText: text }).first().waitFor();
 
-/** Whether the focus is on something at this moment. */
+/** Whether an element has the focus now. */
 export const isFocused = (locator) => locator.evaluate((element) => element === document.activeElement);
 
-/** Whether the focus comes to something: pages move it once they have shown what it moves for. */
-export const hasFocus = (locator) => comes(locator, (element) => element === document.activeElement);
+/** Whether an element gets the focus within the timeout: pages move it after rendering. */
+export const hasFocus = (locator) => becomesTrue(locator, (element) => element === document.activeElement);
 
-/** Whether the focus comes to something of the page, and does not stay nowhere. */
-export const keepsPlace = async (page) => {
-  await drawn(page);
+/** Whether the focus is on an element, not on the body. */
+export const keepsFocus = async (page) => {
+  await waitForPaint(page);
   return page.evaluate(() => document.activeElement !== document.body);
 };
 
-/** Whether something becomes so of an element, soon. */
-export const comes = (locator, isSo) => soon(() => locator.evaluate(isSo));
+/** Whether a predicate becomes true for an element within the timeout. */
+export const becomesTrue = (locator, predicate) => eventually(() => locator.evaluate(predicate));
 
-/** Whether a page gets a title that begins so, soon. */
-export const getsTitle = (page, start) => soon(async () => (await page.title()).startsWith(start));
+/** Whether the title gets this prefix within the timeout. */
+export const getsTitle = (page, start) => eventually(async () => (await page.title()).startsWith(start));
 
-/** Whether something becomes true while somebody would wait for it. */
-export async function soon(isSo, patience = 5000) {
-  const end = Date.now() + patience;
-  while (!(await isSo())) {
-    if (Date.now() > end) return false;
+/** Polls a predicate; whether it becomes true within the timeout. */
+export async function eventually(predicate, timeoutMs = 5000) {
+  const deadline = Date.now() + timeoutMs;
+  while (!(await predicate())) {
+    if (Date.now() > deadline) return false;
     await wait(50);
   }
   return true;
 }
 
-/** Whether the auth service still knows a session. */
-export async function isAlive(account, { access_token: token }) {
+/** Whether the auth service still accepts a session. */
+export async function isSessionValid(account, { access_token: token }) {
   const headers = { apikey: account.plinth.keys.publishable, authorization: `Bearer ${token}` };
   return (await fetch(`${account.plinth.apiUrl}/auth/v1/user`, { headers })).status === 200;
 }
 
-/** What is left of a window of 1280 × 1024 when everything in it is larger. */
-const zooms = { "200 %": { width: 640, height: 512 }, "400 %": { width: 320, height: 256 } };
+/** Viewports equivalent to a zoomed window of 1280 × 1024. */
+const zoomViewports = { "200 %": { width: 640, height: 512 }, "400 %": { width: 320, height: 256 } };
 
-/** Looks at a screen: accessible in light and dark, legible at 320 px and zoomed, pictures kept. */
-export async function look(page, name) {
+/** Audits a screen with axe in light and dark mode, checks its layout at 320 px and zoomed, takes screenshots. */
+export async function auditScreen(page, name) {
   const before = page.viewportSize();
-  for (const [zoom, size] of Object.entries(zooms)) {
+  for (const [zoom, size] of Object.entries(zoomViewports)) {
     await page.setViewportSize(size);
-    await legible(page, `${name}, ${zoom}`);
+    await assertLegible(page, `${name}, ${zoom}`);
   }
   for (const colorScheme of ["light", "dark"]) {
     await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
     for (const width of [1280, 320]) {
       await page.setViewportSize({ width, height: width === 320 ? 640 : 800 });
-      await legible(page, `${name}, ${width} px`);
-      // What depends on the scheme are colours, whatever the width.
-      const rules = colorScheme === "light" ? everything : width === 1280 ? colours : null;
+      await assertLegible(page, `${name}, ${width} px`);
+      // In dark mode only the colours differ, regardless of the width.
+      const rules = colorScheme === "light" ? allRules : width === 1280 ? colourRules : null;
       if (rules) await audit(page, rules, `${name}, ${colorScheme}, ${width} px`);
-      const path = await picture(`${name}-${colorScheme}-${width}`);
+      const path = await screenshotPath(`${name}-${colorScheme}-${width}`);
       await page.screenshot({ path, fullPage: true });
     }
   }
@@ -220,8 +230,7 @@ export async function look(page, name) {
   await page.emulateMedia({ colorScheme: "light" });
 }
 
-/** New colours and sizes are on the screen. */
-const drawn = (page) =>
+const waitForPaint = (page) =>
   page.evaluate(
     () =>
       new Promise((resolve) =>
@@ -229,8 +238,8 @@ const drawn = (page) =>
       ),
   );
 
-const everything = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
-const colours = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
+const allRules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+const colourRules = { type: "rule", values: ["color-contrast", "link-in-text-block"] };
 
 async function audit(page, runOnly, where) {
   if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axe);
@@ -239,26 +248,26 @@ async function audit(page, runOnly, where) {
     resultTypes: ["violations"],
   });
   const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-  const told = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
-  assert.deepEqual(told, [], where);
+  const found = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+  assert.deepEqual(found, [], where);
 }
 
-/** A screen does not scroll sideways, cuts no words off, and every control can be brought into sight. */
-export async function legible(page, where) {
-  await drawn(page);
-  const cut = await page.evaluate(() => {
-    const isCut = (element) => {
+/** No horizontal scrolling, no clipped text, and the last control can be scrolled into view. */
+export async function assertLegible(page, where) {
+  await waitForPaint(page);
+  const clipped = await page.evaluate(() => {
+    const isClipped = (element) => {
       const { overflowX, clip, clipPath } = getComputedStyle(element);
       const isHidden = clip !== "auto" || clipPath !== "none" || element.clientWidth <= 1;
       return overflowX === "hidden" && !isHidden && element.scrollWidth > element.clientWidth;
     };
     const { scrollWidth, clientWidth } = document.documentElement;
     return [...document.querySelectorAll("main *, dialog, dialog *")]
-      .filter(isCut)
+      .filter(isClipped)
       .map((element) => element.outerHTML)
       .concat(scrollWidth > clientWidth ? [`${scrollWidth - clientWidth} px too wide`] : []);
   });
-  assert.deepEqual(cut, [], where);
+  assert.deepEqual(clipped, [], where);
   const hasDialog = (await page.locator("dialog[open]").count()) > 0;
   const controls = page.locator(`${hasDialog ? "dialog[open]" : "main"} button:enabled:not([aria-disabled])`);
   if ((await controls.count()) > 0) await controls.last().click({ trial: true, timeout: 5000 });

@@ -1,4 +1,4 @@
-// The browser of these tests: the system's own; nothing is downloaded.
+// The system's Chromium; nothing is downloaded.
 
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -17,14 +17,14 @@ const args = [
   "--no-sandbox",
 ];
 
-/** Fails where there is none: a test that looks at nothing has seen nothing. */
+/** Fails if there is none: the tests must not be skipped silently. */
 export async function launchBrowser() {
   if (!executablePath)
     throw new Error("There is no chromium in PATH; as root `cargo xtask test` installs it");
   return chromium.launch({ executablePath, args });
 }
 
-/** A device that keeps keys, with somebody who touches it whenever it asks, until they look away. */
+/** A virtual authenticator that confirms user presence automatically; `touch(false)` stops that. */
 export async function addAuthenticator(tab, kind = "passkeys") {
   const isPlatform = kind === "passkeys";
   const cdp = await tab.context().newCDPSession(tab);

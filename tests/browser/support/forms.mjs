@@ -1,26 +1,29 @@
-// Every form of the account pages: how somebody gets there, what they type, what is asked of the server,
-// and where it leads. Tests that hold for all of them go through this list.
+// Every form of the account pages: how to open it, what to type, which request it sends, and what follows.
+// Tests that apply to all forms iterate over this list.
 //
-// `open` answers with the page and whatever the other members need to know; `path` is where somebody who
-// is signed in finds the form at once.
+// `open` returns the page and the state that the other members need; `path` is set for forms that a
+// signed-in user can open directly.
 
-import { somebody } from "../../js-clients/support/accounts.mjs";
-import { field, heading, says, signIn } from "./account.mjs";
-import { codeOf, lastingCodeOf, memberWithApp } from "./two-step.mjs";
+import { newUser } from "../../js-clients/support/accounts.mjs";
+import { field, heading, signIn, waitForText } from "./account.mjs";
+import { createUserWithTotp, freshTotpCode, nextTotpCode } from "./totp.mjs";
 
 const newPassword = "battery staple";
 
-const at = (path) => async (account) => ({ page: await account.visit(path), who: await account.member() });
-const within = (path) => ({ path, open: (account) => account.enter(path) });
-const press = (page, name) => page.getByRole("button", { name, exact: true }).click();
+const openAsGuest = (path) => async (account) => ({
+  page: await account.visit(path),
+  user: await account.createUser(),
+});
+const openSignedIn = (path) => ({ path, open: (account) => account.openSignedIn(path) });
+const clickButton = (page, name) => page.getByRole("button", { name, exact: true }).click();
 
-/** A form was sent that leads to a code by mail. */
-const sent = (path, button) => async (account) => {
-  const { page, who } = await at(path)(account);
-  await field(page, "E-mail").fill(who.email);
-  await press(page, button);
+/** Submits a form that sends a code by mail. */
+const openAfterSending = (path, button) => async (account) => {
+  const { page, user } = await openAsGuest(path)(account);
+  await field(page, "E-mail").fill(user.email);
+  await clickButton(page, button);
   await heading(page, "Check your mail");
-  return { page, who };
+  return { page, user };
 };
 
 const calls = {
@@ -29,200 +32,200 @@ const calls = {
   factors: ["POST", /\/auth\/v1\/factors$/],
   factorVerify: ["POST", /\/factors\/[^/]+\/verify/],
 };
-const codeOfMail = async ({ who, account }) => (await account.mail(who.email)).otp;
+const codeFromMail = async ({ user, account }) => (await account.mail(user.email)).otp;
 
 export const forms = {
   "sign in": {
-    open: at("/sign-in"),
-    values: ({ who }) => ({ "E-mail": who.email, Password: who.password }),
+    open: openAsGuest("/sign-in"),
+    values: ({ user }) => ({ "E-mail": user.email, Password: user.password }),
     button: "Sign in",
-    busy: "Signing in…",
+    busyLabel: "Signing in…",
     call: ["POST", /\/token\?grant_type=password/],
-    leads: (page) => heading(page, "Profile"),
+    expectNext: (page) => heading(page, "Profile"),
   },
   "sign up": {
-    open: async (account) => ({ page: await account.visit("/sign-up"), who: somebody() }),
-    values: ({ who }) => ({ "E-mail": who.email, Password: who.password }),
+    open: async (account) => ({ page: await account.visit("/sign-up"), user: newUser() }),
+    values: ({ user }) => ({ "E-mail": user.email, Password: user.password }),
     button: "Create account",
-    busy: "Creating your account…",
+    busyLabel: "Creating your account…",
     call: ["POST", /\/auth\/v1\/signup/],
-    leads: (page) => heading(page, "Check your mail"),
+    expectNext: (page) => heading(page, "Check your mail"),
   },
   "code after sign-up": {
     open: async (account) => {
-      const who = somebody();
+      const user = newUser();
       const page = await account.visit("/sign-up");
-      await field(page, "E-mail").fill(who.email);
-      await field(page, "Password").fill(who.password);
-      await press(page, "Create account");
+      await field(page, "E-mail").fill(user.email);
+      await field(page, "Password").fill(user.password);
+      await clickButton(page, "Create account");
       await heading(page, "Check your mail");
-      return { page, who };
+      return { page, user };
     },
-    values: async (state) => ({ "Code from the mail": await codeOfMail(state) }),
+    values: async (state) => ({ "Code from the mail": await codeFromMail(state) }),
     button: "Confirm e-mail",
-    busy: "Checking…",
+    busyLabel: "Checking…",
     call: calls.verify,
-    leads: (page) => heading(page, "Profile"),
+    expectNext: (page) => heading(page, "Profile"),
   },
   "ask for a code": {
-    open: at("/sign-in/code"),
-    values: ({ who }) => ({ "E-mail": who.email }),
+    open: openAsGuest("/sign-in/code"),
+    values: ({ user }) => ({ "E-mail": user.email }),
     button: "Send code",
-    busy: "Sending…",
+    busyLabel: "Sending…",
     call: ["POST", /\/auth\/v1\/otp/],
-    leads: (page) => heading(page, "Check your mail"),
+    expectNext: (page) => heading(page, "Check your mail"),
   },
   "ask for a text message": {
     open: async (account) => {
       const page = await account.visit("/sign-in/code");
-      await press(page, "Use my phone instead");
-      return { page, who: {} };
+      await clickButton(page, "Use my phone instead");
+      return { page, user: {} };
     },
     values: () => ({ "Phone number": "+1 555 010-0001" }),
     button: "Send code",
-    busy: "Sending…",
+    busyLabel: "Sending…",
     call: ["POST", /\/auth\/v1\/otp/],
-    leads: (page) => heading(page, "Check your phone"),
+    expectNext: (page) => heading(page, "Check your phone"),
   },
   "sign in with a code": {
-    open: sent("/sign-in/code", "Send code"),
-    values: async (state) => ({ Code: await codeOfMail(state) }),
+    open: openAfterSending("/sign-in/code", "Send code"),
+    values: async (state) => ({ Code: await codeFromMail(state) }),
     button: "Sign in",
-    busy: "Checking…",
+    busyLabel: "Checking…",
     call: calls.verify,
-    leads: (page) => heading(page, "Profile"),
+    expectNext: (page) => heading(page, "Profile"),
   },
   "single sign-on": {
-    open: at("/sign-in/sso"),
-    values: ({ who }) => ({ "Work e-mail": who.email }),
+    open: openAsGuest("/sign-in/sso"),
+    values: ({ user }) => ({ "Work e-mail": user.email }),
     button: "Continue",
-    busy: "Opening…",
+    busyLabel: "Opening…",
     call: ["POST", /\/auth\/v1\/sso/],
-    leads: (page) => says(page, "No single sign-on is set up for this domain."),
+    expectNext: (page) => waitForText(page, "No single sign-on is set up for this domain."),
   },
   "second step": {
     open: async (account) => {
-      const who = await memberWithApp(account);
+      const user = await createUserWithTotp(account);
       const page = await account.visit("/sign-in");
-      await signIn(page, who);
+      await signIn(page, user);
       await heading(page, "One more step");
-      return { page, who };
+      return { page, user };
     },
-    values: ({ who }) => ({ "Code from your authenticator app": codeOf(who.secret) }),
+    values: ({ user }) => ({ "Code from your authenticator app": nextTotpCode(user.secret) }),
     button: "Continue",
-    busy: "Checking…",
+    busyLabel: "Checking…",
     call: calls.factorVerify,
-    leads: (page) => heading(page, "Profile"),
+    expectNext: (page) => heading(page, "Profile"),
   },
   "forgot password": {
-    open: at("/forgot-password"),
-    values: ({ who }) => ({ "E-mail": who.email }),
+    open: openAsGuest("/forgot-password"),
+    values: ({ user }) => ({ "E-mail": user.email }),
     button: "Send reset link",
-    busy: "Sending…",
+    busyLabel: "Sending…",
     call: ["POST", /\/auth\/v1\/recover/],
-    leads: (page) => heading(page, "Check your mail"),
+    expectNext: (page) => heading(page, "Check your mail"),
   },
   "code of a reset": {
-    open: sent("/forgot-password", "Send reset link"),
-    values: async (state) => ({ "Code from the mail": await codeOfMail(state) }),
+    open: openAfterSending("/forgot-password", "Send reset link"),
+    values: async (state) => ({ "Code from the mail": await codeFromMail(state) }),
     button: "Continue",
-    busy: "Checking…",
+    busyLabel: "Checking…",
     call: calls.verify,
-    leads: (page) => heading(page, "Choose a password"),
+    expectNext: (page) => heading(page, "Choose a password"),
   },
   "reset password": {
     open: async (account) => {
-      const { page, who } = await sent("/forgot-password", "Send reset link")(account);
-      await field(page, "Code from the mail").fill((await account.mail(who.email)).otp);
+      const { page, user } = await openAfterSending("/forgot-password", "Send reset link")(account);
+      await field(page, "Code from the mail").fill((await account.mail(user.email)).otp);
       await heading(page, "Choose a password");
-      return { page, who };
+      return { page, user };
     },
     values: () => ({ "New password": newPassword }),
     button: "Save password",
-    busy: "Saving…",
+    busyLabel: "Saving…",
     call: calls.user,
-    leads: (page) => heading(page, "Profile"),
+    expectNext: (page) => heading(page, "Profile"),
   },
   profile: {
-    ...within("/account"),
+    ...openSignedIn("/account"),
     values: () => ({ "Name (optional)": "Ann Lee" }),
     button: "Save changes",
-    busy: "Saving…",
+    busyLabel: "Saving…",
     call: calls.user,
-    leads: (page) => says(page, "Saved."),
+    expectNext: (page) => waitForText(page, "Saved."),
   },
   "change e-mail": {
-    ...within("/account/email"),
-    values: () => ({ "New e-mail": somebody("new").email }),
+    ...openSignedIn("/account/email"),
+    values: () => ({ "New e-mail": newUser("new").email }),
     button: "Change e-mail",
-    busy: "Sending…",
+    busyLabel: "Sending…",
     call: calls.user,
-    leads: (page) => says(page, "We sent you a mail."),
+    expectNext: (page) => waitForText(page, "We sent you a mail."),
   },
   "code of a new e-mail": {
     open: async (account) => {
-      const { page } = await account.enter("/account/email");
-      const { email } = somebody("new");
+      const { page } = await account.openSignedIn("/account/email");
+      const { email } = newUser("new");
       await field(page, "New e-mail").fill(email);
-      await press(page, "Change e-mail");
+      await clickButton(page, "Change e-mail");
       await page.getByRole("heading", { name: "Confirm from the new address" }).waitFor();
-      return { page, who: { email } };
+      return { page, user: { email } };
     },
-    values: async (state) => ({ "Code from the mail": await codeOfMail(state) }),
+    values: async (state) => ({ "Code from the mail": await codeFromMail(state) }),
     button: "Confirm",
-    busy: "Checking…",
+    busyLabel: "Checking…",
     call: calls.verify,
-    leads: (page) => heading(page, "Profile"),
+    expectNext: (page) => heading(page, "Profile"),
   },
   "change password": {
-    ...within("/account/password"),
+    ...openSignedIn("/account/password"),
     values: () => ({ "New password": newPassword }),
     button: "Save password",
-    busy: "Saving…",
+    busyLabel: "Saving…",
     call: calls.user,
-    leads: (page) => says(page, "Password changed. Your other devices were signed out."),
+    expectNext: (page) => waitForText(page, "Password changed. Your other devices were signed out."),
   },
   "name of an app": {
-    ...within("/account/security/totp/new"),
+    ...openSignedIn("/account/security/totp/new"),
     values: () => ({ Name: "Pocket" }),
     button: "Continue",
-    busy: "Preparing…",
+    busyLabel: "Preparing…",
     call: calls.factors,
-    leads: (page) => page.getByAltText("QR code for your authenticator app").waitFor(),
+    expectNext: (page) => page.getByAltText("QR code for your authenticator app").waitFor(),
   },
   "first code of an app": {
     open: async (account) => {
-      const { page, who } = await account.enter("/account/security/totp/new");
-      await press(page, "Continue");
+      const { page, user } = await account.openSignedIn("/account/security/totp/new");
+      await clickButton(page, "Continue");
       await page.getByAltText("QR code for your authenticator app").waitFor();
       const secret = (await page.locator("code").innerText()).replaceAll(" ", "");
-      return { page, who: { ...who, secret } };
+      return { page, user: { ...user, secret } };
     },
-    values: ({ who }) => ({ "Code from your authenticator app": lastingCodeOf(who.secret) }),
+    values: ({ user }) => ({ "Code from your authenticator app": freshTotpCode(user.secret) }),
     button: "Turn on",
-    busy: "Checking…",
+    busyLabel: "Checking…",
     call: calls.factorVerify,
-    leads: (page) => heading(page, "Two-step verification is on"),
+    expectNext: (page) => heading(page, "Two-step verification is on"),
   },
   "new phone": {
-    ...within("/account/security/phone/new"),
+    ...openSignedIn("/account/security/phone/new"),
     values: () => ({ "Phone number": "+1 555 010-0002" }),
     button: "Send code",
-    busy: "Sending…",
+    busyLabel: "Sending…",
     call: calls.factors,
-    leads: (page) => field(page, "Code from the text message").waitFor(),
+    expectNext: (page) => field(page, "Code from the text message").waitFor(),
   },
   "delete account": {
-    ...within("/account/delete"),
-    values: ({ who }) => ({ [`Type ${who.email} to confirm`]: who.email }),
+    ...openSignedIn("/account/delete"),
+    values: ({ user }) => ({ [`Type ${user.email} to confirm`]: user.email }),
     button: "Delete my account",
-    busy: "Deleting…",
+    busyLabel: "Deleting…",
     call: ["DELETE", /\/auth\/v1\/user$/],
-    leads: (page) => heading(page, "Your account is deleted"),
+    expectNext: (page) => heading(page, "Your account is deleted"),
   },
 };
 
-/** What the forms need to be there. Numbers have fixed codes, so nothing is sent. */
+/** Settings that enable all forms. The phone numbers have fixed codes, so no messages are sent. */
 export const formSettings = {
   "auth.sms.enable_signup": true,
   "auth.sms.enable_confirmations": true,
@@ -235,7 +238,7 @@ export const formSettings = {
 
 const isCode = (values) => Object.keys(values)[0].startsWith("Code");
 
-/** Opens a form and says what belongs into it. */
+/** Opens a form, and returns its valid values. */
 export async function openForm(account, name) {
   const form = forms[name];
   const state = { account, ...(await form.open(account)) };
@@ -243,7 +246,7 @@ export async function openForm(account, name) {
   const { page } = state;
   const button = page.getByRole("button", { name: form.button, exact: true });
   await button.waitFor();
-  /** Types everything, and sends it. Codes are sent by themselves, each once until it was deleted. */
+  /** Fills in the form and submits it. Code fields submit automatically, once per entered code. */
   const send = async () => {
     for (const [label, value] of Object.entries(values)) {
       await field(page, label).fill("");

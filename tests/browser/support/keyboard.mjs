@@ -1,20 +1,20 @@
-// Somebody without a pointer.
+// Keyboard-only navigation.
 
 import assert from "node:assert/strict";
 
 import { isFocused } from "./account.mjs";
 
-/** More than any page has. */
-const mostStops = 60;
+/** More tab stops than any page has. */
+const maxTabStops = 60;
 
-/** Goes on with the tab key until something has the focus, and sees that it can be seen there. */
+/** Presses Tab until the target has the focus, and checks that the focus is visible. */
 export async function tabTo(page, target) {
   await target.waitFor();
-  for (let stops = 0; stops < mostStops; stops += 1) {
-    if (await isFocused(target)) return see(target);
+  for (let stops = 0; stops < maxTabStops; stops += 1) {
+    if (await isFocused(target)) return assertFocusVisible(target);
     await page.keyboard.press("Tab");
   }
-  assert.fail(`${target} is out of reach`);
+  assert.fail(`${target} cannot be reached by keyboard`);
 }
 
 export async function typeInto(page, target, text) {
@@ -28,9 +28,9 @@ export async function pressOn(page, target, key = "Enter") {
   await page.keyboard.press(key);
 }
 
-/** The focus shows, and nothing is laid over it. */
-async function see(target) {
-  const seen = await target.evaluate((element) => {
+/** The focused element has a visible indicator and is not covered. */
+async function assertFocusVisible(target) {
+  const state = await target.evaluate((element) => {
     const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element);
     const hasRing = outlineStyle !== "none" && Number.parseFloat(outlineWidth) >= 1;
     const { x, y, width, height } = element.getBoundingClientRect();
@@ -40,5 +40,5 @@ async function see(target) {
       isOnTop: !!top && (element.contains(top) || top.contains(element)),
     };
   });
-  assert.deepEqual(seen, { isMarked: true, isOnTop: true }, String(target));
+  assert.deepEqual(state, { isMarked: true, isOnTop: true }, String(target));
 }

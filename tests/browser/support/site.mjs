@@ -1,7 +1,7 @@
-// An application in a real browser: a site of one page, and Chromium to visit it.
+// A one-page application in a real browser.
 //
-// The page makes a client of the published bundle and calls it `client`; pages below /pkce use that
-// flow, all others the implicit one. Whatever a session tells its listeners is in `events`.
+// The page creates `client` from the published bundle; paths below /pkce use the PKCE flow, all others the
+// implicit one. `events` are the auth state changes.
 
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
@@ -14,22 +14,22 @@ import { launchBrowser } from "./chromium.mjs";
 const require = createRequire(import.meta.url);
 const bundle = new URL(`file://${require.resolve("@supabase/supabase-js/dist/umd/supabase.js")}`);
 
-/** A Plinth, the site of its project on an origin of its own, and a browser. */
+/** A Plinth, an application on another origin, and a browser. */
 export async function openSite(settings = {}, files = {}) {
   const server = createServer();
   server.listen(0, "localhost");
   await once(server, "listening");
   const url = `http://localhost:${server.address().port}`;
-  const stops = [() => server.close()];
+  const cleanups = [() => server.close()];
   const stop = async () => {
-    for (const step of stops.reverse()) await step();
+    for (const cleanup of cleanups.reverse()) await cleanup();
   };
   try {
     const plinth = await startAccounts({ "auth.site_url": url, ...settings }, files);
-    stops.push(plinth.stop);
-    server.on("request", await answers(plinth));
+    cleanups.push(plinth.stop);
+    server.on("request", await requestHandler(plinth));
     const browser = await launchBrowser();
-    stops.push(() => browser.close());
+    cleanups.push(() => browser.close());
     return { url, plinth, browser, visit: (path) => visit(browser, url + path), stop };
   } catch (error) {
     await stop();
@@ -37,7 +37,7 @@ export async function openSite(settings = {}, files = {}) {
   }
 }
 
-async function answers(plinth) {
+async function requestHandler(plinth) {
   const script = await readFile(bundle);
   const html = page(plinth);
   return (request, response) => {
@@ -56,8 +56,8 @@ const page = ({ apiUrl, keys }) => `<!doctype html>
   var client = supabase.createClient("${apiUrl}", "${keys.publishable}", { auth: { flowType } });
   var events = [];
   client.auth.onAuthStateChange((event) => events.push(event));
-  // The answer of a call, for the test on the other side of the browser.
-  const answer = async (call) => {
+  // A serializable result, to return from page.evaluate.
+  const toResult = async (call) => {
     const { data, error } = await call;
     if (!error) return { data, error };
     const { name, message, status, code } = error;
@@ -67,7 +67,7 @@ const page = ({ apiUrl, keys }) => `<!doctype html>
 </html>
 `;
 
-/** A page in a browser of its own: nobody has been there before. */
+/** A page in a new browser context. */
 async function visit(browser, url) {
   const context = await browser.newContext();
   const tab = await context.newPage();

@@ -1,14 +1,14 @@
-// A provider of text messages beside the test: it takes everything, and keeps it.
+// A fake SMS provider (Twilio API) that records all messages.
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { text } from "node:stream/consumers";
 
-import { soon } from "./account.mjs";
+import { eventually } from "./account.mjs";
 
-/** Listens; `settings` make Plinth send there, `codeTo(number)` is the newest code somebody got. */
-export async function listenAsSms() {
+/** Starts it; `settings` make Plinth send there, `codeTo(number)` is the newest code sent to a number. */
+export async function startSmsProvider() {
   const messages = [];
   const server = createServer(async (request, response) => {
     const form = new URLSearchParams(await text(request));
@@ -25,12 +25,12 @@ export async function listenAsSms() {
     "auth.sms.twilio.message_service_sid": "MG1",
     "plinth.auth.sms.base_url": `http://127.0.0.1:${server.address().port}`,
   };
-  const to = (number) => messages.filter((message) => message.to === number);
-  const codeTo = (number) => /\d{6,}/.exec(to(number).at(-1)?.body ?? "")?.[0];
-  /** Waits for so many messages to somebody; more would be a surprise. */
-  const arrived = async (number, count) => {
-    await soon(() => to(number).length >= count);
-    assert.equal(to(number).length, count, `messages to ${number}`);
+  const messagesTo = (number) => messages.filter((message) => message.to === number);
+  const codeTo = (number) => /\d{6,}/.exec(messagesTo(number).at(-1)?.body ?? "")?.[0];
+  /** Waits for exactly this number of messages. */
+  const expectCount = async (number, count) => {
+    await eventually(() => messagesTo(number).length >= count);
+    assert.equal(messagesTo(number).length, count, `messages to ${number}`);
   };
-  return { settings, to, codeTo, arrived, stop: () => server.close() };
+  return { settings, messagesTo, codeTo, expectCount, stop: () => server.close() };
 }

@@ -1,10 +1,10 @@
-// Providers that administrators describe, instead of those that are built in.
+// Custom OAuth providers, configured through the admin API.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { site, startAccounts } from "../support/accounts.mjs";
-import { connect, connectAsAdmin, done, refusal } from "./support.mjs";
+import { connect, connectAsAdmin, expectData, expectError } from "./support.mjs";
 
 const described = {
   provider_type: "oauth2",
@@ -21,7 +21,7 @@ const described = {
 let plinth;
 let providers;
 before(async () => {
-  // Nobody answers at these addresses, which a public server would look up first.
+  // Nothing listens at these URLs, which a public server would resolve first.
   plinth = await startAccounts({ "plinth.auth.custom_providers.allow_local_urls": true });
   providers = connectAsAdmin(plinth).auth.admin.customProviders;
 });
@@ -30,22 +30,22 @@ after(() => plinth?.stop());
 test("a provider is described, used, changed and removed", async () => {
   const { client_secret: secret, ...shown } = described;
 
-  const created = await done(providers.createProvider(described));
+  const created = await expectData(providers.createProvider(described));
   for (const [name, value] of Object.entries(shown)) assert.deepEqual(created[name], value, name);
   assert.ok(!JSON.stringify(created).includes(secret));
-  assert.deepEqual(await refusal(providers.createProvider(described)), [400, "conflict"]);
+  assert.deepEqual(await expectError(providers.createProvider(described)), [400, "conflict"]);
 
   const url = await authorizationUrl();
   assert.equal(url.origin + url.pathname, described.authorization_url);
   assert.equal(url.searchParams.get("client_id"), "plinth");
   assert.equal(url.searchParams.get("redirect_uri"), `${plinth.apiUrl}/auth/v1/callback`);
 
-  await done(providers.updateProvider("custom:guild", { name: "Our guild", enabled: false }));
-  const read = await done(providers.getProvider("custom:guild"));
+  await expectData(providers.updateProvider("custom:guild", { name: "Our guild", enabled: false }));
+  const read = await expectData(providers.getProvider("custom:guild"));
   assert.deepEqual([read.name, read.enabled, read.client_id], ["Our guild", false, "plinth"]);
   const lists = [
-    await done(providers.listProviders()),
-    await done(providers.listProviders({ type: "oidc" })),
+    await expectData(providers.listProviders()),
+    await expectData(providers.listProviders({ type: "oidc" })),
   ];
   assert.deepEqual(
     lists.map((list) => list.providers.map(({ identifier }) => identifier)),
@@ -53,16 +53,16 @@ test("a provider is described, used, changed and removed", async () => {
   );
   assert.equal(await authorizationUrl(), undefined);
 
-  await done(providers.deleteProvider("custom:guild"));
-  assert.deepEqual(await refusal(providers.getProvider("custom:guild")), [
+  await expectData(providers.deleteProvider("custom:guild"));
+  assert.deepEqual(await expectError(providers.getProvider("custom:guild")), [
     404,
     "custom_provider_not_found",
   ]);
 });
 
-/** Where somebody is sent who wants to sign in there. */
+/** The URL that the sign-in redirects to. */
 async function authorizationUrl() {
-  const { url } = await done(
+  const { url } = await expectData(
     connect(plinth).auth.signInWithOAuth({
       provider: "custom:guild",
       options: { redirectTo: site, skipBrowserRedirect: true },
@@ -77,6 +77,6 @@ test("what is no provider is refused", async () => {
   const open = { ...described, identifier: "custom:open", token_url: "http://guild.example/token" };
   const unnamed = { ...described, identifier: "guild" };
 
-  assert.deepEqual(await refusal(providers.createProvider(open)), [400, "validation_failed"]);
-  assert.deepEqual(await refusal(providers.createProvider(unnamed)), [400, "validation_failed"]);
+  assert.deepEqual(await expectError(providers.createProvider(open)), [400, "validation_failed"]);
+  assert.deepEqual(await expectError(providers.createProvider(unnamed)), [400, "validation_failed"]);
 });

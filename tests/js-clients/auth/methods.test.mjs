@@ -1,5 +1,5 @@
-// Every method that the published client has for accounts is called by a test, which this table
-// names: a method that a later version brings fails here until it has one.
+// Every method of the published auth client is called by the test file that this table names. A method that
+// a later version adds fails here until it has a test.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -26,7 +26,7 @@ const files = {
     "isThrowOnErrorEnabled",
   ],
   oauth: ["signInWithOAuth", "signInWithIdToken", "linkIdentity", "unlinkIdentity"],
-  "switched-off": [
+  "disabled-methods": [
     "signInWithSSO",
     "signInWithWeb3",
     "mfa.recoveryCodes.getStatus",
@@ -98,7 +98,7 @@ const files = {
   ],
 };
 
-/** Private by the package's types, which JavaScript does not see. */
+/** Private in the package's types, but visible in JavaScript. */
 const internal = [
   "fetch",
   "logger",
@@ -123,7 +123,7 @@ const groups = [
   "admin.passkey",
 ];
 
-/** Everything callable, with the groups below. */
+/** All methods, including those of nested groups. */
 function* methods(owner, prefix = "") {
   const names = new Set();
   for (let level = owner; level && level !== Object.prototype; level = Object.getPrototypeOf(level)) {

@@ -5,7 +5,7 @@ import { after, before, beforeEach, test } from "node:test";
 
 import { createClient } from "@supabase/supabase-js";
 
-import { browse, listenAsProvider } from "../support/openid.mjs";
+import { followRedirects, startOpenIdProvider } from "../support/openid.mjs";
 import { startPlinth } from "../support/plinth.mjs";
 
 const site = "http://localhost:3000";
@@ -14,7 +14,7 @@ const own = "http://127.0.0.1:1/own-callback";
 let idp;
 let plinth;
 before(async () => {
-  idp = await listenAsProvider();
+  idp = await startOpenIdProvider();
   plinth = await startPlinth({ files: { "supabase/config.toml": config(idp) } });
   idp.serve([`${plinth.apiUrl}/auth/v1/callback`, own]);
 });
@@ -24,7 +24,7 @@ after(async () => {
 });
 beforeEach(() => {
   const sub = `person-${Math.random()}`;
-  Object.assign(idp.person, { sub, email: `${sub}@mail.dev`, email_verified: true });
+  Object.assign(idp.user, { sub, email: `${sub}@mail.dev`, email_verified: true });
 });
 
 function config({ url, client }) {
@@ -49,17 +49,17 @@ function connect(flowType) {
   return createClient(plinth.apiUrl, plinth.keys.publishable, options);
 }
 
-/** To the provider and back to the site. */
+/** Signs in at the provider; returns the URL that it redirects back to. */
 async function signIn(supabase) {
   const { data, error } = await supabase.auth.signInWithOAuth({
     provider: "keycloak",
     options: { scopes: "openid", redirectTo: `${site}/in`, skipBrowserRedirect: true },
   });
   assert.equal(error, null);
-  return browse(data.url, site);
+  return followRedirects(data.url, site);
 }
 
-/** Goes to the provider for ourselves, and brings an ID token back. */
+/** Gets an ID token directly from the provider. */
 async function fetchIdToken(nonce) {
   const query = new URLSearchParams({
     client_id: idp.client.client_id,
@@ -68,7 +68,7 @@ async function fetchIdToken(nonce) {
     scope: "openid email profile",
     ...(nonce && { nonce }),
   });
-  const back = await browse(`${idp.url}/protocol/openid-connect/auth?${query}`, own);
+  const back = await followRedirects(`${idp.url}/protocol/openid-connect/auth?${query}`, own);
   const { client_id, client_secret } = idp.client;
   const credentials = [client_id, client_secret].map(encodeURIComponent).join(":");
   const response = await fetch(`${idp.url}/protocol/openid-connect/token`, {
@@ -86,14 +86,14 @@ async function fetchIdToken(nonce) {
 test("a PKCE flow ends with a code that becomes a session", async () => {
   const supabase = connect("pkce");
 
-  const landed = await signIn(supabase);
+  const target = await signIn(supabase);
 
-  assert.equal(landed.pathname, "/in");
-  assert.equal(landed.hash, "");
-  const code = landed.searchParams.get("code");
+  assert.equal(target.pathname, "/in");
+  assert.equal(target.hash, "");
+  const code = target.searchParams.get("code");
   const { data, error } = await supabase.auth.exchangeCodeForSession(code);
   assert.equal(error, null);
-  assert.equal(data.user.email, idp.person.email);
+  assert.equal(data.user.email, idp.user.email);
   assert.equal(data.user.user_metadata.full_name, "Ann Lee");
   assert.equal(data.user.app_metadata.provider, "keycloak");
   assert.ok(data.session.provider_token);
@@ -102,15 +102,15 @@ test("a PKCE flow ends with a code that becomes a session", async () => {
 test("an implicit flow ends with a session in the fragment", async () => {
   const supabase = connect("implicit");
 
-  const landed = await signIn(supabase);
+  const target = await signIn(supabase);
 
-  const fragment = new URLSearchParams(landed.hash.slice(1));
+  const fragment = new URLSearchParams(target.hash.slice(1));
   const { data, error } = await supabase.auth.setSession({
     access_token: fragment.get("access_token"),
     refresh_token: fragment.get("refresh_token"),
   });
   assert.equal(error, null);
-  assert.equal(data.user.email, idp.person.email);
+  assert.equal(data.user.email, idp.user.email);
 });
 
 test("an identity is linked, listed and unlinked", async () => {
@@ -124,8 +124,8 @@ test("an identity is linked, listed and unlinked", async () => {
     options: { scopes: "openid", redirectTo: site, skipBrowserRedirect: true },
   });
   assert.equal(started.error, null);
-  const landed = await browse(started.data.url, site);
-  const linked = await supabase.auth.exchangeCodeForSession(landed.searchParams.get("code"));
+  const target = await followRedirects(started.data.url, site);
+  const linked = await supabase.auth.exchangeCodeForSession(target.searchParams.get("code"));
   assert.equal(linked.error, null);
   assert.equal(linked.data.user.id, signedUp.data.user.id);
 
@@ -150,10 +150,10 @@ test("an ID token signs in, once its nonce is shown", async () => {
   const nonce = "made up";
   const { data, error } = await supabase.auth.signInWithIdToken({ provider: "keycloak", token, nonce });
   assert.equal(error, null);
-  assert.equal(data.user.email, idp.person.email);
+  assert.equal(data.user.email, idp.user.email);
 });
 
-test("an ID token links its identity to whoever is signed in", async () => {
+test("an ID token links its identity to the signed-in user", async () => {
   const supabase = connect("implicit");
   const email = `with-password-${Math.random()}@mail.dev`;
   const signedUp = await supabase.auth.signUp({ email, password: "correct horse" });
@@ -172,8 +172,8 @@ test("a refusal of the provider reaches the site", async () => {
     options: { scopes: "openid", queryParams: { prompt: "none" }, skipBrowserRedirect: true },
   });
 
-  const landed = await browse(data.url, site);
+  const target = await followRedirects(data.url, site);
 
-  assert.equal(landed.searchParams.get("error"), "login_required");
-  assert.match(landed.hash, /error=login_required/);
+  assert.equal(target.searchParams.get("error"), "login_required");
+  assert.match(target.hash, /error=login_required/);
 });

@@ -1,11 +1,11 @@
-// A project that signs its tokens with a shared secret: nobody but the server can check them.
+// A project that signs its tokens with a shared secret (HS256): only the server can verify them.
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 
-import { somebody, startAccounts } from "../support/accounts.mjs";
-import { claimsOf, connect, done } from "./support.mjs";
+import { newUser, startAccounts } from "../support/accounts.mjs";
+import { connect, decodeClaims, expectData } from "./support.mjs";
 
 const key = {
   kty: "oct",
@@ -26,9 +26,9 @@ after(() => plinth?.stop());
 
 test("the client asks the server for the claims", async () => {
   const supabase = connect(plinth);
-  const { user } = await done(supabase.auth.signUp(somebody()));
+  const { user } = await expectData(supabase.auth.signUp(newUser()));
 
-  const { claims, header } = await done(supabase.auth.getClaims());
+  const { claims, header } = await expectData(supabase.auth.getClaims());
 
   assert.deepEqual([header.alg, header.kid], ["HS256", "shared"]);
   assert.equal(claims.sub, user.id);
@@ -36,9 +36,9 @@ test("the client asks the server for the claims", async () => {
 
 test("a token signed with anything else is refused", async () => {
   const supabase = connect(plinth);
-  const { session } = await done(supabase.auth.signUp(somebody()));
+  const { session } = await expectData(supabase.auth.signUp(newUser()));
   const encode = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
-  const unsigned = `${encode({ alg: "none", typ: "JWT" })}.${encode(claimsOf(session))}.`;
+  const unsigned = `${encode({ alg: "none", typ: "JWT" })}.${encode(decodeClaims(session))}.`;
   const cut = `${session.access_token.slice(0, -4)}AAAA`;
 
   for (const token of [unsigned, cut]) {

@@ -1,10 +1,10 @@
-// From nobody to a confirmed account, where addresses are confirmed by mail.
+// Sign-up with e-mail confirmation.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { follow, site, somebody, startAccounts } from "../support/accounts.mjs";
-import { connect, done, methodsOf, refusal } from "./support.mjs";
+import { followMailLink, newUser, site, startAccounts } from "../support/accounts.mjs";
+import { authMethods, connect, expectData, expectError } from "./support.mjs";
 
 let plinth;
 before(async () => {
@@ -17,10 +17,10 @@ before(async () => {
 after(() => plinth?.stop());
 
 test("a new account waits for its confirmation", async () => {
-  const ann = somebody();
+  const ann = newUser();
   const supabase = connect(plinth);
 
-  const { user, session } = await done(
+  const { user, session } = await expectData(
     supabase.auth.signUp({ ...ann, options: { data: { nick: "ann" } } }),
   );
 
@@ -32,90 +32,90 @@ test("a new account waits for its confirmation", async () => {
     user.identities.map(({ provider }) => provider),
     ["email"],
   );
-  assert.deepEqual(await refusal(supabase.auth.signInWithPassword(ann)), [400, "email_not_confirmed"]);
+  assert.deepEqual(await expectError(supabase.auth.signInWithPassword(ann)), [400, "email_not_confirmed"]);
 });
 
 test("the code of the mail confirms it, once", async () => {
-  const ann = somebody();
+  const ann = newUser();
   const supabase = connect(plinth);
-  await done(supabase.auth.signUp(ann));
+  await expectData(supabase.auth.signUp(ann));
   const { otp: token, template } = await plinth.mailTo(ann.email);
   assert.equal(template, "confirmation");
 
   const wrong = { type: "signup", email: ann.email, token: token === "000000" ? "000001" : "000000" };
-  assert.deepEqual(await refusal(supabase.auth.verifyOtp(wrong)), [403, "otp_expired"]);
+  assert.deepEqual(await expectError(supabase.auth.verifyOtp(wrong)), [403, "otp_expired"]);
   const proof = { type: "signup", email: ann.email, token };
-  const { user, session } = await done(supabase.auth.verifyOtp(proof));
+  const { user, session } = await expectData(supabase.auth.verifyOtp(proof));
 
   assert.ok(user.email_confirmed_at);
   assert.equal(user.user_metadata.email_verified, true);
-  assert.deepEqual(methodsOf(session), ["otp"]);
-  assert.deepEqual(await refusal(supabase.auth.verifyOtp(proof)), [403, "otp_expired"]);
-  await done(connect(plinth).auth.signInWithPassword(ann));
+  assert.deepEqual(authMethods(session), ["otp"]);
+  assert.deepEqual(await expectError(supabase.auth.verifyOtp(proof)), [403, "otp_expired"]);
+  await expectData(connect(plinth).auth.signInWithPassword(ann));
 });
 
 test("the hash of the link does, too", async () => {
-  const ann = somebody();
+  const ann = newUser();
   const supabase = connect(plinth);
-  await done(supabase.auth.signUp(ann));
+  await expectData(supabase.auth.signUp(ann));
   const { tokenHash } = await plinth.mailTo(ann.email);
 
-  const { session } = await done(supabase.auth.verifyOtp({ type: "email", token_hash: tokenHash }));
+  const { session } = await expectData(supabase.auth.verifyOtp({ type: "email", token_hash: tokenHash }));
 
   assert.equal(session.user.email, ann.email);
 });
 
 test("the link leads to the site, with a session in the fragment", async () => {
-  const ann = somebody();
+  const ann = newUser();
   const options = { emailRedirectTo: `${site}/welcome` };
-  await done(connect(plinth).auth.signUp({ ...ann, options }));
+  await expectData(connect(plinth).auth.signUp({ ...ann, options }));
 
-  const { landed, fragment, tokens } = await follow((await plinth.mailTo(ann.email)).link);
+  const { target, fragment, tokens } = await followMailLink((await plinth.mailTo(ann.email)).link);
 
-  assert.equal(landed.origin + landed.pathname, `${site}/welcome`);
+  assert.equal(target.origin + target.pathname, `${site}/welcome`);
   assert.equal(fragment.get("type"), "signup");
-  const { user } = await done(connect(plinth).auth.setSession(tokens));
+  const { user } = await expectData(connect(plinth).auth.setSession(tokens));
   assert.equal(user.email, ann.email);
 });
 
 test("with PKCE it leads to a code, which only the browser that asked can use", async () => {
-  const ann = somebody();
+  const ann = newUser();
   const supabase = connect(plinth, { flowType: "pkce" });
-  await done(supabase.auth.signUp(ann));
+  await expectData(supabase.auth.signUp(ann));
 
-  const { query, tokens } = await follow((await plinth.mailTo(ann.email)).link);
+  const { query, tokens } = await followMailLink((await plinth.mailTo(ann.email)).link);
   assert.equal(tokens.access_token, null);
   const code = query.get("code");
   const thief = connect(plinth, { flowType: "pkce" });
-  await done(thief.auth.signUp(somebody("thief")));
-  assert.deepEqual(await refusal(thief.auth.exchangeCodeForSession(code)), [400, "bad_code_verifier"]);
-  const { session } = await done(supabase.auth.exchangeCodeForSession(code));
+  await expectData(thief.auth.signUp(newUser("thief")));
+  assert.deepEqual(await expectError(thief.auth.exchangeCodeForSession(code)), [400, "bad_code_verifier"]);
+  const { session } = await expectData(supabase.auth.exchangeCodeForSession(code));
 
-  assert.deepEqual(methodsOf(session), ["email/signup"]);
+  assert.deepEqual(authMethods(session), ["email/signup"]);
 });
 
 test("a mail that was lost is sent again, and its token replaces the first", async () => {
-  const ann = somebody();
+  const ann = newUser();
   const supabase = connect(plinth);
-  await done(supabase.auth.signUp(ann));
+  await expectData(supabase.auth.signUp(ann));
   const lost = await plinth.mailTo(ann.email);
 
-  await done(supabase.auth.resend({ type: "signup", email: ann.email }));
+  await expectData(supabase.auth.resend({ type: "signup", email: ann.email }));
   const found = await plinth.mailTo(ann.email);
 
   assert.notEqual(found.id, lost.id);
   const stale = { type: "email", token_hash: lost.tokenHash };
-  assert.deepEqual(await refusal(supabase.auth.verifyOtp(stale)), [403, "otp_expired"]);
-  await done(supabase.auth.verifyOtp({ type: "email", token_hash: found.tokenHash }));
+  assert.deepEqual(await expectError(supabase.auth.verifyOtp(stale)), [403, "otp_expired"]);
+  await expectData(supabase.auth.verifyOtp({ type: "email", token_hash: found.tokenHash }));
 });
 
-test("whoever signs up with a confirmed address learns nothing, and nobody is written to", async () => {
-  const ann = somebody();
-  await done(connect(plinth).auth.signUp(ann));
+test("a sign-up with a confirmed address reveals nothing and sends no mail", async () => {
+  const ann = newUser();
+  await expectData(connect(plinth).auth.signUp(ann));
   const { id, tokenHash } = await plinth.mailTo(ann.email);
-  const { user } = await done(connect(plinth).auth.verifyOtp({ type: "email", token_hash: tokenHash }));
+  const { user } = await expectData(connect(plinth).auth.verifyOtp({ type: "email", token_hash: tokenHash }));
 
-  const again = await done(connect(plinth).auth.signUp({ ...ann, password: "battery staple" }));
+  const again = await expectData(connect(plinth).auth.signUp({ ...ann, password: "battery staple" }));
 
   assert.equal(again.session, null);
   assert.deepEqual(again.user.identities, []);
@@ -124,56 +124,56 @@ test("whoever signs up with a confirmed address learns nothing, and nobody is wr
 });
 
 test("a change of address is confirmed at the old and at the new one", async () => {
-  const ann = somebody();
+  const ann = newUser();
   const supabase = connect(plinth);
-  await done(supabase.auth.signUp(ann));
+  await expectData(supabase.auth.signUp(ann));
   const { tokenHash } = await plinth.mailTo(ann.email);
-  const { user } = await done(supabase.auth.verifyOtp({ type: "email", token_hash: tokenHash }));
+  const { user } = await expectData(supabase.auth.verifyOtp({ type: "email", token_hash: tokenHash }));
 
-  const next = somebody("new").email;
-  const pending = await done(supabase.auth.updateUser({ email: next }));
+  const next = newUser("new").email;
+  const pending = await expectData(supabase.auth.updateUser({ email: next }));
   assert.deepEqual([pending.user.email, pending.user.new_email], [ann.email, next]);
   const lost = await plinth.mailTo(next);
-  await done(supabase.auth.resend({ type: "email_change", email: ann.email }));
+  await expectData(supabase.auth.resend({ type: "email_change", email: ann.email }));
   const [atOld, atNew] = [await plinth.mailTo(ann.email), await plinth.mailTo(next)];
   assert.deepEqual([atOld.template, atNew.template], ["email_change", "email_change"]);
   assert.notEqual(atNew.id, lost.id);
-  const half = await done(
+  const half = await expectData(
     supabase.auth.verifyOtp({ type: "email_change", email: ann.email, token: atOld.otp }),
   );
   assert.equal(half.session, null);
-  const whole = await done(supabase.auth.verifyOtp({ type: "email_change", token_hash: atNew.tokenHash }));
+  const whole = await expectData(supabase.auth.verifyOtp({ type: "email_change", token_hash: atNew.tokenHash }));
 
   assert.equal(whole.user.id, user.id);
   assert.deepEqual([whole.user.email, whole.user.new_email], [next, undefined]);
-  await done(connect(plinth).auth.signInWithPassword({ ...ann, email: next }));
+  await expectData(connect(plinth).auth.signInWithPassword({ ...ann, email: next }));
 });
 
 test("a weak password is refused with its reasons", async () => {
-  const { error } = await connect(plinth).auth.signUp({ ...somebody(), password: "short" });
+  const { error } = await connect(plinth).auth.signUp({ ...newUser(), password: "short" });
 
   assert.deepEqual([error.name, error.status, error.code], ["AuthWeakPasswordError", 422, "weak_password"]);
   assert.deepEqual(error.reasons, ["length"]);
 });
 
-test("a guest signs in without a name, and becomes somebody without losing the account", async () => {
-  const ann = somebody();
+test("an anonymous user becomes a permanent one without losing the account", async () => {
+  const ann = newUser();
   const supabase = connect(plinth);
-  const guest = await done(supabase.auth.signInAnonymously({ options: { data: { cart: 3 } } }));
+  const guest = await expectData(supabase.auth.signInAnonymously({ options: { data: { cart: 3 } } }));
   assert.equal(guest.user.is_anonymous, true);
   assert.equal(guest.user.user_metadata.cart, 3);
-  assert.deepEqual(methodsOf(guest.session), ["anonymous"]);
+  assert.deepEqual(authMethods(guest.session), ["anonymous"]);
   const early = supabase.auth.updateUser({ password: ann.password });
-  assert.deepEqual(await refusal(early), [422, "validation_failed"]);
+  assert.deepEqual(await expectError(early), [422, "validation_failed"]);
 
-  const pending = await done(supabase.auth.updateUser({ email: ann.email }));
+  const pending = await expectData(supabase.auth.updateUser({ email: ann.email }));
   assert.equal(pending.user.new_email, ann.email);
   const { otp: token } = await plinth.mailTo(ann.email);
-  await done(supabase.auth.verifyOtp({ type: "email_change", email: ann.email, token }));
-  const { user } = await done(supabase.auth.updateUser({ password: ann.password }));
+  await expectData(supabase.auth.verifyOtp({ type: "email_change", email: ann.email, token }));
+  const { user } = await expectData(supabase.auth.updateUser({ password: ann.password }));
 
   assert.equal(user.id, guest.user.id);
   assert.equal(user.is_anonymous, false);
   assert.equal(user.user_metadata.cart, 3);
-  await done(connect(plinth).auth.signInWithPassword(ann));
+  await expectData(connect(plinth).auth.signInWithPassword(ann));
 });

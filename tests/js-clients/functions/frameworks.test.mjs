@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { somebody } from "../support/accounts.mjs";
+import { newUser } from "../support/accounts.mjs";
 import { startFunctions } from "./support.mjs";
 
 const express = `
@@ -12,7 +12,7 @@ const app = express();
 app.use(express.json());
 app.get("/express/:id", (req, res) => res.json({ id: req.params.id }));
 app.post("/express", (req, res) => res.status(201).json(req.body));
-// Many an example says so as soon as it listens.
+// Many examples log a line when they start.
 const listener = app.listen(3000, () => console.log("listening on port " + listener.address().port));
 `;
 
@@ -83,7 +83,7 @@ Deno.serve(() => new Response(String(v4().length)));
 const pinned = `
 import ms from "npm:ms@2";
 import { createClient } from "supabase";
-// The first versions that are pinned knew no weeks.
+// The locked version has no week support.
 Deno.serve(() => Response.json([ms("1w") ?? null, typeof createClient]));
 `;
 const lock = {
@@ -174,8 +174,8 @@ const call = (path, options = {}) =>
     headers: { apikey: plinth.keys.publishable, ...options.headers },
   });
 
-/** A function that was just written is there with the next look at the folder. */
-async function once(call) {
+/** Retries until a function that was just written is loaded. */
+async function retryUntilLoaded(call) {
   const began = Date.now();
   for (;;) {
     const answer = await call();
@@ -189,7 +189,7 @@ test("a template for keys runs as the official CLI writes it", async () => {
   assert.equal(code, 0, stderr);
 
   const client = plinth.connect();
-  const { data, error } = await once(() => client.functions.invoke("by-key", { body: { name: "Ann" } }));
+  const { data, error } = await retryUntilLoaded(() => client.functions.invoke("by-key", { body: { name: "Ann" } }));
 
   assert.equal(error, null);
   assert.deepEqual(data, { message: "Hello Ann!" });
@@ -198,20 +198,20 @@ test("a template for keys runs as the official CLI writes it", async () => {
 test("a template for users knows who calls", async () => {
   await plinth.supabase("functions", "new", "by-user", "--auth", "user", "--yes");
   const client = plinth.connect();
-  const person = somebody();
-  await client.auth.signUp(person);
+  const user = newUser();
+  await client.auth.signUp(user);
 
-  const { data, error } = await once(() => client.functions.invoke("by-user", { body: { name: "Ann" } }));
+  const { data, error } = await retryUntilLoaded(() => client.functions.invoke("by-user", { body: { name: "Ann" } }));
   const stranger = await plinth.connect().functions.invoke("by-user", { body: { name: "Ann" } });
 
   assert.equal(error, null);
-  assert.match(JSON.stringify(data), new RegExp(person.email));
+  assert.match(JSON.stringify(data), new RegExp(user.email));
   assert.equal(stranger.error.context.status, 401);
 });
 
 test("a function checks a user's token by itself", async () => {
   const client = plinth.connect();
-  const { data: { user } } = await client.auth.signUp(somebody());
+  const { data: { user } } = await client.auth.signUp(newUser());
 
   const { data, error } = await client.functions.invoke("tokens");
 

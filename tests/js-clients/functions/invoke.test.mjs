@@ -7,7 +7,7 @@ import { after, before, test } from "node:test";
 
 import { FunctionsFetchError, FunctionsHttpError, FunctionsRelayError } from "@supabase/supabase-js";
 
-import { somebody } from "../support/accounts.mjs";
+import { newUser } from "../support/accounts.mjs";
 import { startFunctions } from "./support.mjs";
 
 const cors = `export const headers = {
@@ -168,7 +168,7 @@ test("events arrive while they are made, whatever the client could unpack", asyn
   assert.equal(answer.headers.get("content-encoding"), null);
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let number = 0; number < 3; number++) {
-    // The next one is only made once this one has arrived.
+    // The next chunk is produced only after this one has arrived.
     assert.equal((await reader.read()).value, `data: ${number}\n\n`);
     await client.functions.invoke("ticker");
   }
@@ -241,15 +241,15 @@ test("every key of the project opens a function, and nothing else does", async (
   assert.equal(open.status, 200);
 });
 
-test("a function acts for whoever is signed in, and calls Plinth back", async () => {
+test("a function acts for the signed-in user, and calls Plinth back", async () => {
   const client = plinth.connect();
-  const person = somebody();
-  await client.auth.signUp(person);
+  const user = newUser();
+  await client.auth.signUp(user);
 
   const { data, error } = await invoke("back", {}, client);
 
   assert.equal(error, null);
-  assert.deepEqual(data, { user: person.email, nested: "nested", users: 1, error: null });
+  assert.deepEqual(data, { user: user.email, nested: "nested", users: 1, error: null });
 });
 
 test("a browser's preflight reaches the function without a token", async () => {

@@ -1,5 +1,5 @@
-// Packages of other registries than the usual ones: JSR's form, and npm's with a token of one's own
-// (functions contract §6). Servers whose certificates only the operator's system knows.
+// Packages from custom registries: JSR, and npm with an auth token (functions contract §6). TLS servers whose
+// certificates are trusted only by the operator's system.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -23,10 +23,10 @@ let certified;
 let inside;
 let plinth;
 before(async () => {
-  registry = createServer(answer).listen(0, "127.0.0.1");
+  registry = createServer(handleRequest).listen(0, "127.0.0.1");
   await once(registry, "listening");
   const host = `127.0.0.1:${registry.address().port}`;
-  certified = certify();
+  certified = createCertificate();
   inside = createSecureServer(certified, (_request, response) => response.end("only for us"));
   await once(inside.listen(0, "127.0.0.1"), "listening");
   const insideUrl = `https://127.0.0.1:${inside.address().port}/`;
@@ -67,13 +67,13 @@ test("a function believes the certificates that the server's system believes", a
   assert.deepEqual([response.status, await response.text()], [200, "only for us"]);
 });
 
-/** A key and a certificate of 127.0.0.1 that nobody has signed, in a file that workers may read. */
-function certify() {
+/** A self-signed certificate for 127.0.0.1, in a file that workers may read. */
+function createCertificate() {
   const folder = mkdtempSync(join(tmpdir(), "plinth-certificate-"));
   chmodSync(folder, 0o755);
   const [config, key, file] = ["config", "key.pem", "certificate.pem"].map((name) => join(folder, name));
   writeFileSync(config, "[req]\ndistinguished_name = name\n[name]\n");
-  // An authority's own certificate would not do for a server.
+  // Not a CA certificate, which is not accepted for a server.
   const extensions = ["subjectAltName=IP:127.0.0.1", "basicConstraints=critical,CA:FALSE"];
   execFileSync("openssl", [
     ...["req", "-x509", "-config", config, "-subj", "/CN=localhost", "-days", "2", "-nodes"],
@@ -84,7 +84,7 @@ function certify() {
   return { key: readFileSync(key), cert: readFileSync(file), file, remove };
 }
 
-function answer(request, response) {
+function handleRequest(request, response) {
   const path = decodeURIComponent(request.url);
   const found = path.startsWith("/npm/") ? npm(path, request) : jsr(path);
   response.writeHead(found ? 200 : 404);
@@ -126,7 +126,7 @@ function npm(path, request) {
   });
 }
 
-/** Files as npm packs them. */
+/** An npm tarball. */
 function pack(files) {
   const blocks = Object.entries(files).flatMap(([name, text]) => {
     const header = Buffer.alloc(512);
@@ -143,6 +143,6 @@ function pack(files) {
     body.write(text);
     return [header, body];
   });
-  // Without a date, so that the same files are the same bytes.
+  // Without a date, so that the tarball is reproducible.
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
 }

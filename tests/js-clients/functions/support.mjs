@@ -1,15 +1,15 @@
-// A Plinth whose functions are under test.
+// Starts a Plinth with edge functions.
 
 import { createClient } from "@supabase/supabase-js";
 
 import { startAccounts } from "../support/accounts.mjs";
 
 /**
- * A running Plinth with functions by name, and `connect(key)`: a client without a session.
+ * A running Plinth with functions, and `connect(key)`, which returns a client without a session.
  *
- * @param {Record<string, string>} functions Their `index.ts`, or other files of the folder, by path.
+ * @param {Record<string, string>} functions `index.ts` by function name, or other files by path.
  * @param {Record<string, unknown>} [settings] By path, as `plinth settings` prints them.
- * @param {Record<string, string>} [env] Further environment of the program.
+ * @param {Record<string, string>} [env] Additional environment variables.
  */
 export async function startFunctions(functions, settings = {}, env = {}) {
   const files = Object.entries(functions).map(([name, text]) => [

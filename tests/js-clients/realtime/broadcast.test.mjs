@@ -1,9 +1,9 @@
-// Broadcasts between clients, from servers, and in both serialisers (realtime contract §6).
+// Broadcasts between clients, from servers, and with both serializers (realtime contract §6).
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { hear, pair, startRealtime, subscribe, versions } from "./support.mjs";
+import { collectMessages, joinPair, startRealtime, subscribe, versions } from "./support.mjs";
 
 let plinth;
 before(async () => {
@@ -13,11 +13,11 @@ after(() => plinth?.stop());
 
 for (const { vsn, options } of versions) {
   test(`${vsn}: a broadcast reaches the others, and not its sender`, async () => {
-    const { speaker, heard, own } = await pair(plinth, `others-${vsn}`, options);
+    const { sender, received, own } = await joinPair(plinth, `others-${vsn}`, options);
 
-    assert.equal(await speaker.send({ type: "broadcast", event: "cursor", payload: { x: 1.5, y: [null] } }), "ok");
+    assert.equal(await sender.send({ type: "broadcast", event: "cursor", payload: { x: 1.5, y: [null] } }), "ok");
 
-    const message = await heard.next();
+    const message = await received.next();
     assert.equal(message.type, "broadcast");
     assert.equal(message.event, "cursor");
     assert.deepEqual(message.payload, { x: 1.5, y: [null] });
@@ -25,66 +25,66 @@ for (const { vsn, options } of versions) {
   });
 
   test(`${vsn}: with self the sender hears itself, too`, async () => {
-    const { speaker, heard, own } = await pair(plinth, `self-${vsn}`, options, { broadcast: { self: true } });
+    const { sender, received, own } = await joinPair(plinth, `self-${vsn}`, options, { broadcast: { self: true } });
 
-    await speaker.send({ type: "broadcast", event: "e", payload: { n: 1 } });
+    await sender.send({ type: "broadcast", event: "e", payload: { n: 1 } });
 
-    assert.deepEqual((await heard.next()).payload, { n: 1 });
+    assert.deepEqual((await received.next()).payload, { n: 1 });
     assert.deepEqual((await own.next()).payload, { n: 1 });
   });
 
   test(`${vsn}: with ack the sender is told that it was taken`, async () => {
-    const { speaker, heard } = await pair(plinth, `ack-${vsn}`, options, { broadcast: { ack: true } });
+    const { sender, received } = await joinPair(plinth, `ack-${vsn}`, options, { broadcast: { ack: true } });
 
-    assert.equal(await speaker.send({ type: "broadcast", event: "e", payload: {} }), "ok");
+    assert.equal(await sender.send({ type: "broadcast", event: "e", payload: {} }), "ok");
 
-    await heard.next();
+    await received.next();
   });
 
   test(`${vsn}: messages of one sender keep their order`, async () => {
-    const { speaker, heard } = await pair(plinth, `order-${vsn}`, options);
+    const { sender, received } = await joinPair(plinth, `order-${vsn}`, options);
 
-    for (let n = 0; n < 50; n++) speaker.send({ type: "broadcast", event: "e", payload: { n } });
+    for (let n = 0; n < 50; n++) sender.send({ type: "broadcast", event: "e", payload: { n } });
 
-    for (let n = 0; n < 50; n++) assert.equal((await heard.next()).payload.n, n);
+    for (let n = 0; n < 50; n++) assert.equal((await received.next()).payload.n, n);
   });
 
-  test(`${vsn}: topics do not mix, and whoever has left hears nothing`, async () => {
-    const { speaker, listener, heard } = await pair(plinth, `apart-${vsn}`, options);
-    const elsewhere = await pair(plinth, `apart-${vsn}-elsewhere`, options);
+  test(`${vsn}: topics do not mix, and a channel that has left receives nothing`, async () => {
+    const { sender, receiver, received } = await joinPair(plinth, `apart-${vsn}`, options);
+    const elsewhere = await joinPair(plinth, `apart-${vsn}-elsewhere`, options);
 
-    await speaker.send({ type: "broadcast", event: "e", payload: { n: 1 } });
-    assert.equal((await heard.next()).payload.n, 1);
-    await listener.unsubscribe();
-    await speaker.send({ type: "broadcast", event: "e", payload: { n: 2 } });
-    await elsewhere.speaker.send({ type: "broadcast", event: "e", payload: { n: 3 } });
+    await sender.send({ type: "broadcast", event: "e", payload: { n: 1 } });
+    assert.equal((await received.next()).payload.n, 1);
+    await receiver.unsubscribe();
+    await sender.send({ type: "broadcast", event: "e", payload: { n: 2 } });
+    await elsewhere.sender.send({ type: "broadcast", event: "e", payload: { n: 3 } });
 
-    assert.equal((await elsewhere.heard.next()).payload.n, 3);
-    assert.equal(heard.length, 0);
+    assert.equal((await elsewhere.received.next()).payload.n, 3);
+    assert.equal(received.length, 0);
   });
 }
 
 test("bytes stay bytes, and never reach a socket of the first version", async () => {
-  const { speaker, heard } = await pair(plinth, "bytes", versions[1].options);
+  const { sender, received } = await joinPair(plinth, "bytes", versions[1].options);
   const old = plinth.connect(versions[0].options).channel("bytes");
-  const heardByOld = hear(old, "broadcast");
+  const heardByOld = collectMessages(old, "broadcast");
   await subscribe(old);
 
   const bytes = Uint8Array.from([0, 1, 254, 255]);
-  await speaker.send({ type: "broadcast", event: "raw", payload: bytes.buffer });
-  await speaker.send({ type: "broadcast", event: "text", payload: { after: true } });
+  await sender.send({ type: "broadcast", event: "raw", payload: bytes.buffer });
+  await sender.send({ type: "broadcast", event: "text", payload: { after: true } });
 
-  const raw = await heard.next();
+  const raw = await received.next();
   assert.equal(raw.event, "raw");
   assert.deepEqual(new Uint8Array(raw.payload), bytes);
-  assert.equal((await heard.next()).event, "text");
+  assert.equal((await received.next()).event, "text");
   const first = await heardByOld.next();
   assert.deepEqual([first.event, first.payload], ["text", { after: true }]);
 });
 
 test("the two versions understand each other", async () => {
   const [one, two] = versions.map(({ options }) => plinth.connect(options).channel("mixed"));
-  const [heardByOne, heardByTwo] = [hear(one, "broadcast"), hear(two, "broadcast")];
+  const [heardByOne, heardByTwo] = [collectMessages(one, "broadcast"), collectMessages(two, "broadcast")];
   await Promise.all([subscribe(one), subscribe(two)]);
 
   await one.send({ type: "broadcast", event: "from-one", payload: { text: "ä\u2028\"" } });
@@ -96,37 +96,37 @@ test("the two versions understand each other", async () => {
 
 for (const { vsn, options } of versions) {
   test(`${vsn}: without a socket a channel sends over HTTP`, async () => {
-    const listener = plinth.connect(options).channel(`http:${vsn}/ä`);
-    const heard = hear(listener, "broadcast");
-    await subscribe(listener);
+    const receiver = plinth.connect(options).channel(`http:${vsn}/ä`);
+    const received = collectMessages(receiver, "broadcast");
+    await subscribe(receiver);
     const sender = plinth.connect(options).channel(`http:${vsn}/ä`);
 
     const sent = await sender.httpSend("news", { n: 1 });
 
     assert.deepEqual(sent, { success: true });
-    const message = await heard.next();
+    const message = await received.next();
     assert.deepEqual([message.event, message.payload], ["news", { n: 1 }]);
 
     assert.equal(await sender.send({ type: "broadcast", event: "fallback", payload: { n: 2 } }), "ok");
-    const second = await heard.next();
+    const second = await received.next();
     assert.deepEqual([second.event, second.payload], ["fallback", { n: 2 }]);
   });
 }
 
 test("bytes over HTTP", async () => {
-  const listener = plinth.connect().channel("http-bytes");
-  const heard = hear(listener, "broadcast");
-  await subscribe(listener);
+  const receiver = plinth.connect().channel("http-bytes");
+  const received = collectMessages(receiver, "broadcast");
+  await subscribe(receiver);
 
   await plinth.connect().channel("http-bytes").httpSend("raw", Uint8Array.from([7, 0]).buffer);
 
-  assert.deepEqual(new Uint8Array((await heard.next()).payload), Uint8Array.from([7, 0]));
+  assert.deepEqual(new Uint8Array((await received.next()).payload), Uint8Array.from([7, 0]));
 });
 
 test("a batch over HTTP, with ids", async () => {
-  const listener = plinth.connect().channel("batch");
-  const heard = hear(listener, "broadcast");
-  await subscribe(listener);
+  const receiver = plinth.connect().channel("batch");
+  const received = collectMessages(receiver, "broadcast");
+  await subscribe(receiver);
   const post = (body, headers = { apikey: plinth.keys.publishable }) =>
     fetch(`${plinth.apiUrl}/realtime/v1/api/broadcast`, {
       method: "POST",
@@ -140,8 +140,8 @@ test("a batch over HTTP, with ids", async () => {
   assert.equal(answer.status, 202);
   assert.equal(await answer.text(), "");
   assert.ok(Number(answer.headers.get("x-rate-limit")) > 0);
-  assert.deepEqual((await heard.next()).payload, { n: 1 });
-  const second = await heard.next();
+  assert.deepEqual((await received.next()).payload, { n: 1 });
+  const second = await received.next();
   assert.deepEqual([second.payload, second.meta], [{ n: 2 }, { id: "7" }]);
 
   const bad = await post({ messages: [{ topic: "batch" }, message] });
@@ -149,7 +149,11 @@ test("a batch over HTTP, with ids", async () => {
   const blank = ["can't be blank"];
   assert.deepEqual(await bad.json(), { errors: { messages: [{ event: blank, payload: blank }, {}] } });
   const stranger = await post({ messages: [message] }, {});
-  assert.deepEqual([stranger.status, await stranger.json()], [401, { message: "Unauthorized" }]);
+  const hint = "No `apikey` request header or url param was found.";
+  const missing = { message: "No API key found in request", hint };
+  assert.deepEqual([stranger.status, await stranger.json()], [401, missing]);
+  const forger = await post({ messages: [message] }, { authorization: "Bearer a.b.c" });
+  assert.deepEqual([forger.status, await forger.json()], [401, { message: "Unauthorized" }]);
 });
 
 test("a script of another origin may ask", async () => {

@@ -1,10 +1,10 @@
-// Changes of rows, as the official client hears of them (realtime contract §9).
+// Postgres changes, as the official client receives them (realtime contract §9).
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { signToken } from "../rest/support.mjs";
-import { hear, inbox, startRealtime, subscribe, versions, within } from "./support.mjs";
+import { collectMessages, inbox, startRealtime, subscribe, versions, withTimeout } from "./support.mjs";
 
 const ann = "00000000-0000-0000-0000-00000000000a";
 const bob = "00000000-0000-0000-0000-00000000000b";
@@ -39,8 +39,8 @@ before(async () => {
 });
 after(() => plinth?.stop());
 
-/** Subscribes and waits until changes arrive. */
-async function listen(channel) {
+/** Subscribes, and waits until changes are delivered. */
+async function subscribeToChanges(channel) {
   const told = new Promise((resolve, reject) => {
     channel.on("system", {}, (said) => {
       if (said.extension !== "postgres_changes") return;
@@ -49,11 +49,11 @@ async function listen(channel) {
     });
   });
   await subscribe(channel);
-  await within(told, "row changes to arrive", 30_000);
+  await withTimeout(told, "row changes to arrive", 30_000);
   return channel;
 }
 
-async function done(call) {
+async function expectData(call) {
   const { error } = await call;
   assert.equal(error, null);
 }
@@ -73,15 +73,15 @@ function newId() {
 for (const { vsn, options } of versions) {
   test(`${vsn}: inserts, updates and deletes are told with their rows`, async () => {
     const channel = channelOf(plinth.connect(options));
-    const heard = hear(channel, "postgres_changes", { event: "*", schema: "public", table: "notes" });
-    await listen(channel);
+    const received = collectMessages(channel, "postgres_changes", { event: "*", schema: "public", table: "notes" });
+    await subscribeToChanges(channel);
     const id = newId();
 
-    await done(service.from("notes").insert({ id, body: "a" }));
-    await done(service.from("notes").update({ body: "b" }).eq("id", id));
-    await done(service.from("notes").delete().eq("id", id));
+    await expectData(service.from("notes").insert({ id, body: "a" }));
+    await expectData(service.from("notes").update({ body: "b" }).eq("id", id));
+    await expectData(service.from("notes").delete().eq("id", id));
 
-    const inserted = await heard.next();
+    const inserted = await received.next();
     assert.equal(inserted.eventType, "INSERT");
     assert.equal(inserted.schema, "public");
     assert.equal(inserted.table, "notes");
@@ -89,27 +89,27 @@ for (const { vsn, options } of versions) {
     assert.equal(inserted.errors, null);
     assert.equal(inserted.new.body, "a");
     assert.deepEqual(inserted.old, {});
-    const updated = await heard.next();
+    const updated = await received.next();
     assert.equal(updated.eventType, "UPDATE");
     assert.equal(updated.new.body, "b");
     assert.deepEqual(updated.old, { id });
-    const deleted = await heard.next();
+    const deleted = await received.next();
     assert.equal(deleted.eventType, "DELETE");
     assert.deepEqual(deleted.new, {});
     assert.deepEqual(deleted.old, { id });
   });
 }
 
-test("each listener hears its own events", async () => {
+test("each listener receives its own events", async () => {
   const channel = channelOf();
-  const of = (event) => hear(channel, "postgres_changes", { event, schema: "public", table: "notes" });
+  const of = (event) => collectMessages(channel, "postgres_changes", { event, schema: "public", table: "notes" });
   const [inserts, updates, deletes] = [of("INSERT"), of("UPDATE"), of("DELETE")];
-  await listen(channel);
+  await subscribeToChanges(channel);
   const id = newId();
 
-  await done(service.from("notes").insert({ id }));
-  await done(service.from("notes").update({ n: 1 }).eq("id", id));
-  await done(service.from("notes").delete().eq("id", id));
+  await expectData(service.from("notes").insert({ id }));
+  await expectData(service.from("notes").update({ n: 1 }).eq("id", id));
+  await expectData(service.from("notes").delete().eq("id", id));
 
   assert.equal((await deletes.next()).old.id, id);
   assert.equal((await inserts.next()).new.id, id);
@@ -119,18 +119,18 @@ test("each listener hears its own events", async () => {
 
 test("values look as the REST service would give them", async () => {
   const channel = channelOf();
-  const heard = hear(channel, "postgres_changes", { event: "INSERT", schema: "public", table: "notes" });
-  await listen(channel);
+  const received = collectMessages(channel, "postgres_changes", { event: "INSERT", schema: "public", table: "notes" });
+  await subscribeToChanges(channel);
   const row = {
     id: newId(), body: 'x "y" \\ ü', n: 1.5, big: 12345678901, ok: true, at: "2026-01-02T03:04:05",
     zoned: "2026-01-02T03:04:05.6+00:00", day: "2026-01-02", tags: ["a", "b c", null],
     doc: { a: [1, null, { b: "c" }] }, raw: "\\x0102", mark: ann,
   };
 
-  await done(service.from("notes").insert(row));
+  await expectData(service.from("notes").insert(row));
 
-  const { new: told } = await heard.next();
-  assert.deepEqual(told, { ...row, raw: "0102" });
+  const { new: inserted } = await received.next();
+  assert.deepEqual(inserted, { ...row, raw: "0102" });
 });
 
 const filters = [
@@ -156,12 +156,12 @@ const filters = [
 test("every operator of filters", async () => {
   const channel = channelOf();
   const boxes = filters.map(([filter]) =>
-    hear(channel, "postgres_changes", { event: "INSERT", schema: "public", table: "whole", filter }),
+    collectMessages(channel, "postgres_changes", { event: "INSERT", schema: "public", table: "whole", filter }),
   );
-  await listen(channel);
+  await subscribeToChanges(channel);
 
   const rows = [[1001, "ab"], [1002, "AB"], [1003, "zz"], [1004, null]].map(([id, body]) => ({ id, body }));
-  await done(service.from("whole").insert(rows));
+  await expectData(service.from("whole").insert(rows));
 
   for (const [place, [filter, expected]] of filters.entries()) {
     const got = [];
@@ -176,17 +176,17 @@ test("every operator of filters", async () => {
 
 test("with a full identity the old row is whole, and deletes can be filtered by any column", async () => {
   const channel = channelOf();
-  const heard = hear(channel, "postgres_changes", {
+  const received = collectMessages(channel, "postgres_changes", {
     event: "*", schema: "public", table: "whole", filter: "body=eq.old",
   });
-  await listen(channel);
+  await subscribeToChanges(channel);
 
-  await done(service.from("whole").insert({ id: 2001, body: "new" }));
-  await done(service.from("whole").update({ body: "old" }).eq("id", 2001));
-  await done(service.from("whole").delete().eq("id", 2001));
+  await expectData(service.from("whole").insert({ id: 2001, body: "new" }));
+  await expectData(service.from("whole").update({ body: "old" }).eq("id", 2001));
+  await expectData(service.from("whole").delete().eq("id", 2001));
 
-  assert.deepEqual((await heard.next()).old, { id: 2001, body: "new" });
-  assert.deepEqual((await heard.next()).old, { id: 2001, body: "old" });
+  assert.deepEqual((await received.next()).old, { id: 2001, body: "new" });
+  assert.deepEqual((await received.next()).old, { id: 2001, body: "old" });
 });
 
 test("policies decide who hears of a row", async () => {
@@ -195,25 +195,25 @@ test("policies decide who hears of a row", async () => {
     const client = plinth.connect({ accessToken: async () => token });
     await client.realtime.setAuth();
     const channel = channelOf(client);
-    const heard = hear(channel, "postgres_changes", { event: "INSERT", schema: "public", table: "owned" });
-    await listen(channel);
-    return { client, heard };
+    const received = collectMessages(channel, "postgres_changes", { event: "INSERT", schema: "public", table: "owned" });
+    await subscribeToChanges(channel);
+    return { client, received };
   };
   const [anna, robert] = [await as(ann), await as(bob)];
 
-  await done(anna.client.from("owned").insert({ id: 1, body: "ann's" }));
-  await done(robert.client.from("owned").insert({ id: 2, body: "bob's" }));
+  await expectData(anna.client.from("owned").insert({ id: 1, body: "ann's" }));
+  await expectData(robert.client.from("owned").insert({ id: 2, body: "bob's" }));
 
-  assert.deepEqual((await anna.heard.next()).new, { id: 1, owner: ann, body: "ann's" });
-  assert.deepEqual((await robert.heard.next()).new, { id: 2, owner: bob, body: "bob's" });
-  assert.equal(anna.heard.length + robert.heard.length, 0);
+  assert.deepEqual((await anna.received.next()).new, { id: 1, owner: ann, body: "ann's" });
+  assert.deepEqual((await robert.received.next()).new, { id: 2, owner: bob, body: "bob's" });
+  assert.equal(anna.received.length + robert.received.length, 0);
 });
 
 test("a table that is not published is an error that names it, and the channel stays", async () => {
   const channel = channelOf();
   const said = inbox();
   channel.on("system", {}, (message) => said.put(message));
-  hear(channel, "postgres_changes", { event: "*", schema: "public", table: "unpublished" });
+  collectMessages(channel, "postgres_changes", { event: "*", schema: "public", table: "unpublished" });
   await subscribe(channel);
 
   const message = await said.next();
@@ -224,15 +224,15 @@ test("a table that is not published is an error that names it, and the channel s
 
 test("what the database sends reaches the client, once", async () => {
   const channel = plinth.connect().channel("from-database", { config: { broadcast: { replication_ready: true } } });
-  const heard = hear(channel, "broadcast", { event: "greet" });
+  const received = collectMessages(channel, "broadcast", { event: "greet" });
   const ready = new Promise((resolve) => channel.on("system", {}, resolve));
   await subscribe(channel);
-  assert.equal((await within(ready, "the stream", 30_000)).message, "Replication connection established");
+  assert.equal((await withTimeout(ready, "the stream", 30_000)).message, "Replication connection established");
 
-  await done(service.rpc("greet"));
+  await expectData(service.rpc("greet"));
 
-  const message = await heard.next();
+  const message = await received.next();
   assert.equal(message.payload.n, 1);
   assert.equal(message.payload.id, message.meta.id);
-  assert.equal(heard.length, 0);
+  assert.equal(received.length, 0);
 });

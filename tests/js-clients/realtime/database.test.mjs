@@ -1,15 +1,15 @@
-// What the database itself tells (realtime contract §6.4 to §6.6), and which columns of changes (§9.6).
+// Broadcasts from the database (realtime contract §6.4 to §6.6), and column selection of changes (§9.6).
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { signToken } from "../rest/support.mjs";
-import { hear, startRealtime, subscribe, versions, within } from "./support.mjs";
+import { collectMessages, startRealtime, subscribe, versions, withTimeout } from "./support.mjs";
 
 const ann = "00000000-0000-0000-0000-00000000000a";
 
 const schema = `
-  create policy hear on realtime.messages for select to authenticated using (true);
+  create policy receive on realtime.messages for select to authenticated using (true);
 
   create function public.say(topic text, n int) returns void language sql security definer as
     $$ select realtime.send(jsonb_build_object('n', n), 'said', topic, true) $$;
@@ -34,7 +34,7 @@ before(async () => {
 });
 after(() => plinth?.stop());
 
-/** A private channel that has heard from the database's stream before it counts as joined. */
+/** Joins a private channel, and waits until the database's replication stream is ready. */
 async function join(topic, options, broadcast = {}) {
   const exp = Math.floor(Date.now() / 1000) + 3600;
   const token = signToken({ role: "authenticated", sub: ann, exp }, plinth.jwtSecret);
@@ -42,16 +42,16 @@ async function join(topic, options, broadcast = {}) {
   await client.realtime.setAuth();
   const config = { private: true, broadcast: { replication_ready: true, ...broadcast } };
   const channel = client.channel(topic, { config });
-  const heard = hear(channel, "broadcast");
+  const received = collectMessages(channel, "broadcast");
   const isReady = new Promise((resolve, reject) => {
     channel.on("system", {}, ({ status, message }) => (status === "ok" ? resolve() : reject(new Error(message))));
   });
   await subscribe(channel);
-  await within(isReady, "the stream of the database", 30_000);
-  return heard;
+  await withTimeout(isReady, "the replication stream", 30_000);
+  return received;
 }
 
-const say = async (topic, n) => {
+const broadcastFromDatabase = async (topic, n) => {
   const { error } = await service.rpc("say", { topic, n });
   assert.equal(error, null);
 };
@@ -61,32 +61,32 @@ for (const [place, { vsn, options }] of versions.entries()) {
     const topic = `past-${place}`;
     const since = Date.now() - 60_000;
     const before = await join(topic, options);
-    for (const n of [1, 2, 3]) await say(topic, n);
-    // Whoever comes while the stream still tells of these would hear all of them.
+    for (const n of [1, 2, 3]) await broadcastFromDatabase(topic, n);
+    // A channel that joins while these are still in the stream would receive all of them.
     for (const n of [1, 2, 3]) assert.equal((await before.next()).payload.n, n);
 
-    const heard = await join(topic, options, { replay: { since, limit: 2 } });
-    await say(topic, 4);
+    const received = await join(topic, options, { replay: { since, limit: 2 } });
+    await broadcastFromDatabase(topic, 4);
 
     for (const n of [2, 3]) {
-      const { event, payload, meta } = await heard.next();
+      const { event, payload, meta } = await received.next();
       assert.deepEqual([event, payload.n, meta?.replayed], ["said", n, true]);
     }
-    const { payload, meta } = await heard.next();
+    const { payload, meta } = await received.next();
     assert.deepEqual([payload.n, meta?.replayed], [4, undefined]);
-    assert.equal(heard.length, 0);
+    assert.equal(received.length, 0);
   });
 
   test(`${vsn}: a trigger tells of its rows`, async () => {
     const id = 100 + place;
-    const heard = await join(`orders:${id}`, options);
+    const received = await join(`orders:${id}`, options);
     const orders = () => service.from("orders");
 
     assert.equal((await orders().insert({ id, state: "new" })).error, null);
     assert.equal((await orders().update({ state: "paid" }).eq("id", id)).error, null);
     assert.equal((await orders().delete().eq("id", id)).error, null);
 
-    const said = [await heard.next(), await heard.next(), await heard.next()];
+    const said = [await received.next(), await received.next(), await received.next()];
     assert.deepEqual(
       said.map(({ event, payload }) => [event, payload.record?.state, payload.old_record?.state]),
       [
@@ -102,15 +102,15 @@ for (const [place, { vsn, options }] of versions.entries()) {
     const id = 200 + place;
     const channel = plinth.connect(options, plinth.keys.secret).channel(`columns-${place}`);
     const filter = { event: "INSERT", schema: "public", table: "orders", filter: `id=eq.${id}` };
-    const heard = hear(channel, "postgres_changes", { ...filter, select: ["id", "state"] });
+    const received = collectMessages(channel, "postgres_changes", { ...filter, select: ["id", "state"] });
     const isReady = new Promise((resolve) => {
       channel.on("system", {}, ({ status }) => status === "ok" && resolve());
     });
     await subscribe(channel);
-    await within(isReady, "row changes to arrive", 30_000);
+    await withTimeout(isReady, "row changes to arrive", 30_000);
 
     assert.equal((await service.from("orders").insert({ id, state: "new", note: "no" })).error, null);
 
-    assert.deepEqual((await heard.next()).new, { id, state: "new" });
+    assert.deepEqual((await received.next()).new, { id, state: "new" });
   });
 }

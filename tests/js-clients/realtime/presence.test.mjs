@@ -1,9 +1,9 @@
-// Who is there (realtime contract §7).
+// Presence (realtime contract §7).
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { inbox, startRealtime, subscribe, versions, within } from "./support.mjs";
+import { inbox, startRealtime, subscribe, versions, withTimeout } from "./support.mjs";
 
 let plinth;
 before(async () => {
@@ -11,8 +11,8 @@ before(async () => {
 });
 after(() => plinth?.stop());
 
-/** A channel that watches presence, with everything it is told. */
-async function enter(topic, options, key) {
+/** A channel with presence, and its events. */
+async function joinWithPresence(topic, options, key) {
   const client = plinth.connect(options);
   const channel = client.channel(topic, { config: { presence: { key, enabled: true } } });
   const events = inbox();
@@ -26,7 +26,7 @@ async function enter(topic, options, key) {
 }
 
 async function until(check) {
-  await within(
+  await withTimeout(
     (async () => {
       while (!check()) await new Promise((resolve) => setTimeout(resolve, 10));
     })(),
@@ -36,16 +36,16 @@ async function until(check) {
 
 for (const { vsn, options } of versions) {
   test(`${vsn}: an empty room syncs, too`, async () => {
-    const ann = await enter(`empty-${vsn}`, options, "ann");
+    const ann = await joinWithPresence(`empty-${vsn}`, options, "ann");
 
     assert.deepEqual((await ann.events.next()).sync, {});
   });
 
-  test(`${vsn}: whoever tracks is seen, and gone when they leave`, async () => {
-    const ann = await enter(`seen-${vsn}`, options, "ann");
+  test(`${vsn}: a tracked presence is visible, and removed on leave`, async () => {
+    const ann = await joinWithPresence(`seen-${vsn}`, options, "ann");
     assert.equal(await ann.channel.track({ at: 1 }), "ok");
     await until(() => ann.state().ann);
-    const bob = await enter(`seen-${vsn}`, options, "bob");
+    const bob = await joinWithPresence(`seen-${vsn}`, options, "bob");
     await until(() => bob.state().ann);
     assert.equal(bob.state().ann[0].at, 1);
 
@@ -62,8 +62,8 @@ for (const { vsn, options } of versions) {
   });
 
   test(`${vsn}: tracking again updates, and untracking ends it`, async () => {
-    const ann = await enter(`update-${vsn}`, options, "ann");
-    const bob = await enter(`update-${vsn}`, options, "bob");
+    const ann = await joinWithPresence(`update-${vsn}`, options, "ann");
+    const bob = await joinWithPresence(`update-${vsn}`, options, "bob");
     await ann.channel.track({ at: 1 });
     await until(() => bob.state().ann?.[0].at === 1);
 
@@ -78,8 +78,8 @@ for (const { vsn, options } of versions) {
 }
 
 test("a socket that is lost leaves, also without a word", async () => {
-  const ann = await enter("lost", {}, "ann");
-  const bob = await enter("lost", {}, "bob");
+  const ann = await joinWithPresence("lost", {}, "ann");
+  const bob = await joinWithPresence("lost", {}, "bob");
   await bob.channel.track({});
   await until(() => ann.state().bob);
 
@@ -89,21 +89,21 @@ test("a socket that is lost leaves, also without a word", async () => {
 });
 
 test("without a key the server invents one, and several may share one", async () => {
-  const nameless = await enter("keys", {}, undefined);
+  const nameless = await joinWithPresence("keys", {}, undefined);
   await nameless.channel.track({ n: 0 });
   await until(() => Object.keys(nameless.state()).length === 1);
   assert.match(Object.keys(nameless.state())[0], /^[0-9a-f-]{36}$/);
 
-  const twins = [await enter("keys", {}, "twin"), await enter("keys", {}, "twin")];
+  const twins = [await joinWithPresence("keys", {}, "twin"), await joinWithPresence("keys", {}, "twin")];
   for (const [n, twin] of twins.entries()) await twin.channel.track({ n });
   await until(() => nameless.state().twin?.length === 2);
   assert.deepEqual(nameless.state().twin.map(({ n }) => n), [0, 1]);
 });
 
 test("odd keys are keys like any other", async () => {
-  const watcher = await enter("odd", {}, "watcher");
+  const watcher = await joinWithPresence("odd", {}, "watcher");
   for (const key of ["constructor", "\"quoted\\", "日本", "  "]) {
-    const odd = await enter("odd", {}, key);
+    const odd = await joinWithPresence("odd", {}, key);
     await odd.channel.track({ key });
     await until(() => Object.hasOwn(watcher.state(), key));
     assert.equal(watcher.state()[key][0].key, key);

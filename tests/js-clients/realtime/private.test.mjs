@@ -1,15 +1,22 @@
-// Private channels: policies on realtime.messages decide who hears and who speaks (realtime contract §10).
+// Private channels: policies on realtime.messages decide who may receive and send (realtime contract §10).
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import { signToken } from "../rest/support.mjs";
-import { hear, inbox, refusalOf, startRealtime, subscribe, within } from "./support.mjs";
+import {
+  collectMessages,
+  expectJoinError,
+  inbox,
+  startRealtime,
+  subscribe,
+  withTimeout,
+} from "./support.mjs";
 
 const ann = "00000000-0000-0000-0000-00000000000a";
 const bob = "00000000-0000-0000-0000-00000000000b";
 
-// Rooms are open to their members; in `watch-…` members hear, and only the owner speaks.
+// Members may receive and send in their rooms; in `watch-…` only the owner may send.
 const policies = `
   create table public.members (topic text, person uuid, owns boolean, primary key (topic, person));
   alter table public.members enable row level security;
@@ -19,11 +26,11 @@ const policies = `
     ('room', '${ann}', true), ('room', '${bob}', true),
     ('watch', '${ann}', true), ('watch', '${bob}', false);
 
-  create policy hear on realtime.messages for select to authenticated using (
+  create policy receive on realtime.messages for select to authenticated using (
     exists (select from public.members where topic = realtime.topic())
     and extension in ('broadcast', 'presence')
   );
-  create policy speak on realtime.messages for insert to authenticated with check (
+  create policy send on realtime.messages for insert to authenticated with check (
     exists (select from public.members where topic = realtime.topic() and owns)
   );
   create policy only_presence on realtime.messages for select to authenticated using (
@@ -45,51 +52,51 @@ const tokenOf = (sub, more = {}) => {
   return signToken(claims, plinth.jwtSecret);
 };
 
-/** A client that shows a token; private channels need to have it before they are joined. */
-async function showing(accessToken) {
+/** A client with an access token, which private channels need before they join. */
+async function connectWithToken(accessToken) {
   const client = plinth.connect({ accessToken });
   await client.realtime.setAuth();
   return client;
 }
 
-const as = (sub) => showing(async () => tokenOf(sub));
+const connectAs = (sub) => connectWithToken(async () => tokenOf(sub));
 
-const room = (client, topic, config = {}) => client.channel(topic, { config: { private: true, ...config } });
+const privateChannel = (client, topic, config = {}) => client.channel(topic, { config: { private: true, ...config } });
 
-test("members hear and speak", async () => {
-  const [speaker, listener] = [room(await as(ann), "room"), room(await as(bob), "room")];
-  const heard = hear(listener, "broadcast");
-  await Promise.all([subscribe(speaker), subscribe(listener)]);
+test("members receive and send", async () => {
+  const [sender, receiver] = [privateChannel(await connectAs(ann), "room"), privateChannel(await connectAs(bob), "room")];
+  const received = collectMessages(receiver, "broadcast");
+  await Promise.all([subscribe(sender), subscribe(receiver)]);
 
-  for (let n = 0; n < 20; n++) speaker.send({ type: "broadcast", event: "e", payload: { n } });
+  for (let n = 0; n < 20; n++) sender.send({ type: "broadcast", event: "e", payload: { n } });
 
-  for (let n = 0; n < 20; n++) assert.equal((await heard.next()).payload.n, n);
+  for (let n = 0; n < 20; n++) assert.equal((await received.next()).payload.n, n);
 });
 
-test("whoever is no member stays out, signed in or not", async () => {
-  const stranger = await as("00000000-0000-0000-0000-00000000000c");
-  const refusal = "Unauthorized: You do not have permissions to read from this Channel topic: room";
-  assert.match(await refusalOf(room(stranger, "room")), new RegExp(refusal));
-  assert.match(await refusalOf(room(plinth.connect(), "room")), new RegExp(refusal));
+test("non-members cannot join, signed in or not", async () => {
+  const stranger = await connectAs("00000000-0000-0000-0000-00000000000c");
+  const message = "Unauthorized: You do not have permissions to read from this Channel topic: room";
+  assert.match(await expectJoinError(privateChannel(stranger, "room")), new RegExp(message));
+  assert.match(await expectJoinError(privateChannel(plinth.connect(), "room")), new RegExp(message));
 });
 
-test("a policy that fails lets nobody in", async () => {
-  assert.match(await refusalOf(room(await as(ann), "broken")), /Unauthorized: You do not have permissions/);
+test("a policy that raises an error rejects every join", async () => {
+  assert.match(await expectJoinError(privateChannel(await connectAs(ann), "broken")), /Unauthorized: You do not have permissions/);
 });
 
-test("the service role may everything", async () => {
-  const channel = room(plinth.connect({}, plinth.keys.secret), "any");
+test("the service role may join every channel", async () => {
+  const channel = privateChannel(plinth.connect({}, plinth.keys.secret), "any");
   await subscribe(channel);
 });
 
-test("who may only hear is not heard, and not told so", async () => {
-  const speaker = room(await as(ann), "watch", { broadcast: { ack: true } });
-  const watcher = room(await as(bob), "watch");
-  const [heardBySpeaker, heardByWatcher] = [hear(speaker, "broadcast"), hear(watcher, "broadcast")];
-  await Promise.all([subscribe(speaker), subscribe(watcher)]);
+test("messages of a read-only member are dropped silently", async () => {
+  const sender = privateChannel(await connectAs(ann), "watch", { broadcast: { ack: true } });
+  const watcher = privateChannel(await connectAs(bob), "watch");
+  const [heardBySpeaker, heardByWatcher] = [collectMessages(sender, "broadcast"), collectMessages(watcher, "broadcast")];
+  await Promise.all([subscribe(sender), subscribe(watcher)]);
 
   await watcher.send({ type: "broadcast", event: "e", payload: { n: 1 } });
-  assert.equal(await speaker.send({ type: "broadcast", event: "e", payload: { n: 2 } }), "ok");
+  assert.equal(await sender.send({ type: "broadcast", event: "e", payload: { n: 2 } }), "ok");
 
   assert.equal((await heardByWatcher.next()).payload.n, 2);
   assert.equal(heardBySpeaker.length, 0);
@@ -97,13 +104,13 @@ test("who may only hear is not heard, and not told so", async () => {
 });
 
 test("a private room and a public one of the same name never meet", async () => {
-  const inside = room(await as(ann), "room");
+  const inside = privateChannel(await connectAs(ann), "room");
   const outside = plinth.connect().channel("room");
-  const [heardInside, heardOutside] = [hear(inside, "broadcast"), hear(outside, "broadcast")];
+  const [heardInside, heardOutside] = [collectMessages(inside, "broadcast"), collectMessages(outside, "broadcast")];
   await Promise.all([subscribe(inside), subscribe(outside)]);
   const anotherOutside = plinth.connect().channel("room");
   await subscribe(anotherOutside);
-  const anotherInside = room(await as(bob), "room");
+  const anotherInside = privateChannel(await connectAs(bob), "room");
   await subscribe(anotherInside);
 
   await anotherOutside.send({ type: "broadcast", event: "e", payload: { from: "outside" } });
@@ -115,32 +122,32 @@ test("a private room and a public one of the same name never meet", async () => 
 });
 
 test("who may only see presence gets no broadcasts", async () => {
-  const channel = room(await as(ann), "presence-only", { presence: { enabled: true, key: "ann" } });
+  const channel = privateChannel(await connectAs(ann), "presence-only", { presence: { enabled: true, key: "ann" } });
   const synced = inbox();
   channel.on("presence", { event: "sync" }, () => synced.put(channel.presenceState()));
-  const heard = hear(channel, "broadcast");
+  const received = collectMessages(channel, "broadcast");
   await subscribe(channel);
   assert.deepEqual(await synced.next(), {});
 
   const admin = plinth.connect({}, plinth.keys.secret);
-  const speaker = room(admin, "presence-only");
-  await subscribe(speaker);
-  await speaker.send({ type: "broadcast", event: "e", payload: {} });
-  await speaker.track({ seen: true });
+  const sender = privateChannel(admin, "presence-only");
+  await subscribe(sender);
+  await sender.send({ type: "broadcast", event: "e", payload: {} });
+  await sender.track({ seen: true });
 
-  await within(
+  await withTimeout(
     (async () => {
       while (!Object.keys(await synced.next()).length);
     })(),
     "the other to be seen",
   );
-  assert.equal(heard.length, 0);
+  assert.equal(received.length, 0);
 });
 
 test("over HTTP: a batch drops what is not allowed, a single message is refused", async () => {
-  const listener = room(await as(bob), "watch");
-  const heard = hear(listener, "broadcast");
-  await subscribe(listener);
+  const receiver = privateChannel(await connectAs(bob), "watch");
+  const received = collectMessages(receiver, "broadcast");
+  await subscribe(receiver);
   const batch = (sub) =>
     fetch(`${plinth.apiUrl}/realtime/v1/api/broadcast`, {
       method: "POST",
@@ -154,26 +161,26 @@ test("over HTTP: a batch drops what is not allowed, a single message is refused"
 
   assert.equal((await batch(bob)).status, 202);
   assert.equal((await batch(ann)).status, 202);
-  assert.equal((await heard.next()).payload.sub, ann);
+  assert.equal((await received.next()).payload.sub, ann);
 
-  const refused = room(await as(bob), "watch").httpSend("e", { n: 1 });
+  const refused = privateChannel(await connectAs(bob), "watch").httpSend("e", { n: 1 });
   await assert.rejects(refused, /Unauthorized/);
-  const sent = await room(await as(ann), "watch").httpSend("e", { n: 2 });
+  const sent = await privateChannel(await connectAs(ann), "watch").httpSend("e", { n: 2 });
   assert.deepEqual(sent, { success: true });
-  assert.equal((await heard.next()).payload.n, 2);
+  assert.equal((await received.next()).payload.n, 2);
 });
 
 test("another token takes effect on a live socket", async () => {
   let token = tokenOf(ann);
-  const client = await showing(async () => token);
-  const channel = room(client, "room");
-  const systems = hear(channel, "system", {});
+  const client = await connectWithToken(async () => token);
+  const channel = privateChannel(client, "room");
+  const systems = collectMessages(channel, "system", {});
   await subscribe(channel);
 
   token = tokenOf(bob);
   await client.realtime.setAuth();
-  const speaker = room(await as(ann), "room");
-  await subscribe(speaker);
+  const sender = privateChannel(await connectAs(ann), "room");
+  await subscribe(sender);
 
   token = tokenOf("00000000-0000-0000-0000-00000000000c");
   await client.realtime.setAuth();
@@ -184,9 +191,9 @@ test("another token takes effect on a live socket", async () => {
 
 test("a token that ends ends its channel", async () => {
   const exp = Math.floor(Date.now() / 1000) + 3;
-  const client = await showing(async () => tokenOf(ann, { exp }));
-  const channel = room(client, "room");
-  const systems = hear(channel, "system", {});
+  const client = await connectWithToken(async () => tokenOf(ann, { exp }));
+  const channel = privateChannel(client, "room");
+  const systems = collectMessages(channel, "system", {});
   await subscribe(channel);
 
   const told = await systems.next();
@@ -196,18 +203,18 @@ test("a token that ends ends its channel", async () => {
 });
 
 test("bad tokens are refused by name", async () => {
-  const refusal = async (token) => refusalOf(room(await showing(async () => token), "room"));
-  assert.match(await refusal("nonsense"), /MalformedJWT: The token provided is not a valid JWT/);
-  assert.match(await refusal(tokenOf(ann, { exp: 1000 })), /InvalidJWTToken: Token has expired \d+ seconds ago/);
-  assert.match(await refusal(tokenOf(ann, { role: undefined })), /Fields `role` and `exp` are required in JWT/);
+  const joinErrorWith = async (token) => expectJoinError(privateChannel(await connectWithToken(async () => token), "room"));
+  assert.match(await joinErrorWith("nonsense"), /MalformedJWT: The token provided is not a valid JWT/);
+  assert.match(await joinErrorWith(tokenOf(ann, { exp: 1000 })), /InvalidJWTToken: Token has expired \d+ seconds ago/);
+  assert.match(await joinErrorWith(tokenOf(ann, { role: undefined })), /Fields `role` and `exp` are required in JWT/);
   const forged = signToken({ role: "service_role", exp: 9_999_999_999 }, "another secret that is long enough");
-  assert.match(await refusal(forged), /JwtSign(ature|er)Error/);
+  assert.match(await joinErrorWith(forged), /JwtSign(ature|er)Error/);
 });
 
 test("a role that tokens should not name is refused", async () => {
   for (const role of ["postgres", "supabase_admin", "supabase_realtime_admin", "nobody"]) {
     const token = tokenOf(ann, { role });
-    const channel = room(await showing(async () => token), "room");
-    assert.match(await refusalOf(channel), /Unauthorized/, role);
+    const channel = privateChannel(await connectWithToken(async () => token), "room");
+    assert.match(await expectJoinError(channel), /Unauthorized/, role);
   }
 });

@@ -1,4 +1,4 @@
-// A Plinth whose channels are under test, clients of it, and what they hear.
+// Starts a Plinth for realtime tests, connects clients, and collects their messages.
 
 import assert from "node:assert/strict";
 
@@ -6,22 +6,22 @@ import { createClient } from "@supabase/supabase-js";
 
 import { startAccounts } from "../support/accounts.mjs";
 
-/** The client itself gives up after ten seconds. */
-const patience = 8_000;
+/** Below the client's own timeout of ten seconds. */
+const defaultTimeoutMs = 8_000;
 
-/** Refusals are held back for seconds where nobody tests them. */
-const usual = {
+/** By default error replies are delayed for seconds. */
+const defaultSettings = {
   "plinth.realtime.channel_error_backoff": "10ms",
   "plinth.realtime.connect_error_backoff": "10ms",
 };
 
 /**
- * A running Plinth, and `connect(options, key)`: a new client with a socket of its own. All sockets are closed
- * with `stop`.
+ * A running Plinth, and `connect(options, key)`, which returns a client with a socket of its own. `stop` closes
+ * all sockets.
  */
 export async function startRealtime(settings = {}, sql = "") {
   const files = sql ? { "supabase/migrations/20260101000000_schema.sql": sql } : {};
-  const plinth = await startAccounts({ ...usual, ...settings }, files);
+  const plinth = await startAccounts({ ...defaultSettings, ...settings }, files);
   const clients = [];
   return {
     ...plinth,
@@ -41,12 +41,12 @@ export async function startRealtime(settings = {}, sql = "") {
   };
 }
 
-/** Both serialisers, for tests that hold for each. */
+/** Both serializer versions, for tests that apply to each. */
 export const versions = ["1.0.0", "2.0.0"].map((vsn) => ({ vsn, options: { realtime: { vsn } } }));
 
-/** Subscribes, and waits until that succeeded or failed. */
+/** Subscribes, and waits for the result. */
 export function subscribe(channel) {
-  return within(
+  return withTimeout(
     new Promise((resolve, reject) => {
       channel.subscribe((status, error) => {
         if (status === "SUBSCRIBED") resolve(channel);
@@ -57,8 +57,8 @@ export function subscribe(channel) {
   );
 }
 
-/** The refusal of a subscription. */
-export async function refusalOf(channel) {
+/** Returns the error message of a subscription, which must fail. */
+export async function expectJoinError(channel) {
   try {
     await subscribe(channel);
   } catch (error) {
@@ -67,21 +67,21 @@ export async function refusalOf(channel) {
   assert.fail(`${channel.topic} was joined`);
 }
 
-/** What arrives, one after the other: `next()` waits for the next, `none()` for nothing. */
+/** A message queue: `next()` waits for the next message, `none()` asserts that there is none. */
 export function inbox() {
   const arrived = [];
   const waiting = [];
   return {
-    put(thing) {
-      const first = waiting.shift();
-      if (first) first(thing);
-      else arrived.push(thing);
+    put(message) {
+      const resolve = waiting.shift();
+      if (resolve) resolve(message);
+      else arrived.push(message);
     },
     next() {
       if (arrived.length) return Promise.resolve(arrived.shift());
-      return within(new Promise((resolve) => waiting.push(resolve)), "something to arrive");
+      return withTimeout(new Promise((resolve) => waiting.push(resolve)), "a message");
     },
-    /** Whatever was sent before `probe` would have arrived before it. */
+    /** Messages sent before `probe` would have arrived before it. */
     async none(probe) {
       await probe?.();
       assert.deepEqual(arrived, []);
@@ -92,27 +92,27 @@ export function inbox() {
   };
 }
 
-/** Puts everything of the kind that a channel hears into an inbox. */
-export function hear(channel, kind, filter = { event: "*" }) {
+/** Collects the messages of one type that a channel receives. */
+export function collectMessages(channel, type, filter = { event: "*" }) {
   const box = inbox();
-  channel.on(kind, filter, (message) => box.put(message));
+  channel.on(type, filter, (message) => box.put(message));
   return box;
 }
 
-/** Two channels of one topic, both joined, each of a client of its own. */
-export async function pair(plinth, topic, options = {}, config = {}) {
-  const speaker = plinth.connect(options).channel(topic, { config });
-  const listener = plinth.connect(options).channel(topic, { config });
-  const heard = hear(listener, "broadcast");
-  const own = hear(speaker, "broadcast");
-  await Promise.all([subscribe(speaker), subscribe(listener)]);
-  return { speaker, listener, heard, own };
+/** Two clients, each with a joined channel of the same topic. */
+export async function joinPair(plinth, topic, options = {}, config = {}) {
+  const sender = plinth.connect(options).channel(topic, { config });
+  const receiver = plinth.connect(options).channel(topic, { config });
+  const received = collectMessages(receiver, "broadcast");
+  const own = collectMessages(sender, "broadcast");
+  await Promise.all([subscribe(sender), subscribe(receiver)]);
+  return { sender, receiver, received, own };
 }
 
-export function within(promise, what, time = patience) {
+export function withTimeout(promise, what, timeoutMs = defaultTimeoutMs) {
   let timer;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`waited ${time} ms for ${what}`)), time);
+  const timeout = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`waited ${timeoutMs} ms for ${what}`)), timeoutMs);
   });
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+  return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
 }

@@ -1,9 +1,9 @@
-// Whose rows a caller reaches: keys of both forms, signed-in users, and bad tokens.
+// Row-level security by caller: both kinds of API keys, signed-in users, and invalid tokens.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { column, dataOf, refusalOf, signToken, startRegister } from "./support.mjs";
+import { column, expectData, expectError, signToken, startRegister } from "./support.mjs";
 
 const ada = "00000000-0000-0000-0000-00000000000a";
 const rui = "00000000-0000-0000-0000-00000000000b";
@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => register?.stop());
 
-const roleOf = async (client) => (await dataOf(client.rpc("whoami"))).role;
+const roleOf = async (client) => (await expectData(client.rpc("whoami"))).role;
 
 test("each key is its role, whether opaque or signed", async () => {
   const { publishable, secret, anon, serviceRole } = register.keys;
@@ -27,22 +27,23 @@ test("each key is its role, whether opaque or signed", async () => {
 
 test("a key that only looks like one opens nothing", async () => {
   for (const key of [`${register.keys.secret}x`, "sb_secret_forged", "sb_publishable_forged"]) {
-    const { status } = await refusalOf(register.client(key).from("ships").select());
-    assert.equal(status, 401, key);
+    const { status, message, hint } = await expectError(register.client(key).from("ships").select());
+    assert.deepEqual([status, message], [401, "Invalid API key"], key);
+    assert.match(hint, /Double check your Supabase/);
   }
 });
 
 test("a signed-in user is whom the token names", async () => {
-  const { role, claims } = await dataOf(register.clientOf({ sub: ada, team: "north" }).rpc("whoami"));
+  const { role, claims } = await expectData(register.clientWithClaims({ sub: ada, team: "north" }).rpc("whoami"));
 
   assert.equal(role, "authenticated");
   assert.deepEqual([claims.sub, claims.team, claims.role], [ada, "north", "authenticated"]);
 });
 
 test("policies give everyone their own rows, and the service all", async () => {
-  const page = (client, text) => dataOf(client.from("diary").insert({ page: text }));
+  const page = (client, text) => expectData(client.from("diary").insert({ page: text }));
   const pages = (client) => column("page", client.from("diary").select("page").order("page"));
-  const [asAda, asRui] = [register.clientOf({ sub: ada }), register.clientOf({ sub: rui })];
+  const [asAda, asRui] = [register.clientWithClaims({ sub: ada }), register.clientWithClaims({ sub: rui })];
   await page(asAda, "a");
   await page(asRui, "r");
 
@@ -55,8 +56,8 @@ test("policies give everyone their own rows, and the service all", async () => {
 });
 
 test("a row in another's name is refused, and another's row cannot be touched", async () => {
-  const asAda = register.clientOf({ sub: ada });
-  const forged = await refusalOf(asAda.from("diary").insert({ owner: rui, page: "forged" }));
+  const asAda = register.clientWithClaims({ sub: ada });
+  const forged = await expectError(asAda.from("diary").insert({ owner: rui, page: "forged" }));
   const touched = await asAda.from("diary").update({ page: "touched" }).eq("owner", rui).select();
 
   assert.deepEqual(forged, {
@@ -71,13 +72,13 @@ test("a row in another's name is refused, and another's row cannot be touched", 
 
 test("a table without grants is 401 to strangers and 403 to users", async () => {
   const ledger = (client) => client.from("ledger").select();
-  const stranger = await refusalOf(ledger(register.client()));
-  const user = await refusalOf(ledger(register.clientOf({ sub: ada })));
+  const stranger = await expectError(ledger(register.client()));
+  const user = await expectError(ledger(register.clientWithClaims({ sub: ada })));
 
   assert.deepEqual([stranger.status, stranger.code], [401, "42501"]);
   assert.deepEqual([user.status, user.code], [403, "42501"]);
   assert.equal(user.message, "permission denied for table ledger");
-  assert.deepEqual(await dataOf(ledger(register.client(register.keys.secret))), []);
+  assert.deepEqual(await expectData(ledger(register.client(register.keys.secret))), []);
 });
 
 test("a token past its end, from elsewhere, or cut is refused", async () => {
@@ -90,13 +91,13 @@ test("a token past its end, from elsewhere, or cut is refused", async () => {
   ];
   for (const [token, code, message] of cases) {
     const client = register.client(register.keys.publishable, { accessToken: async () => token });
-    const refusal = await refusalOf(client.from("ships").select());
+    const refusal = await expectError(client.from("ships").select());
     assert.deepEqual([refusal.status, refusal.code, refusal.message], [401, code, message]);
   }
 });
 
 test("a token cannot claim a role that the project does not have", async () => {
-  const { status, code } = await refusalOf(register.clientOf({ role: "supabase_admin" }).from("ships").select());
+  const { status, code } = await expectError(register.clientWithClaims({ role: "supabase_admin" }).from("ships").select());
 
   assert.ok([401, 403].includes(status), String(status));
   assert.ok(["22023", "42501"].includes(code), code);

@@ -1,4 +1,4 @@
-// Every filter method of the client finds what it says.
+// Every filter method of the client.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -15,7 +15,7 @@ after(() => register?.stop());
 
 const everyone = ["Bergen", "Lisbon", "Kobe, East"];
 
-/** For each method: what to ask of the harbours, and which of them answer. */
+/** For each method: the filter, and the harbours that match. */
 const cases = {
   eq: [
     [(q) => q.eq("name", "Bergen"), ["Bergen"]],

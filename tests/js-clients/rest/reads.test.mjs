@@ -1,9 +1,9 @@
-// What shapes a read: columns, order, pages, counts, and the forms of the answer.
+// Reads: columns, order, pagination, counts, and response formats.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { column, dataOf, refusalOf, startRegister } from "./support.mjs";
+import { column, expectData, expectError, startRegister } from "./support.mjs";
 
 let register;
 before(async () => {
@@ -16,15 +16,15 @@ const harbours = (...args) => register.client().from("harbours").select(...args)
 
 test("select takes aliases, casts, paths into JSON and computed fields", async () => {
   const columns = "title:name, id::text, depth:facts->depth, red:facts->lights->>red";
-  const harbour = await dataOf(harbours(columns).eq("id", 1).single());
-  const sailor = await dataOf(register.client().from("sailors").select("full_name").eq("id", 1).single());
+  const harbour = await expectData(harbours(columns).eq("id", 1).single());
+  const sailor = await expectData(register.client().from("sailors").select("full_name").eq("id", 1).single());
 
   assert.deepEqual(harbour, { title: "Bergen", id: "1", depth: 12, red: "2" });
   assert.deepEqual(sailor, { full_name: "Ada Holm" });
 });
 
 test("select without columns gives all of them", async () => {
-  assert.deepEqual(await dataOf(ships().eq("id", 1)), [{ id: 1, name: "Albatross", tons: 300, harbour_id: 1 }]);
+  assert.deepEqual(await expectData(ships().eq("id", 1)), [{ id: 1, name: "Albatross", tons: 300, harbour_id: 1 }]);
 });
 
 test("order sorts up, down, and nulls where they are wanted", async () => {
@@ -45,7 +45,7 @@ test("later orders decide where earlier ones tie", async () => {
 test("limit and range cut pages", async () => {
   assert.deepEqual(await column("id", ships("id").order("id").limit(2)), [1, 2]);
   assert.deepEqual(await column("id", ships("id").order("id").range(1, 2)), [2, 3]);
-  assert.deepEqual(await dataOf(ships("id").limit(0)), []);
+  assert.deepEqual(await expectData(ships("id").limit(0)), []);
 });
 
 test("counts come with a page, and alone", async () => {
@@ -61,7 +61,7 @@ test("counts come with a page, and alone", async () => {
 });
 
 test("a page behind the end is an error that says how many rows there are", async () => {
-  const refusal = await refusalOf(ships("id", { count: "exact" }).range(50, 60));
+  const refusal = await expectError(ships("id", { count: "exact" }).range(50, 60));
 
   assert.deepEqual(refusal, {
     status: 416,
@@ -73,12 +73,12 @@ test("a page behind the end is an error that says how many rows there are", asyn
 });
 
 test("single wants exactly one row", async () => {
-  assert.deepEqual(await dataOf(ships("name").eq("id", 1).single()), { name: "Albatross" });
+  assert.deepEqual(await expectData(ships("name").eq("id", 1).single()), { name: "Albatross" });
   for (const [query, rows] of [
     [ships("name"), 4],
     [ships("name").eq("id", -1), 0],
   ]) {
-    assert.deepEqual(await refusalOf(query.single()), {
+    assert.deepEqual(await expectError(query.single()), {
       status: 406,
       code: "PGRST116",
       message: "Cannot coerce the result to a single JSON object",
@@ -89,25 +89,25 @@ test("single wants exactly one row", async () => {
 });
 
 test("maybeSingle wants at most one row", async () => {
-  assert.deepEqual(await dataOf(ships("name").eq("id", 1).maybeSingle()), { name: "Albatross" });
-  assert.equal(await dataOf(ships("name").eq("id", -1).maybeSingle()), null);
-  assert.equal((await refusalOf(ships("name").maybeSingle())).code, "PGRST116");
+  assert.deepEqual(await expectData(ships("name").eq("id", 1).maybeSingle()), { name: "Albatross" });
+  assert.equal(await expectData(ships("name").eq("id", -1).maybeSingle()), null);
+  assert.equal((await expectError(ships("name").maybeSingle())).code, "PGRST116");
 });
 
 test("csv is text with a header", async () => {
-  const text = await dataOf(ships("id,name,tons").gte("id", 3).order("id").csv());
+  const text = await expectData(ships("id,name,tons").gte("id", 3).order("id").csv());
 
   assert.equal(text, "id,name,tons\n3,Curlew,100\n4,Dunlin,");
 });
 
 test("stripNulls leaves out what is null", async () => {
-  assert.deepEqual(await dataOf(ships().eq("id", 4).stripNulls()), [{ id: 4, name: "Dunlin" }]);
-  assert.deepEqual(await dataOf(ships().eq("id", 4).single().stripNulls()), { id: 4, name: "Dunlin" });
+  assert.deepEqual(await expectData(ships().eq("id", 4).stripNulls()), [{ id: 4, name: "Dunlin" }]);
+  assert.deepEqual(await expectData(ships().eq("id", 4).single().stripNulls()), { id: 4, name: "Dunlin" });
 });
 
 test("explain shows the plan in both formats", async () => {
-  const text = await dataOf(ships().explain());
-  const [json] = await dataOf(ships().explain({ format: "json", analyze: true, verbose: true, settings: true }));
+  const text = await expectData(ships().explain());
+  const [json] = await expectData(ships().explain({ format: "json", analyze: true, verbose: true, settings: true }));
 
   assert.match(text, /Scan on ships/);
   assert.equal(typeof json["Execution Time"], "number");
@@ -118,7 +118,7 @@ test("explain shows the plan in both formats", async () => {
 test("aggregates group by what else is selected", async () => {
   const perHarbour = ships("harbour_id, tons.sum(), count()").not("harbour_id", "is", null).order("harbour_id");
 
-  assert.deepEqual(await dataOf(perHarbour), [
+  assert.deepEqual(await expectData(perHarbour), [
     { harbour_id: 1, sum: 500, count: 2 },
     { harbour_id: 2, sum: 100, count: 1 },
   ]);
@@ -127,9 +127,9 @@ test("aggregates group by what else is selected", async () => {
 test("schema chooses another exposed schema, and no hidden one", async () => {
   const archive = register.client().schema("archive");
 
-  assert.deepEqual(await dataOf(archive.from("ships").select()), [{ id: 1, name: "Vasa" }]);
-  assert.equal(await dataOf(archive.rpc("oldest")), "Vasa");
-  assert.deepEqual(await refusalOf(register.client().schema("auth").from("users").select()), {
+  assert.deepEqual(await expectData(archive.from("ships").select()), [{ id: 1, name: "Vasa" }]);
+  assert.equal(await expectData(archive.rpc("oldest")), "Vasa");
+  assert.deepEqual(await expectError(register.client().schema("auth").from("users").select()), {
     status: 406,
     code: "PGRST106",
     message: "Invalid schema: auth",
@@ -139,7 +139,7 @@ test("schema chooses another exposed schema, and no hidden one", async () => {
 });
 
 test("geojson without PostGIS names the function that is missing", async () => {
-  const { status, code, message } = await refusalOf(ships().geojson());
+  const { status, code, message } = await expectError(ships().geojson());
 
   assert.deepEqual([status, code], [404, "42883"]);
   assert.match(message, /st_asgeojson/);

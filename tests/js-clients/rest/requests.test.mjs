@@ -1,11 +1,11 @@
-// What the client does around a request: cancelling, throwing, retrying, describing.
+// Client features around a request: abort, throwOnError, retries, explain.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
 import postgres from "postgres";
 
-import { dataOf, startRegister } from "./support.mjs";
+import { expectData, startRegister } from "./support.mjs";
 
 let register;
 let sql;
@@ -18,17 +18,17 @@ after(async () => {
   await register?.stop();
 });
 
-/** A client that loses its first answers to 503, and notes what it sent. */
-function unluckyClient(losses) {
+/** A client whose first responses are replaced by 503, and which records its requests. */
+function flakyClient(losses) {
   const requests = [];
-  const fetchWithLosses = async (url, options) => {
+  const flakyFetch = async (url, options) => {
     requests.push(options.method);
     if (requests.length <= losses) {
       return new Response("{}", { status: 503, headers: { "retry-after": "0" } });
     }
     return fetch(url, options);
   };
-  const client = register.client(register.keys.publishable, { global: { fetch: fetchWithLosses } });
+  const client = register.client(register.keys.publishable, { global: { fetch: flakyFetch } });
   return { client, requests };
 }
 
@@ -66,15 +66,15 @@ test("throwOnError throws what would be returned", async () => {
 });
 
 test("reads are tried again after a 503, and the server sees which try it is", async () => {
-  const { client, requests } = unluckyClient(1);
-  const { headers } = await dataOf(client.rpc("whoami", {}, { get: true }));
+  const { client, requests } = flakyClient(1);
+  const { headers } = await expectData(client.rpc("whoami", {}, { get: true }));
 
   assert.deepEqual(requests, ["GET", "GET"]);
   assert.equal(headers["x-retry-count"], "1");
 });
 
 test("writes are not tried again", async () => {
-  const { client, requests } = unluckyClient(1);
+  const { client, requests } = flakyClient(1);
   const { status } = await client.from("ships").insert({ name: "once" });
 
   assert.equal(status, 503);
@@ -83,7 +83,7 @@ test("writes are not tried again", async () => {
 
 test("further headers of the client reach functions", async () => {
   const client = register.client(register.keys.publishable, { global: { headers: { "x-app": "tests" } } });
-  const { headers } = await dataOf(client.rpc("whoami").setHeader("x-once", "1"));
+  const { headers } = await expectData(client.rpc("whoami").setHeader("x-once", "1"));
 
   assert.deepEqual([headers["x-app"], headers["x-once"]], ["tests", "1"]);
   assert.match(headers["x-client-info"], /^supabase-js/);
@@ -107,8 +107,8 @@ test("a browser on another origin may read counts and send every header of the c
 
 test("the description of the API names what a schema exposes", async () => {
   const client = register.client(register.keys.secret);
-  const main = await dataOf(client.getOpenApiSpec());
-  const archive = await dataOf(client.schema("archive").getOpenApiSpec());
+  const main = await expectData(client.getOpenApiSpec());
+  const archive = await expectData(client.schema("archive").getOpenApiSpec());
 
   assert.equal(main.swagger, "2.0");
   assert.ok(main.paths["/ships"].patch);

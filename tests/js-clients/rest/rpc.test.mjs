@@ -1,9 +1,9 @@
-// Functions: every way to call them and every form of result.
+// RPC: every way to call a function, and every result type.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { column, dataOf, refusalOf, startRegister } from "./support.mjs";
+import { column, expectData, expectError, startRegister } from "./support.mjs";
 
 let register;
 before(async () => {
@@ -14,14 +14,14 @@ after(() => register?.stop());
 const rpc = (...args) => register.client().rpc(...args);
 
 test("arguments go by name, and defaults may be left out", async () => {
-  assert.equal(await dataOf(rpc("add", { a: 1, b: 2 })), 3);
-  assert.equal(await dataOf(rpc("add", { a: 1 })), 2);
-  assert.equal(await dataOf(rpc("total", { numbers: [1, 2, 3] })), 6);
+  assert.equal(await expectData(rpc("add", { a: 1, b: 2 })), 3);
+  assert.equal(await expectData(rpc("add", { a: 1 })), 2);
+  assert.equal(await expectData(rpc("total", { numbers: [1, 2, 3] })), 6);
 });
 
 test("get calls without a body", async () => {
-  assert.equal(await dataOf(rpc("add", { a: 1, b: undefined }, { get: true })), 2);
-  assert.equal(await dataOf(rpc("total", { numbers: [1, 2, 3] }, { get: true })), 6);
+  assert.equal(await expectData(rpc("add", { a: 1, b: undefined }, { get: true })), 2);
+  assert.equal(await expectData(rpc("total", { numbers: [1, 2, 3] }, { get: true })), 6);
 });
 
 test("head asks for nothing but the count", async () => {
@@ -47,9 +47,9 @@ test("no result is an empty answer, null is null", async () => {
 });
 
 test("a row is an object, a set is an array", async () => {
-  assert.equal((await dataOf(rpc("flagship"))).name, "Albatross");
+  assert.equal((await expectData(rpc("flagship"))).name, "Albatross");
   assert.deepEqual(await column("name", rpc("ships_of", { harbour: "Bergen" }).order("id")), ["Albatross", "Bittern"]);
-  assert.deepEqual(await dataOf(rpc("ships_of", { harbour: "nowhere" })), []);
+  assert.deepEqual(await expectData(rpc("ships_of", { harbour: "nowhere" })), []);
 });
 
 test("rows of a function are selected, filtered, ordered, embedded and counted like a table's", async () => {
@@ -64,27 +64,27 @@ test("rows of a function are selected, filtered, ordered, embedded and counted l
 });
 
 test("single takes the one row out of a set", async () => {
-  assert.equal((await dataOf(rpc("ships_of", { harbour: "Lisbon" }).single())).name, "Curlew");
-  assert.equal((await refusalOf(rpc("ships_of", { harbour: "Bergen" }).single())).code, "PGRST116");
+  assert.equal((await expectData(rpc("ships_of", { harbour: "Lisbon" }).single())).name, "Curlew");
+  assert.equal((await expectError(rpc("ships_of", { harbour: "Bergen" }).single())).code, "PGRST116");
 });
 
 test("what may write cannot be called by get", async () => {
-  const { status, code } = await refusalOf(rpc("lighten", { pattern: "D%" }, { get: true }));
+  const { status, code } = await expectError(rpc("lighten", { pattern: "D%" }, { get: true }));
 
   assert.deepEqual([status, code], [405, "25006"]);
 });
 
 test("too many affected rows undo the call", async () => {
-  const { status, code, details } = await refusalOf(rpc("lighten", { pattern: "%" }).maxAffected(3));
+  const { status, code, details } = await expectError(rpc("lighten", { pattern: "%" }).maxAffected(3));
 
   assert.deepEqual([status, code], [400, "PGRST124"]);
   assert.equal(details, "The query affects 4 rows");
-  assert.equal((await dataOf(rpc("flagship"))).tons, 300);
+  assert.equal((await expectData(rpc("flagship"))).tons, 300);
 });
 
 test("a function that is not there, or not with these arguments, is not found", async () => {
-  const unknown = await refusalOf(rpc("ships_off", { harbour: "Bergen" }));
-  const other = await refusalOf(rpc("add", { c: 1 }));
+  const unknown = await expectError(rpc("ships_off", { harbour: "Bergen" }));
+  const other = await expectError(rpc("add", { c: 1 }));
 
   assert.deepEqual(unknown, {
     status: 404,
@@ -99,7 +99,7 @@ test("a function that is not there, or not with these arguments, is not found", 
 });
 
 test("overloads that differ by type only are ambiguous", async () => {
-  const { status, code, message } = await refusalOf(rpc("guess", { a: 1 }));
+  const { status, code, message } = await expectError(rpc("guess", { a: 1 }));
 
   assert.deepEqual([status, code], [300, "PGRST203"]);
   assert.match(message, /public\.guess\(a => integer\)/);
@@ -107,7 +107,7 @@ test("overloads that differ by type only are ambiguous", async () => {
 });
 
 test("a function chooses status and error of its refusal", async () => {
-  assert.deepEqual(await refusalOf(rpc("refuse")), {
+  assert.deepEqual(await expectError(rpc("refuse")), {
     status: 418,
     code: "PT418",
     message: "no coffee",

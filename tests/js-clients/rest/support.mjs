@@ -1,4 +1,4 @@
-// The register of `fixture.sql` served by the real program, and clients of every kind of caller.
+// Starts a Plinth with the shipping register of `fixture.sql`, and makes clients for each kind of caller.
 
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
@@ -11,7 +11,6 @@ import { startPlinth } from "../support/plinth.mjs";
 const fixture = new URL("fixture.sql", import.meta.url);
 const config = '[api]\nschemas = ["public", "archive"]\n';
 
-/** A running Plinth with the register in it. */
 export async function startRegister() {
   const plinth = await startPlinth({
     files: {
@@ -20,20 +19,20 @@ export async function startRegister() {
     },
   });
 
-  /** A client with one of the keys, by default the one that browsers get. */
+  /** A client with an API key, by default the publishable one. */
   const client = (key = plinth.keys.publishable, options = {}) =>
     createClient(plinth.apiUrl, key, { auth: { persistSession: false }, ...options });
 
-  /** A client whose user is signed in: its token is signed with the project's secret. */
-  const clientOf = (claims) => {
+  /** A client with an access token for these claims, signed with the project's secret. */
+  const clientWithClaims = (claims) => {
     const token = signToken(claims, plinth.jwtSecret);
     return client(plinth.keys.publishable, { accessToken: async () => token });
   };
 
-  return { ...plinth, client, clientOf };
+  return { ...plinth, client, clientWithClaims };
 }
 
-/** A token (HS256) that ends in a minute unless the claims say otherwise. */
+/** An HS256 token that expires in a minute, unless the claims override it. */
 export function signToken(claims, secret) {
   const encode = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");
   const now = Math.floor(Date.now() / 1000);
@@ -43,20 +42,20 @@ export function signToken(claims, secret) {
   return `${signed}.${signature}`;
 }
 
-/** The data of an answer that must not be an error. */
-export async function dataOf(query) {
+/** Returns the data of a result, which must not be an error. */
+export async function expectData(query) {
   const { data, error } = await query;
   assert.equal(error, null, JSON.stringify(error));
   return data;
 }
 
-/** Status and error of an answer that must be one. */
-export async function refusalOf(query) {
+/** Returns status and error of a result, which must be an error. */
+export async function expectError(query) {
   const { data, error, status } = await query;
   assert.ok(error, `expected an error, not ${JSON.stringify(data)}`);
   const { code, message, details, hint } = error;
   return { status, code, message, details, hint };
 }
 
-/** One column of all rows. */
-export const column = async (name, query) => (await dataOf(query)).map((row) => row[name]);
+/** The values of one column. */
+export const column = async (name, query) => (await expectData(query)).map((row) => row[name]);

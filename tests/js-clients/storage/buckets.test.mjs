@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { dataOf, refusal, refusalOf, startStorage } from "./support.mjs";
+import { apiError, expectData, expectError, startStorage } from "./support.mjs";
 
 let plinth;
 before(async () => {
@@ -13,7 +13,7 @@ after(() => plinth?.stop());
 
 test("a bucket is created, read, listed, changed, emptied and deleted", async () => {
   const { storage } = plinth.admin;
-  const created = await dataOf(
+  const created = await expectData(
     storage.createBucket("photos", {
       public: true,
       fileSizeLimit: "1mb",
@@ -22,7 +22,7 @@ test("a bucket is created, read, listed, changed, emptied and deleted", async ()
   );
   assert.deepEqual(created, { name: "photos" });
 
-  const found = await dataOf(storage.getBucket("photos"));
+  const found = await expectData(storage.getBucket("photos"));
   const { created_at, updated_at, ...rest } = found;
   assert.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   assert.match(updated_at, /Z$/);
@@ -35,54 +35,54 @@ test("a bucket is created, read, listed, changed, emptied and deleted", async ()
     allowed_mime_types: ["image/png"],
   });
 
-  const listed = await dataOf(storage.listBuckets({ search: "PHOT", limit: 10 }));
+  const listed = await expectData(storage.listBuckets({ search: "PHOT", limit: 10 }));
   assert.deepEqual(listed.map(({ id, type }) => [id, type]), [["photos", "STANDARD"]]);
 
-  const updated = await dataOf(
+  const updated = await expectData(
     storage.updateBucket("photos", { public: false, fileSizeLimit: null, allowedMimeTypes: null }),
   );
   assert.deepEqual(updated, { message: "Successfully updated" });
-  assert.equal((await dataOf(storage.getBucket("photos"))).public, false);
+  assert.equal((await expectData(storage.getBucket("photos"))).public, false);
 
-  await dataOf(storage.from("photos").upload("a.txt", "a"));
+  await expectData(storage.from("photos").upload("a.txt", "a"));
   assert.deepEqual(
-    await refusalOf(storage.deleteBucket("photos")),
-    refusal(409, "ResourceNotEmpty", "The bucket you tried to delete is not empty"),
+    await expectError(storage.deleteBucket("photos")),
+    apiError(409, "ResourceNotEmpty", "The bucket you tried to delete is not empty"),
   );
-  const emptied = await dataOf(storage.emptyBucket("photos"));
+  const emptied = await expectData(storage.emptyBucket("photos"));
   assert.match(emptied.message, /^Empty bucket has been queued/);
-  assert.deepEqual(await dataOf(storage.deleteBucket("photos")), {
+  assert.deepEqual(await expectData(storage.deleteBucket("photos")), {
     message: "Successfully deleted",
   });
 });
 
 test("refusals carry what applications look at", async () => {
   const { storage } = plinth.admin;
-  await dataOf(storage.createBucket("taken"));
+  await expectData(storage.createBucket("taken"));
 
   assert.deepEqual(
-    await refusalOf(storage.createBucket("taken")),
-    refusal(409, "BucketAlreadyExists", "The resource already exists"),
+    await expectError(storage.createBucket("taken")),
+    apiError(409, "BucketAlreadyExists", "The resource already exists"),
   );
   assert.deepEqual(
-    await refusalOf(storage.getBucket("none")),
-    refusal(404, "NoSuchBucket", "Bucket not found"),
+    await expectError(storage.getBucket("none")),
+    apiError(404, "NoSuchBucket", "Bucket not found"),
   );
   assert.deepEqual(
-    await refusalOf(storage.createBucket("a#b")),
-    refusal(400, "InvalidBucketName", "Bucket name invalid"),
+    await expectError(storage.createBucket("a#b")),
+    apiError(400, "InvalidBucketName", "Bucket name invalid"),
   );
   assert.deepEqual(
-    await refusalOf(storage.createBucket("big", { fileSizeLimit: "900gb" })),
-    refusal(413, "EntityTooLarge", "The object exceeded the maximum allowed size"),
+    await expectError(storage.createBucket("big", { fileSizeLimit: "900gb" })),
+    apiError(413, "EntityTooLarge", "The object exceeded the maximum allowed size"),
   );
   const anon = plinth.client().storage;
   assert.deepEqual(
-    await refusalOf(anon.createBucket("mine")),
-    refusal(403, "AccessDenied", "new row violates row-level security policy"),
+    await expectError(anon.createBucket("mine")),
+    apiError(403, "AccessDenied", "new row violates row-level security policy"),
   );
-  assert.deepEqual(await dataOf(anon.listBuckets()), []);
-  const empty = await refusalOf(anon.emptyBucket("taken"));
+  assert.deepEqual(await expectData(anon.listBuckets()), []);
+  const empty = await expectError(anon.emptyBucket("taken"));
   assert.equal(empty.status, 403);
   assert.equal(empty.statusCode, "403");
 });

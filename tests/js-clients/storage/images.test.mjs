@@ -1,4 +1,4 @@
-// Images on the way out, as people ask for them with storage-js.
+// Image transformations with storage-js.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -32,7 +32,7 @@ after(() => plinth?.stop());
 const get = (url, headers = {}) => fetch(url, { headers });
 const publicUrl = (transform) => files.getPublicUrl("flag.bmp", { transform }).data.publicUrl;
 
-/** Width and height, as the bytes say. */
+/** Width and height, read from the bytes. */
 async function sizeOf(response) {
   const bytes = Buffer.from(await response.arrayBuffer());
   switch (response.headers.get("content-type")) {
@@ -114,13 +114,13 @@ test("policies decide about rendering, also in a public bucket", async () => {
 });
 
 test("what cannot be asked for is refused by name", async () => {
-  const refusal = async (query) => {
+  const errorFor = async (query) => {
     const response = await get(`${publicUrl({ width: 1 }).split("?")[0]}?${query}`);
     return [response.status, (await response.json()).message];
   };
-  assert.deepEqual(await refusal("width=wide"), [400, "querystring/width must be integer"]);
-  assert.deepEqual(await refusal("quality=5"), [400, "querystring/quality must be >= 20"]);
-  assert.deepEqual(await refusal("gravity=up"), [
+  assert.deepEqual(await errorFor("width=wide"), [400, "querystring/width must be integer"]);
+  assert.deepEqual(await errorFor("quality=5"), [400, "querystring/quality must be >= 20"]);
+  assert.deepEqual(await errorFor("gravity=up"), [
     400,
     "querystring/gravity must be equal to one of the allowed values",
   ]);

@@ -1,9 +1,9 @@
-// Uploads, downloads and links of storage-js, with every kind of body that it takes.
+// Uploads, downloads and signed URLs with storage-js, with every body type.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { dataOf, refusal, refusalOf, startStorage, textOf } from "./support.mjs";
+import { apiError, expectData, expectError, startStorage, textOf } from "./support.mjs";
 
 let plinth;
 before(async () => {
@@ -30,7 +30,7 @@ test("every kind of body arrives as it was", async () => {
   const files = await plinth.bucket("bodies", { public: true });
   for (const [kind, body] of Object.entries(bodies)) {
     const path = `folder/${kind}.txt`;
-    const uploaded = await dataOf(
+    const uploaded = await expectData(
       files.upload(path, body(), {
         contentType: "text/plain",
         cacheControl: "60",
@@ -43,7 +43,7 @@ test("every kind of body arrives as it was", async () => {
     assert.match(uploaded.id, /^[0-9a-f-]{36}$/);
     const expected = kind === "URLSearchParams" ? "hello=" : "hello";
     assert.equal(await textOf(files.download(path)), expected, kind);
-    const info = await dataOf(files.info(path));
+    const info = await expectData(files.info(path));
     assert.equal(info.id, uploaded.id);
     assert.equal(info.size, expected.length, kind);
     assert.deepEqual(info.metadata, { kind }, kind);
@@ -55,16 +55,16 @@ test("every kind of body arrives as it was", async () => {
 
 test("a name is taken once, unless the upload may replace", async () => {
   const files = await plinth.bucket("once");
-  await dataOf(files.upload("a.txt", "one"));
+  await expectData(files.upload("a.txt", "one"));
 
   assert.deepEqual(
-    await refusalOf(files.upload("a.txt", "two")),
-    refusal(409, "KeyAlreadyExists", "The resource already exists"),
+    await expectError(files.upload("a.txt", "two")),
+    apiError(409, "KeyAlreadyExists", "The resource already exists"),
   );
-  await dataOf(files.upload("a.txt", "three", { upsert: true }));
+  await expectData(files.upload("a.txt", "three", { upsert: true }));
   assert.equal(await textOf(files.download("a.txt")), "three");
-  await dataOf(files.update("a.txt", "four"));
-  await dataOf(files.update("new.txt", "created"));
+  await expectData(files.update("a.txt", "four"));
+  await expectData(files.update("new.txt", "created"));
   assert.equal(await textOf(files.download("a.txt")), "four");
   assert.equal(await textOf(files.download("new.txt")), "created");
 });
@@ -77,50 +77,50 @@ test("a bucket's limits are told apart", async () => {
   const stream = () => new Blob(["12345"]).stream();
   for (const body of ["12345", new Blob(["12345"], { type: "text/plain" })]) {
     assert.deepEqual(
-      await refusalOf(files.upload("a.txt", body, { contentType: "text/plain" })),
-      refusal(413, "EntityTooLarge", "The object exceeded the maximum allowed size"),
+      await expectError(files.upload("a.txt", body, { contentType: "text/plain" })),
+      apiError(413, "EntityTooLarge", "The object exceeded the maximum allowed size"),
     );
   }
-  const streamed = await refusalOf(
+  const streamed = await expectError(
     files.upload("a.txt", stream(), { contentType: "text/plain", duplex: "half" }),
   );
   assert.equal(streamed.statusCode, "413");
   assert.deepEqual(
-    await refusalOf(files.upload("a.html", "x", { contentType: "text/html" })),
-    refusal(415, "InvalidMimeType", "mime type text/html is not supported"),
+    await expectError(files.upload("a.html", "x", { contentType: "text/html" })),
+    apiError(415, "InvalidMimeType", "mime type text/html is not supported"),
   );
-  await dataOf(files.upload("ok.txt", "1234"));
+  await expectData(files.upload("ok.txt", "1234"));
 });
 
 test("what is missing is missing, and what exists exists", async () => {
   const files = await plinth.bucket("missing");
-  await dataOf(files.upload("a.txt", "x"));
+  await expectData(files.upload("a.txt", "x"));
 
   assert.equal((await files.exists("a.txt")).data, true);
   assert.equal((await files.exists("b.txt")).data, false);
-  // The client asks for the object's info, and tells a missing object from a missing bucket.
+  // The client requests the object's info, which distinguishes a missing object from a missing bucket.
   await assert.rejects(plinth.admin.storage.from("none").exists("a.txt"), { code: "NoSuchBucket" });
   assert.equal((await plinth.client().storage.from("missing").exists("a.txt")).data, false);
   assert.deepEqual(
-    await refusalOf(files.info("b.txt")),
-    refusal(404, "NoSuchKey", "Object not found"),
+    await expectError(files.info("b.txt")),
+    apiError(404, "NoSuchKey", "Object not found"),
   );
   const { error } = await files.download("b.txt");
   assert.ok(error);
   assert.deepEqual(
-    await refusalOf(plinth.admin.storage.from("none").upload("a", "x")),
-    refusal(404, "NoSuchBucket", "Bucket not found"),
+    await expectError(plinth.admin.storage.from("none").upload("a", "x")),
+    apiError(404, "NoSuchBucket", "Bucket not found"),
   );
   assert.deepEqual(
-    await refusalOf(files.upload("bad~key", "x")),
-    refusal(400, "InvalidKey", "Invalid key: bad~key"),
+    await expectError(files.upload("bad~key", "x")),
+    apiError(400, "InvalidKey", "Invalid key: bad~key"),
   );
 });
 
-test("a public URL is for everybody, and a private one is for nobody", async () => {
+test("a public URL works for a public bucket, and not for a private one", async () => {
   const open = await plinth.bucket("open", { public: true });
   const shut = await plinth.bucket("shut");
-  for (const files of [open, shut]) await dataOf(files.upload("a b.txt", "hello"));
+  for (const files of [open, shut]) await expectData(files.upload("a b.txt", "hello"));
   const url = (files, options) => files.getPublicUrl("a b.txt", options).data.publicUrl;
 
   const answer = await fetch(url(open));
@@ -140,16 +140,16 @@ test("a public URL is for everybody, and a private one is for nobody", async () 
 
 test("a signed URL opens one object for a while", async () => {
   const files = await plinth.bucket("signed");
-  for (const path of ["a b.txt", "c+d.txt"]) await dataOf(files.upload(path, path));
+  for (const path of ["a b.txt", "c+d.txt"]) await expectData(files.upload(path, path));
 
-  const { signedUrl } = await dataOf(files.createSignedUrl("a b.txt", 60, { download: true }));
+  const { signedUrl } = await expectData(files.createSignedUrl("a b.txt", 60, { download: true }));
   const answer = await fetch(signedUrl);
   assert.equal(await answer.text(), "a b.txt");
   assert.equal(answer.headers.get("content-disposition"), "attachment;");
   assert.equal(answer.headers.get("cache-control"), null);
   assert.ok(answer.headers.get("expires"));
 
-  const many = await dataOf(files.createSignedUrls(["c+d.txt", "none", "a b.txt"], 60));
+  const many = await expectData(files.createSignedUrls(["c+d.txt", "none", "a b.txt"], 60));
   assert.deepEqual(many.map(({ path, error }) => [path, error]), [
     ["c+d.txt", null],
     ["none", "Either the object does not exist or you do not have access to it"],
@@ -157,51 +157,51 @@ test("a signed URL opens one object for a while", async () => {
   ]);
   assert.equal(await (await fetch(many[0].signedUrl)).text(), "c+d.txt");
   assert.deepEqual(
-    await refusalOf(files.createSignedUrl("none", 60)),
-    refusal(404, "NoSuchKey", "Object not found"),
+    await expectError(files.createSignedUrl("none", 60)),
+    apiError(404, "NoSuchKey", "Object not found"),
   );
   const changed = await fetch(signedUrl.replace("a%20b", "c+d"));
   assert.equal((await changed.json()).code, "InvalidSignature");
 });
 
-test("a signed upload is done by somebody without a key", async () => {
+test("a signed upload URL works without further authorization", async () => {
   const files = await plinth.bucket("handed");
   const nobody = plinth.client().storage.from("handed");
 
-  const { path, token, signedUrl } = await dataOf(files.createSignedUploadUrl("in/a.txt"));
+  const { path, token, signedUrl } = await expectData(files.createSignedUploadUrl("in/a.txt"));
   assert.equal(path, "in/a.txt");
   assert.ok(signedUrl.includes(token));
-  const uploaded = await dataOf(nobody.uploadToSignedUrl(path, token, "handed in"));
+  const uploaded = await expectData(nobody.uploadToSignedUrl(path, token, "handed in"));
   assert.equal(uploaded.fullPath, "handed/in/a.txt");
   assert.equal(await textOf(files.download(path)), "handed in");
   assert.deepEqual(
-    await refusalOf(nobody.uploadToSignedUrl(path, token, "again", { upsert: true })),
-    refusal(409, "KeyAlreadyExists", "The resource already exists"),
+    await expectError(nobody.uploadToSignedUrl(path, token, "again", { upsert: true })),
+    apiError(409, "KeyAlreadyExists", "The resource already exists"),
   );
-  const often = await dataOf(files.createSignedUploadUrl(path, { upsert: true }));
-  await dataOf(nobody.uploadToSignedUrl(path, often.token, new Blob(["replaced"])));
+  const often = await expectData(files.createSignedUploadUrl(path, { upsert: true }));
+  await expectData(nobody.uploadToSignedUrl(path, often.token, new Blob(["replaced"])));
   assert.equal(await textOf(files.download(path)), "replaced");
-  const elsewhere = await refusalOf(nobody.uploadToSignedUrl("in/b.txt", often.token, "x"));
+  const elsewhere = await expectError(nobody.uploadToSignedUrl("in/b.txt", often.token, "x"));
   assert.equal(elsewhere.code, "InvalidSignature");
 });
 
 test("objects are moved, copied and removed", async () => {
   const files = await plinth.bucket("moving");
   const other = await plinth.bucket("elsewhere");
-  await dataOf(files.upload("a.txt", "hello", { metadata: { colour: "red" } }));
+  await expectData(files.upload("a.txt", "hello", { metadata: { colour: "red" } }));
 
-  assert.deepEqual(await dataOf(files.move("a.txt", "b/c.txt")), { message: "Successfully moved" });
-  const copied = await dataOf(files.copy("b/c.txt", "d.txt", { destinationBucket: "elsewhere" }));
+  assert.deepEqual(await expectData(files.move("a.txt", "b/c.txt")), { message: "Successfully moved" });
+  const copied = await expectData(files.copy("b/c.txt", "d.txt", { destinationBucket: "elsewhere" }));
   assert.deepEqual(copied, { path: "elsewhere/d.txt" });
   assert.equal(await textOf(other.download("d.txt")), "hello");
-  assert.deepEqual((await dataOf(other.info("d.txt"))).metadata, { colour: "red" });
+  assert.deepEqual((await expectData(other.info("d.txt"))).metadata, { colour: "red" });
   assert.deepEqual(
-    await refusalOf(files.move("none", "x")),
-    refusal(404, "NoSuchKey", "Object not found"),
+    await expectError(files.move("none", "x")),
+    apiError(404, "NoSuchKey", "Object not found"),
   );
-  await dataOf(files.upload("taken", "x"));
-  assert.equal((await refusalOf(files.move("b/c.txt", "taken"))).code, "ResourceAlreadyExists");
-  const removed = await dataOf(files.remove(["b/c.txt", "none", "taken"]));
+  await expectData(files.upload("taken", "x"));
+  assert.equal((await expectError(files.move("b/c.txt", "taken"))).code, "ResourceAlreadyExists");
+  const removed = await expectData(files.remove(["b/c.txt", "none", "taken"]));
   assert.deepEqual(removed.map(({ name }) => name).sort(), ["b/c.txt", "taken"]);
   assert.equal((await files.exists("taken")).data, false);
 });

@@ -1,10 +1,10 @@
-// The bytes are on an S3 server: what a start says that cannot work, and what is left when it is gone.
+// S3 as the object store: startup errors, and behaviour when the store is unreachable.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { startPlinth } from "../support/plinth.mjs";
-import { dataOf, startStorage } from "./support.mjs";
+import { expectData, startStorage } from "./support.mjs";
 
 const skip = process.env.PLINTH_TESTSTORE_BIN ? false : "files are in a folder in this run";
 
@@ -16,7 +16,7 @@ test("a start says that the bucket is missing", { skip }, async () => {
 test("a start says that the keys are refused, and does not say the keys", { skip }, async () => {
   const env = { PLINTH_STORAGE_S3_SECRET_KEY: "one-that-nobody-may-read" };
   await assert.rejects(startPlinth({ env }), (error) => {
-    assert.match(error.message, /the S3 store refuses .*: SignatureDoesNotMatch/);
+    assert.match(error.message, /the S3 store rejects .*: SignatureDoesNotMatch/);
     assert.doesNotMatch(error.message, /one-that-nobody-may-read/);
     return true;
   });
@@ -26,7 +26,7 @@ test("a start does not wait for a store that is not there", { skip }, async () =
   const env = { PLINTH_STORAGE_S3_ENDPOINT: "http://127.0.0.1:1" };
   const plinth = await startPlinth({ env });
   try {
-    assert.match(plinth.log(), /files cannot be reached until the S3 store is well/);
+    assert.match(plinth.log(), /files are unavailable until the S3 store recovers/);
     const answer = await fetch(`${plinth.apiUrl}/storage/v1/status`);
     assert.equal(answer.status, 200);
   } finally {
@@ -38,7 +38,7 @@ test("what needs no bytes goes on without the store", { skip }, async () => {
   const plinth = await startStorage();
   try {
     const files = await plinth.bucket("files");
-    await dataOf(files.upload("kept.txt", "kept"));
+    await expectData(files.upload("kept.txt", "kept"));
     await plinth.store.stop();
 
     for (const refused of [files.download("kept.txt"), files.upload("new.txt", "new")]) {
@@ -46,10 +46,10 @@ test("what needs no bytes goes on without the store", { skip }, async () => {
       assert.equal(error?.status ?? error?.originalError?.status, 500);
     }
 
-    const listed = await dataOf(files.list());
+    const listed = await expectData(files.list());
     assert.deepEqual(listed.map(({ name }) => name), ["kept.txt"]);
-    await dataOf(files.move("kept.txt", "moved.txt"));
-    await dataOf(files.remove(["moved.txt"]));
+    await expectData(files.move("kept.txt", "moved.txt"));
+    await expectData(files.remove(["moved.txt"]));
   } finally {
     await plinth.stop();
   }

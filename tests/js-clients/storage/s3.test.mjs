@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
 import { after, before, describe, test } from "node:test";
+import { gzipSync } from "node:zlib";
 
 import * as S3 from "@aws-sdk/client-s3";
 import { Upload } from "@aws-sdk/lib-storage";
@@ -41,8 +42,8 @@ function client({ accessKeyId, secretAccessKey, sessionToken, ...options } = {})
   });
 }
 
-/** That a command is refused with this status and code. */
-async function refused(promise, status, code) {
+/** Asserts that a command fails with this status and code. */
+async function expectS3Error(promise, status, code) {
   const error = await promise.then(
     () => assert.fail(`expected ${status} ${code}`),
     (error) => error,
@@ -76,24 +77,24 @@ describe("buckets", () => {
     await send(new S3.PutObjectCommand({ Bucket: "short-lived", Key: "a", Body: "x" }));
     const open = await fetch(`${plinth.apiUrl}/storage/v1/object/public/short-lived/a`);
     assert.equal(await open.text(), "x");
-    await refused(send(new S3.DeleteBucketCommand({ Bucket: "short-lived" })), 409, "ResourceNotEmpty");
+    await expectS3Error(send(new S3.DeleteBucketCommand({ Bucket: "short-lived" })), 409, "ResourceNotEmpty");
     await send(new S3.DeleteObjectCommand({ Bucket: "short-lived", Key: "a" }));
     const gone = await send(new S3.DeleteBucketCommand({ Bucket: "short-lived" }));
     assert.equal(gone.$metadata.httpStatusCode, 204);
-    await refused(send(new S3.HeadBucketCommand({ Bucket: "short-lived" })), 404);
+    await expectS3Error(send(new S3.HeadBucketCommand({ Bucket: "short-lived" })), 404);
   });
 
   test("cannot be made twice, nor with a bad name", async () => {
-    await refused(send(new S3.CreateBucketCommand({ Bucket: "files" })), 409, "BucketAlreadyExists");
-    await refused(send(new S3.CreateBucketCommand({ Bucket: "a%b" })), 400, "InvalidBucketName");
+    await expectS3Error(send(new S3.CreateBucketCommand({ Bucket: "files" })), 409, "BucketAlreadyExists");
+    await expectS3Error(send(new S3.CreateBucketCommand({ Bucket: "a%b" })), 400, "InvalidBucketName");
   });
 
   test("that are missing say so", async () => {
     const missing = { Bucket: "missing", Key: "k" };
-    await refused(send(new S3.ListObjectsV2Command({ Bucket: "missing" })), 404, "NoSuchBucket");
-    await refused(send(new S3.GetObjectCommand(missing)), 404, "NoSuchBucket");
-    await refused(send(new S3.PutObjectCommand({ ...missing, Body: "x" })), 404, "NoSuchBucket");
-    await refused(send(new S3.DeleteObjectCommand(missing)), 404, "NoSuchBucket");
+    await expectS3Error(send(new S3.ListObjectsV2Command({ Bucket: "missing" })), 404, "NoSuchBucket");
+    await expectS3Error(send(new S3.GetObjectCommand(missing)), 404, "NoSuchBucket");
+    await expectS3Error(send(new S3.PutObjectCommand({ ...missing, Body: "x" })), 404, "NoSuchBucket");
+    await expectS3Error(send(new S3.DeleteObjectCommand(missing)), 404, "NoSuchBucket");
   });
 });
 
@@ -145,13 +146,13 @@ describe("objects", () => {
 
   test("with a wrong checksum or digest are refused", async () => {
     const at = { Bucket: "files", Key: "wrong", Body: "hello" };
-    await refused(send(new S3.PutObjectCommand({ ...at, ChecksumCRC32: "AAAAAA==" })), 400, "BadDigest");
-    await refused(
+    await expectS3Error(send(new S3.PutObjectCommand({ ...at, ChecksumCRC32: "AAAAAA==" })), 400, "BadDigest");
+    await expectS3Error(
       send(new S3.PutObjectCommand({ ...at, ContentMD5: "1B2M2Y8AsgTpgAmY7PhCfg==" })),
       400,
       "BadDigest",
     );
-    await refused(send(new S3.HeadObjectCommand({ Bucket: "files", Key: "wrong" })), 404);
+    await expectS3Error(send(new S3.HeadObjectCommand({ Bucket: "files", Key: "wrong" })), 404);
   });
 
   test("are read in ranges and on conditions", async () => {
@@ -162,11 +163,11 @@ describe("objects", () => {
     assert.equal(await text(part), "234");
     assert.equal(part.ContentRange, "bytes 2-4/10");
     assert.equal(await text(await get({ Range: "bytes=-3" })), "789");
-    await refused(get({ Range: "bytes=20-" }), 416, "InvalidRange");
-    await refused(get({ IfNoneMatch: ETag }), 304);
-    await refused(get({ IfModifiedSince: new Date(Date.now() + 60_000) }), 304);
-    await refused(get({ IfMatch: '"other"' }), 412, "PreconditionFailed");
-    await refused(get({ IfUnmodifiedSince: new Date(0) }), 412, "PreconditionFailed");
+    await expectS3Error(get({ Range: "bytes=20-" }), 416, "InvalidRange");
+    await expectS3Error(get({ IfNoneMatch: ETag }), 304);
+    await expectS3Error(get({ IfModifiedSince: new Date(Date.now() + 60_000) }), 304);
+    await expectS3Error(get({ IfMatch: '"other"' }), 412, "PreconditionFailed");
+    await expectS3Error(get({ IfUnmodifiedSince: new Date(0) }), 412, "PreconditionFailed");
     assert.equal(await text(await get({ IfMatch: ETag })), "0123456789");
     const shown = await get({
       ResponseContentType: "text/csv",
@@ -176,14 +177,93 @@ describe("objects", () => {
     assert.equal(shown.ContentType, "text/csv");
     assert.equal(shown.ContentDisposition, 'attachment; filename="a.csv"');
     assert.equal(shown.CacheControl, "no-store");
-    await refused(send(new S3.HeadObjectCommand({ ...at, Key: "nothing" })), 404);
-    await refused(send(new S3.GetObjectCommand({ ...at, Key: "nothing" })), 404, "NoSuchKey");
+    await expectS3Error(send(new S3.HeadObjectCommand({ ...at, Key: "nothing" })), 404);
+    await expectS3Error(send(new S3.GetObjectCommand({ ...at, Key: "nothing" })), 404, "NoSuchKey");
   });
 
   test("are not replaced when only a new one is wanted", async () => {
     const put = { Bucket: "files", Key: "once", Body: "1", IfNoneMatch: "*" };
     await send(new S3.PutObjectCommand(put));
-    await refused(send(new S3.PutObjectCommand(put)), 412, "PreconditionFailed");
+    await expectS3Error(send(new S3.PutObjectCommand(put)), 412, "PreconditionFailed");
+  });
+
+  test("keep the headers that were given with them", async () => {
+    const at = { Bucket: "files", Key: "page.html.gz" };
+    const given = {
+      ContentEncoding: "gzip",
+      ContentDisposition: 'inline; filename="page.html"',
+      ContentLanguage: "de-CH",
+      Expires: new Date("2030-01-02T03:04:05Z"),
+    };
+    const Body = gzipSync("hello");
+    await send(new S3.PutObjectCommand({ ...at, Body, ContentType: "text/plain", ...given }));
+    const picked = ({ ContentEncoding, ContentDisposition, ContentLanguage, Expires }) => ({
+      ContentEncoding,
+      ContentDisposition,
+      ContentLanguage,
+      Expires,
+    });
+    assert.deepEqual(picked(await send(new S3.HeadObjectCommand(at))), given);
+    const get = await send(new S3.GetObjectCommand(at));
+    assert.deepEqual(picked(get), given);
+    assert.deepEqual(Buffer.from(await get.Body.transformToByteArray()), Body);
+    // A browser decodes it, by the other protocol too.
+    const link = await createClient(plinth.apiUrl, plinth.keys.secret).storage.from("files").createSignedUrl(at.Key, 60);
+    const shown = await fetch(link.data.signedUrl);
+    assert.equal(await shown.text(), "hello");
+    assert.equal(shown.headers.get("content-language"), "de-CH");
+    assert.equal(shown.headers.get("content-disposition"), given.ContentDisposition);
+
+    const copy = { Bucket: "files", Key: "copied", CopySource: `files/${at.Key}` };
+    await send(new S3.CopyObjectCommand(copy));
+    assert.deepEqual(picked(await send(new S3.HeadObjectCommand({ ...at, Key: "copied" }))), given);
+    const replaced = { ...copy, MetadataDirective: "REPLACE", ContentLanguage: "fr" };
+    await send(new S3.CopyObjectCommand(replaced));
+    assert.deepEqual(picked(await send(new S3.HeadObjectCommand({ ...at, Key: "copied" }))), {
+      ContentEncoding: undefined,
+      ContentDisposition: undefined,
+      ContentLanguage: "fr",
+      Expires: undefined,
+    });
+
+    // In parts, and with the encoding of the transfer before that of the object.
+    const parts = { client: s3, params: { Bucket: "files", Key: "parts", Body: randomBytes(6_000_000), ...given } };
+    await new Upload(parts).done();
+    assert.deepEqual(picked(await send(new S3.HeadObjectCommand({ ...at, Key: "parts" }))), given);
+    const streamed = { ...at, Key: "streamed.gz", ContentLength: Body.length, ContentEncoding: "gzip" };
+    await send(new S3.PutObjectCommand({ ...streamed, Body: Readable.from([Body]), ChecksumAlgorithm: "CRC32" }));
+    const head = await send(new S3.HeadObjectCommand({ ...at, Key: "streamed.gz" }));
+    assert.equal(head.ContentEncoding, "gzip");
+  });
+
+  test("have one version each", async () => {
+    const Bucket = "versions";
+    await send(new S3.CreateBucketCommand({ Bucket }));
+    for (const Key of ["a", "b/1", "b/2", "c"]) await send(new S3.PutObjectCommand({ Bucket, Key, Body: Key }));
+    const all = await send(new S3.ListObjectVersionsCommand({ Bucket }));
+    assert.deepEqual(
+      all.Versions.map(({ Key, VersionId, IsLatest, Size, ETag }) => ({ Key, VersionId, IsLatest, Size, ETag })),
+      ["a", "b/1", "b/2", "c"].map((Key) => ({
+        Key,
+        VersionId: "null",
+        IsLatest: true,
+        Size: Key.length,
+        ETag: `"${md5(Key)}"`,
+      })),
+    );
+    assert.equal(all.IsTruncated, false);
+    assert.equal(all.DeleteMarkers, undefined);
+    const keys = [];
+    let marker = {};
+    do {
+      const page = await send(new S3.ListObjectVersionsCommand({ Bucket, MaxKeys: 1, Delimiter: "/", ...marker }));
+      keys.push(...(page.Versions ?? []).map(({ Key }) => Key), ...(page.CommonPrefixes ?? []).map(({ Prefix }) => Prefix));
+      marker = page.IsTruncated && { KeyMarker: page.NextKeyMarker, VersionIdMarker: page.NextVersionIdMarker };
+    } while (marker);
+    assert.deepEqual(keys, ["a", "b/", "c"]);
+    const Objects = all.Versions.map(({ Key, VersionId }) => ({ Key, VersionId }));
+    await send(new S3.DeleteObjectsCommand({ Bucket, Delete: { Objects } }));
+    await send(new S3.DeleteBucketCommand({ Bucket }));
   });
 
   test("may have odd names", async () => {
@@ -195,7 +275,7 @@ describe("objects", () => {
     }
     const list = await send(new S3.ListObjectsV2Command({ Bucket: "files", Prefix: "odd/" }));
     assert.deepEqual(list.Contents.map(({ Key }) => Key).sort(), names.map((name) => `odd/${name}`).sort());
-    await refused(
+    await expectS3Error(
       send(new S3.PutObjectCommand({ Bucket: "files", Key: "bad#name", Body: "" })),
       400,
       "InvalidKey",
@@ -230,12 +310,12 @@ describe("objects", () => {
     );
     head = await send(new S3.HeadObjectCommand(to));
     assert.deepEqual([head.ContentType, head.Metadata], ["text/csv", { b: "2" }]);
-    await refused(
+    await expectS3Error(
       send(new S3.CopyObjectCommand({ ...to, CopySource, CopySourceIfMatch: '"x"' })),
       412,
       "PreconditionFailed",
     );
-    await refused(send(new S3.CopyObjectCommand({ ...to, CopySource: "files/none" })), 404, "NoSuchKey");
+    await expectS3Error(send(new S3.CopyObjectCommand({ ...to, CopySource: "files/none" })), 404, "NoSuchKey");
   });
 
   test("are deleted one by one and together", async () => {
@@ -293,7 +373,7 @@ describe("lists", () => {
       seen.push(...page.Contents.map(({ Key }) => Key));
     }
     assert.deepEqual(seen, ["a.txt", "b/1", "b/2", "c/d/1", "e.txt"]);
-    await refused(list({ ContinuationToken: "not ours!" }), 400, "InvalidParameter");
+    await expectS3Error(list({ ContinuationToken: "not ours!" }), 400, "InvalidParameter");
   });
 
   test("of the first form go on behind a marker", async () => {
@@ -356,14 +436,14 @@ describe("uploads in parts", () => {
 
     const complete = (...Parts) =>
       send(new S3.CompleteMultipartUploadCommand({ ...upload, MultipartUpload: { Parts } }));
-    await refused(complete({ PartNumber: 1, ETag: '"wrong"' }), 400, "InvalidChecksum");
-    await refused(complete({ PartNumber: 7, ETag: one.ETag }), 400, "MissingPart");
+    await expectS3Error(complete({ PartNumber: 1, ETag: '"wrong"' }), 400, "InvalidChecksum");
+    await expectS3Error(complete({ PartNumber: 7, ETag: one.ETag }), 400, "MissingPart");
     const done = await complete({ PartNumber: 1, ETag: one.ETag }, { PartNumber: 2, ETag: two.ETag });
     assert.equal(done.Location, "files/parts/one");
     assert.equal(await text(await send(new S3.GetObjectCommand(at))), "hello world");
-    await refused(put(3, "late"), 404, "NoSuchUpload");
+    await expectS3Error(put(3, "late"), 404, "NoSuchUpload");
 
-    // The bytes of all parts, also of the one that was replaced, wait to be removed.
+    // The blobs of all parts, also of the replaced one, are queued for garbage collection.
     const sql = postgres(plinth.dbUrl, { max: 1 });
     const [{ parts }] = await sql`select count(*)::int as parts from storage.s3_multipart_uploads_parts`;
     await sql.end();
@@ -380,7 +460,7 @@ describe("uploads in parts", () => {
       );
     const one = await copy(1, "bytes=2-4");
     const two = await copy(2);
-    await refused(copy(3, "bytes=5-10"), 400, "InvalidRange");
+    await expectS3Error(copy(3, "bytes=5-10"), 400, "InvalidRange");
     const Parts = [one, two].map(({ CopyPartResult }, n) => ({ PartNumber: n + 1, ETag: CopyPartResult.ETag }));
     await send(new S3.CompleteMultipartUploadCommand({ ...at, UploadId, MultipartUpload: { Parts } }));
     assert.equal(await text(await send(new S3.GetObjectCommand(at))), "2340123456789");
@@ -391,9 +471,9 @@ describe("uploads in parts", () => {
     const { UploadId } = await send(new S3.CreateMultipartUploadCommand(at));
     await send(new S3.UploadPartCommand({ ...at, UploadId, PartNumber: 1, Body: "x" }));
     await send(new S3.AbortMultipartUploadCommand({ ...at, UploadId }));
-    await refused(send(new S3.AbortMultipartUploadCommand({ ...at, UploadId })), 404, "NoSuchUpload");
-    await refused(send(new S3.ListPartsCommand({ ...at, UploadId })), 404, "NoSuchUpload");
-    await refused(send(new S3.HeadObjectCommand(at)), 404);
+    await expectS3Error(send(new S3.AbortMultipartUploadCommand({ ...at, UploadId })), 404, "NoSuchUpload");
+    await expectS3Error(send(new S3.ListPartsCommand({ ...at, UploadId })), 404, "NoSuchUpload");
+    await expectS3Error(send(new S3.HeadObjectCommand(at)), 404);
   });
 });
 
@@ -408,7 +488,7 @@ describe("links", () => {
     const get = await getSignedUrl(s3, new S3.GetObjectCommand(at), { expiresIn: 60 });
     const got = await fetch(get);
     assert.equal(await got.text(), "<b>hi</b>");
-    // A browser may follow it: nobody's page is shown in our origin.
+    // Browsers may open it: HTML must not be rendered in our origin.
     assert.equal(got.headers.get("content-type"), "text/plain");
     assert.equal(got.headers.get("x-amz-meta-by"), "link");
     const head = await send(new S3.HeadObjectCommand(at));
@@ -437,11 +517,11 @@ describe("links", () => {
 });
 
 describe("signatures", () => {
-  test("of somebody else are refused", async () => {
+  test("of other users are rejected", async () => {
     const command = () => new S3.ListBucketsCommand({});
-    await refused(client({ secretAccessKey: "0".repeat(64) }).send(command()), 403, "SignatureDoesNotMatch");
-    await refused(client({ accessKeyId: "0".repeat(32) }).send(command()), 403, "InvalidAccessKeyId");
-    await refused(client({ region: "eu-west-9" }).send(command()), 400, "InvalidSignature");
+    await expectS3Error(client({ secretAccessKey: "0".repeat(64) }).send(command()), 403, "SignatureDoesNotMatch");
+    await expectS3Error(client({ accessKeyId: "0".repeat(32) }).send(command()), 403, "InvalidAccessKeyId");
+    await expectS3Error(client({ region: "eu-west-9" }).send(command()), 400, "InvalidSignature");
     await client({ region: "us-east-1" }).send(command());
     const unsigned = await fetch(`${plinth.s3.endpoint}/files`);
     assert.equal(unsigned.status, 403);
@@ -457,15 +537,43 @@ describe("signatures", () => {
     assert.equal(await (await fetch(link)).text(), "x");
   });
 
+  test("cover headers that are replaced on the way", async () => {
+    const sent = {
+      "x-request-id": "from the client",
+      "x-forwarded-for": "192.0.2.7",
+      "x-forwarded-host": "elsewhere.example",
+      "x-forwarded-port": "99",
+      "x-forwarded-prefix": "/elsewhere",
+      "x-forwarded-proto": "https",
+      "x-real-ip": "192.0.2.8",
+      forwarded: "for=192.0.2.9",
+    };
+    const marked = client();
+    const addHeaders = (next) => (args) => {
+      Object.assign(args.request.headers, sent);
+      return next(args);
+    };
+    marked.middlewareStack.add(addHeaders, { step: "build" });
+    let signed;
+    const readSignature = (next) => (args) => {
+      signed = args.request.headers.authorization;
+      return next(args);
+    };
+    marked.middlewareStack.add(readSignature, { step: "finalizeRequest", priority: "low" });
+    const { Buckets } = await marked.send(new S3.ListBucketsCommand({}));
+    assert.ok(Buckets.length > 0);
+    for (const name of Object.keys(sent)) assert.match(signed, new RegExp(`[=;]${name}[;,]`));
+  });
+
   test("are refused when the clocks differ", async () => {
     const skewed = client({ systemClockOffset: -3_600_000 });
-    await refused(skewed.send(new S3.ListBucketsCommand({})), 403, "RequestTimeTooSkewed");
+    await expectS3Error(skewed.send(new S3.ListBucketsCommand({})), 403, "RequestTimeTooSkewed");
   });
 
   test("name what is not implemented", async () => {
-    await refused(send(new S3.GetBucketAclCommand({ Bucket: "files" })), 501, "NotImplemented");
-    await refused(send(new S3.GetBucketPolicyCommand({ Bucket: "files" })), 501, "NotImplemented");
-    await refused(
+    await expectS3Error(send(new S3.GetBucketAclCommand({ Bucket: "files" })), 501, "NotImplemented");
+    await expectS3Error(send(new S3.GetBucketPolicyCommand({ Bucket: "files" })), 501, "NotImplemented");
+    await expectS3Error(
       send(new S3.PutObjectCommand({ Bucket: "files", Key: "e", Body: "", ServerSideEncryption: "AES256" })),
       501,
       "NotImplemented",
@@ -484,7 +592,7 @@ describe("signatures", () => {
     const cut = await sendChunks("cut", chunks, (body) => body.slice(0, body.lastIndexOf("0;")));
     assert.equal(cut.status, 400);
     for (const Key of ["tampered", "cut"]) {
-      await refused(send(new S3.HeadObjectCommand({ Bucket: "files", Key })), 404);
+      await expectS3Error(send(new S3.HeadObjectCommand({ Bucket: "files", Key })), 404);
     }
   });
 
@@ -519,7 +627,7 @@ describe("pairs of keys", () => {
     const pair = client({ accessKeyId: made.access_key, secretAccessKey: made.secret_key });
     const Key = `${claims.sub}/own`;
     await eventually(() => pair.send(new S3.PutObjectCommand({ Bucket: "private", Key, Body: "x" })));
-    await refused(
+    await expectS3Error(
       pair.send(new S3.PutObjectCommand({ Bucket: "private", Key: "other", Body: "x" })),
       403,
       "AccessDenied",
@@ -529,7 +637,7 @@ describe("pairs of keys", () => {
     assert.equal(list.length, 2);
     assert.deepEqual(Object.keys(list[1]).sort(), ["access_key", "created_at", "description", "id"]);
     assert.equal((await call("DELETE", `/${made.id}`)).status, 204);
-    await eventually(() => refused(pair.send(new S3.ListBucketsCommand({})), 403, "InvalidAccessKeyId"));
+    await eventually(() => expectS3Error(pair.send(new S3.ListBucketsCommand({})), 403, "InvalidAccessKeyId"));
     assert.equal((await call("DELETE", `/${made.id}`)).status, 404);
   });
 
@@ -541,7 +649,7 @@ describe("pairs of keys", () => {
   });
 });
 
-/** Until a change has reached the node. */
+/** Polls until a change has reached the node. */
 async function eventually(check, deadline = Date.now() + 10_000) {
   for (;;) {
     try {
@@ -575,9 +683,9 @@ describe("session tokens", () => {
       const list = await own.send(new S3.ListObjectsV2Command({ Bucket: "private" }));
       assert.deepEqual(list.Contents.map(({ Key }) => Key), [Key]);
       const foreign = { Bucket: "private", Key: "somebody/else" };
-      await refused(own.send(new S3.PutObjectCommand({ ...foreign, Body: "x" })), 403, "AccessDenied");
-      await refused(own.send(new S3.CreateMultipartUploadCommand(foreign)), 403, "AccessDenied");
-      await refused(own.send(new S3.CreateBucketCommand({ Bucket: "hers" })), 403, "AccessDenied");
+      await expectS3Error(own.send(new S3.PutObjectCommand({ ...foreign, Body: "x" })), 403, "AccessDenied");
+      await expectS3Error(own.send(new S3.CreateMultipartUploadCommand(foreign)), 403, "AccessDenied");
+      await expectS3Error(own.send(new S3.CreateBucketCommand({ Bucket: "hers" })), 403, "AccessDenied");
     }
   });
 
@@ -588,12 +696,12 @@ describe("session tokens", () => {
     const many = await own.send(new S3.DeleteObjectsCommand({ Bucket: "private", Delete }));
     assert.deepEqual(many.Deleted.map(({ Key }) => Key), ["none"]);
     assert.deepEqual(many.Errors.map(({ Key, Code }) => [Key, Code]), [["secret", "AccessDenied"]]);
-    await refused(
+    await expectS3Error(
       own.send(new S3.DeleteObjectCommand({ Bucket: "private", Key: "secret" })),
       403,
       "AccessDenied",
     );
-    await refused(own.send(new S3.GetObjectCommand({ Bucket: "private", Key: "secret" })), 404, "NoSuchKey");
+    await expectS3Error(own.send(new S3.GetObjectCommand({ Bucket: "private", Key: "secret" })), 404, "NoSuchKey");
   });
 
   test("upload in parts what is theirs", async () => {
@@ -608,14 +716,14 @@ describe("session tokens", () => {
   test("must be good, and of this project", async () => {
     const list = new S3.ListBucketsCommand({});
     const known = { accessKeyId: plinth.ref, secretAccessKey: plinth.keys.anon };
-    await refused(client({ ...known, sessionToken: "nonsense" }).send(list), 403, "AccessDenied");
-    await refused(client(known).send(list), 403, "InvalidAccessKeyId");
+    await expectS3Error(client({ ...known, sessionToken: "nonsense" }).send(list), 403, "AccessDenied");
+    await expectS3Error(client(known).send(list), 403, "InvalidAccessKeyId");
     const elsewhere = { ...known, accessKeyId: "abcdefghijklmnopqrst", sessionToken: plinth.keys.anon };
-    await refused(client(elsewhere).send(list), 403, "AccessDenied");
+    await expectS3Error(client(elsewhere).send(list), 403, "AccessDenied");
   });
 });
 
-// What the SDK does not send: bodies in signed chunks, and bodies that are not what was signed.
+// Requests that the SDK does not send: signed chunks, and bodies that do not match the signature.
 
 const sha256 = (bytes) => createHash("sha256").update(bytes).digest("hex");
 const hmac = (key, text) => createHmac("sha256", key).update(text).digest();
@@ -664,3 +772,39 @@ function sendChunks(key, chunks, change = (body) => body) {
   });
   return fetch(url, { method: "PUT", headers, body: change(parts.join("")) });
 }
+
+test("names have all of Unicode where the setting says so", async () => {
+  const other = await startPlinth({ args: ["--set", "plinth.storage.unicode_keys=true"] });
+  try {
+    const known = other.s3;
+    const own = new S3.S3Client({
+      endpoint: known.endpoint,
+      region: known.region,
+      forcePathStyle: true,
+      credentials: { accessKeyId: known.accessKeyId, secretAccessKey: known.secretAccessKey },
+    });
+    await own.send(new S3.CreateBucketCommand({ Bucket: "files" }));
+    const names = ["Grüße.txt", "日本語/файл.txt", "a#b%c~d\\e\"f", "<a&b>", "😀", "e\u0301", "[x]{y}^`|"];
+    for (const Key of names) {
+      await own.send(new S3.PutObjectCommand({ Bucket: "files", Key, Body: Key }));
+      assert.equal(await text(await own.send(new S3.GetObjectCommand({ Bucket: "files", Key }))), Key);
+      const link = await getSignedUrl(own, new S3.GetObjectCommand({ Bucket: "files", Key }), { expiresIn: 60 });
+      assert.equal(await (await fetch(link)).text(), Key);
+    }
+    const sorted = [...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+    const list = await own.send(new S3.ListObjectsV2Command({ Bucket: "files" }));
+    assert.deepEqual(list.Contents.map(({ Key }) => Key), sorted);
+    // The same by the other protocol, where names are part of the path as well.
+    const storage = createClient(other.apiUrl, other.keys.secret).storage.from("files");
+    for (const name of ["Grüße.txt", "日本語/файл.txt", "😀"]) {
+      const { data, error } = await storage.download(name);
+      assert.equal(error, null);
+      assert.equal(await data.text(), name);
+    }
+    const { error } = await storage.upload("ключ", "x");
+    assert.equal(error, null);
+    await expectS3Error(own.send(new S3.PutObjectCommand({ Bucket: "files", Key: "a\u0001b", Body: "" })), 400, "InvalidKey");
+  } finally {
+    await other.stop();
+  }
+});

@@ -1,4 +1,4 @@
-// Buckets and files that the project's folder describes.
+// Buckets and objects that are seeded from the project folder.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

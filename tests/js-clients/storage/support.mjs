@@ -1,4 +1,4 @@
-// Buckets and policies served by the real program, and clients of every kind of caller.
+// Starts a Plinth for storage tests, and makes clients for each kind of caller.
 
 import assert from "node:assert/strict";
 
@@ -7,47 +7,47 @@ import { createClient } from "@supabase/supabase-js";
 import { signToken } from "../rest/support.mjs";
 import { startPlinth } from "../support/plinth.mjs";
 
-// Everybody signed in has a folder of their own in the bucket `home`.
+// Each user has a folder in the bucket `home`.
 const policies = `
   create policy home on storage.objects to authenticated
     using (bucket_id = 'home' and (storage.foldername(name))[1] = auth.uid()::text)
     with check (bucket_id = 'home' and (storage.foldername(name))[1] = auth.uid()::text);
 `;
 
-/** A running Plinth, and clients: `admin` may everything, `client(key)`, `clientOf(claims)`. */
+/** A running Plinth, and clients: `admin` (secret key), `client(key)`, `clientWithClaims(claims)`. */
 export async function startStorage() {
   const plinth = await startPlinth({ files: { "supabase/migrations/1_home.sql": policies } });
   const client = (key = plinth.keys.publishable, options = {}) =>
     createClient(plinth.apiUrl, key, { auth: { persistSession: false }, ...options });
-  const clientOf = (claims) => {
+  const clientWithClaims = (claims) => {
     const token = signToken(claims, plinth.jwtSecret);
     return client(plinth.keys.publishable, { accessToken: async () => token });
   };
   const admin = client(plinth.keys.secret);
   const bucket = async (id, options = { public: false }) => {
-    await dataOf(admin.storage.createBucket(id, options));
+    await expectData(admin.storage.createBucket(id, options));
     return admin.storage.from(id);
   };
-  return { ...plinth, admin, client, clientOf, bucket };
+  return { ...plinth, admin, client, clientWithClaims, bucket };
 }
 
-/** The data of an answer that must not be an error. */
-export async function dataOf(answer) {
-  const { data, error } = await answer;
+/** Returns the data of a result, which must not be an error. */
+export async function expectData(result) {
+  const { data, error } = await result;
   assert.equal(error, null, JSON.stringify(error));
   return data;
 }
 
-/** What an application can read of a refusal. */
-export async function refusalOf(answer) {
-  const { data, error } = await answer;
+/** Returns the public fields of a result, which must be an error. */
+export async function expectError(result) {
+  const { data, error } = await result;
   assert.ok(error, `expected an error, not ${JSON.stringify(data)}`);
   const { name, status, statusCode, code, message } = error;
   return { name, status, statusCode, code, message };
 }
 
-/** A refusal as storage-js reports nearly all of them: by HTTP 400, with the kind in the body. */
-export const refusal = (statusCode, code, message) => ({
+/** An error as storage-js reports it: HTTP 400 for nearly all, with the status code in the body. */
+export const apiError = (statusCode, code, message) => ({
   name: "StorageApiError",
   status: 400,
   statusCode: String(statusCode),
@@ -56,4 +56,4 @@ export const refusal = (statusCode, code, message) => ({
 });
 
 /** The text of a download. */
-export const textOf = async (answer) => (await dataOf(answer)).text();
+export const textOf = async (result) => (await expectData(result)).text();

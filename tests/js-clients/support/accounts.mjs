@@ -1,12 +1,12 @@
-// A Plinth whose accounts are under test: its settings, its mailbox, and people to be.
+// Starts a Plinth with settings for auth tests, reads its mailbox, and makes credentials of new users.
 
 import { startPlinth } from "./plinth.mjs";
 
-/** Where applications of these tests live, unless a test brings a server of its own. */
+/** The default site URL; nothing listens there. */
 export const site = "http://localhost:3000";
 
-/** Limits and hard work are not what these tests are about; one address asks for everything here. */
-const usual = {
+/** Cheap password hashes, and rate limits that tests from one IP address do not hit. */
+const defaultSettings = {
   "auth.site_url": site,
   "plinth.auth.password.hash_cost": 4,
   "auth.email.max_frequency": "1ms",
@@ -20,21 +20,21 @@ const usual = {
 };
 
 /**
- * A running Plinth, and `mailTo(address)`: the newest mail to somebody.
+ * A running Plinth, and `mailTo(address)`, which returns the newest mail to an address.
  *
  * @param {Record<string, unknown>} [settings] By path, as `plinth settings` prints them.
- * @param {Record<string, string>} [files] Further files of the project's folder.
- * @param {Record<string, string>} [env] Further environment of the program.
+ * @param {Record<string, string>} [files] Additional files of the project folder.
+ * @param {Record<string, string>} [env] Additional environment variables.
  */
 export async function startAccounts(settings = {}, files = {}, env = {}) {
-  const lines = Object.entries({ ...usual, ...settings }).map(
+  const lines = Object.entries({ ...defaultSettings, ...settings }).map(
     ([path, value]) => `${path} = ${toml(value)}\n`,
   );
   const plinth = await startPlinth({ files: { "supabase/config.toml": lines.join(""), ...files }, env });
   return { ...plinth, mailTo: (address) => newestMail(plinth, address) };
 }
 
-/** Scalars are written alike in both languages. */
+/** Scalars have the same syntax in JSON and TOML. */
 function toml(value) {
   if (Array.isArray(value)) return `[${value.map(toml).join(", ")}]`;
   if (typeof value !== "object") return JSON.stringify(value);
@@ -42,7 +42,7 @@ function toml(value) {
   return `{ ${members.join(", ")} }`;
 }
 
-/** Mails are written before the request that causes them is answered, so nobody has to wait. */
+/** Mails are stored before the response to their request is sent, so no polling is needed. */
 async function newestMail({ apiUrl, ref, keys }, address) {
   const query = new URLSearchParams({ to: address, limit: "1" });
   const response = await fetch(`${apiUrl}/platform/projects/${ref}/mailbox?${query}`, {
@@ -55,23 +55,23 @@ async function newestMail({ apiUrl, ref, keys }, address) {
   return { ...mail, link, tokenHash: link && new URL(link).searchParams.get("token") };
 }
 
-let people = 0;
+let userCount = 0;
 
-/** Somebody whom nobody else is. */
-export function somebody(name = "ann") {
-  people += 1;
-  return { email: `${name}-${process.pid}-${people}@mail.dev`, password: "correct horse" };
+/** Credentials with a unique e-mail address. */
+export function newUser(name = "ann") {
+  userCount += 1;
+  return { email: `${name}-${process.pid}-${userCount}@mail.dev`, password: "correct horse" };
 }
 
-/** Opens a link of a mail as a browser would, up to where it leads, and reads what is said there. */
-export async function follow(link) {
+/** Requests the link of a mail, and parses the URL that it redirects to. */
+export async function followMailLink(link) {
   const response = await fetch(link, { redirect: "manual" });
   if (response.status !== 303) throw new Error(`${link} answered ${response.status}`);
-  const landed = new URL(response.headers.get("location"));
-  const fragment = new URLSearchParams(landed.hash.slice(1));
+  const target = new URL(response.headers.get("location"));
+  const fragment = new URLSearchParams(target.hash.slice(1));
   const tokens = {
     access_token: fragment.get("access_token"),
     refresh_token: fragment.get("refresh_token"),
   };
-  return { landed, query: landed.searchParams, fragment, tokens };
+  return { target, query: target.searchParams, fragment, tokens };
 }

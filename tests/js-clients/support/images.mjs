@@ -1,8 +1,8 @@
-// Small images made by hand, so that tests need no files and no libraries.
+// Generates small images without files or libraries.
 
 import { crc32, deflateSync } from "node:zlib";
 
-/** A BMP of 24 bits; `color(x, y)` gives red, green and blue. */
+/** A 24-bit BMP; `color(x, y)` returns red, green and blue. */
 export function bitmap(width, height, color) {
   const row = Math.ceil((width * 3) / 4) * 4;
   const bytes = Buffer.alloc(54 + row * height);
@@ -17,14 +17,14 @@ export function bitmap(width, height, color) {
   for (let y = 0; y < height; y++) {
     for (let x = 0; x < width; x++) {
       const [red, green, blue] = color(x, y);
-      // Rows stand upside down, and colours backwards.
+      // BMP stores rows bottom-up and colours as BGR.
       bytes.set([blue, green, red], 54 + (height - 1 - y) * row + x * 3);
     }
   }
   return bytes;
 }
 
-/** A PNG that says it is huge, and holds next to nothing. */
+/** A PNG with huge declared dimensions and little data. */
 export function pngBomb(width, height) {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -39,7 +39,7 @@ function chunk(type, data) {
   const body = Buffer.concat([Buffer.from(type), data]);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(data.length);
-  const sum = Buffer.alloc(4);
-  sum.writeUInt32BE(crc32(body));
-  return Buffer.concat([length, body, sum]);
+  const checksum = Buffer.alloc(4);
+  checksum.writeUInt32BE(crc32(body));
+  return Buffer.concat([length, body, checksum]);
 }

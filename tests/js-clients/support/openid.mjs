@@ -1,4 +1,4 @@
-// A real OpenID provider beside the test, and a browser that is just enough to go there and back.
+// A real OpenID provider in the test process, and a minimal browser that follows its redirects.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -8,33 +8,33 @@ import Provider from "oidc-provider";
 const client = { client_id: "plinth", client_secret: "a secret of the client" };
 
 /**
- * Listens at once, so that its address is known; answers after `serve`.
+ * Listens at once, so that its URL is known; handles requests after `serve`.
  *
- * Its endpoints are where Keycloak has them, which is the built-in provider that may be anywhere.
+ * The endpoint paths are Keycloak's, the built-in provider with a configurable URL.
  */
-export async function listenAsProvider() {
+export async function startOpenIdProvider() {
   const server = createServer();
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const url = `http://127.0.0.1:${server.address().port}`;
-  /** Who signs in next; claims by scope are those of OpenID. */
-  const person = { sub: "ann", email: "ann@mail.dev", email_verified: true, name: "Ann Lee" };
-  return { url, client, person, serve, stop: () => server.close() };
+  /** Claims of the user who signs in next. */
+  const user = { sub: "ann", email: "ann@mail.dev", email_verified: true, name: "Ann Lee" };
+  return { url, client, user, serve, stop: () => server.close() };
 
   function serve(redirectUris) {
-    const provider = new Provider(url, configuration(person, redirectUris));
+    const provider = new Provider(url, configuration(user, redirectUris));
     provider.on("server_error", (_, error) => console.error(error));
-    const answer = provider.callback();
+    const handleRequest = provider.callback();
     server.on("request", async (request, response) => {
-      if (!request.url.startsWith("/interaction/")) return answer(request, response);
-      // Whoever comes is let in without being asked.
-      const result = { login: { accountId: person.sub } };
+      if (!request.url.startsWith("/interaction/")) return handleRequest(request, response);
+      // Sign the user in without a login form.
+      const result = { login: { accountId: user.sub } };
       await provider.interactionFinished(request, response, result);
     });
   }
 }
 
-function configuration(person, redirectUris) {
+function configuration(user, redirectUris) {
   const path = "/protocol/openid-connect";
   return {
     clients: [{ ...client, redirect_uris: redirectUris }],
@@ -45,34 +45,34 @@ function configuration(person, redirectUris) {
     },
     claims: { openid: ["sub"], email: ["email", "email_verified"], profile: ["name"] },
     scopes: ["openid", "email", "profile"],
-    // The client asks for names and addresses in the ID token, too.
+    // Include profile and e-mail claims in the ID token.
     conformIdTokenClaims: false,
     pkce: { required: () => false },
     cookies: { keys: ["a key that signs cookies"] },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
-    findAccount: (_, sub) => ({ accountId: sub, claims: () => ({ ...person, sub }) }),
-    loadExistingGrant: consent,
+    findAccount: (_, sub) => ({ accountId: sub, claims: () => ({ ...user, sub }) }),
+    loadExistingGrant: grantAll,
   };
 }
 
-/** Everything that is asked for is granted. */
-async function consent(context) {
-  const { client: asking, session, provider, params } = context.oidc;
-  const grant = new provider.Grant({ clientId: asking.clientId, accountId: session.accountId });
+/** Grants every requested scope. */
+async function grantAll(context) {
+  const { client: oauthClient, session, provider, params } = context.oidc;
+  const grant = new provider.Grant({ clientId: oauthClient.clientId, accountId: session.accountId });
   grant.addOIDCScope(params.scope ?? "openid");
   await grant.save();
   return grant;
 }
 
-/** Follows redirects, with cookies, until one leads to `end`; that address. */
-export async function browse(start, end) {
+/** Follows redirects, with cookies, up to a URL that starts with `end`; returns that URL. */
+export async function followRedirects(start, end) {
   const cookies = new Map();
   let url = start;
   for (let hops = 0; hops < 20; hops += 1) {
     if (url.startsWith(end)) return new URL(url);
-    const sent = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-    const response = await fetch(url, { redirect: "manual", headers: { cookie: sent } });
+    const cookieHeader = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+    const response = await fetch(url, { redirect: "manual", headers: { cookie: cookieHeader } });
     for (const cookie of response.headers.getSetCookie()) {
       const [name, value] = cookie.split(";")[0].split("=");
       cookies.set(name, value);
@@ -81,5 +81,5 @@ export async function browse(start, end) {
     if (!location) throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
     url = new URL(location, url).toString();
   }
-  throw new Error(`${start} never ends`);
+  throw new Error(`too many redirects from ${start}`);
 }

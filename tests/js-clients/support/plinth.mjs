@@ -1,10 +1,10 @@
-// Starts the real program for a test file, in a folder of its own, and cleans up after it.
+// Starts the real binary for a test file, in its own folder, and cleans up afterwards.
 //
 //   const plinth = await startPlinth({ files: { "supabase/migrations/1_todos.sql": "create …" } });
 //   after(() => plinth.stop());
 //
-// PLINTH_BIN names the program; `cargo xtask test js-clients` builds it and sets this. If
-// PLINTH_TESTSTORE_BIN names an S3 server, files are kept there instead of in the folder.
+// PLINTH_BIN is the path of the binary; `cargo xtask test js-clients` builds it and sets this. If
+// PLINTH_TESTSTORE_BIN is the path of an S3 server, objects are stored there instead of in the folder.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -14,17 +14,17 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { run } from "./run.mjs";
-import { startStore } from "./store.mjs";
+import { startS3Server } from "./s3-server.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const runtimeFolder = process.env.PLINTH_RUNTIME_DIR ?? join(here, "../../../runtime");
 const supabaseCli = join(here, "../node_modules/.bin/supabase");
 
 // The first start creates a database cluster, which takes a while on a busy machine.
-const startDeadline = 120_000;
-const stopDeadline = 30_000;
+const startTimeoutMs = 120_000;
+const stopTimeoutMs = 30_000;
 
-// The line that ends a start, printed once everything answers.
+// Printed once all services are ready.
 const readyLine = /^Plinth is running/m;
 
 /**
@@ -32,15 +32,15 @@ const readyLine = /^Plinth is running/m;
  *
  * @param {object} [options]
  * @param {Record<string, string>} [options.files] Files to write into the folder before the start.
- * @param {string[]} [options.args] Further arguments of `plinth start`.
- * @param {Record<string, string>} [options.env] Further environment of the program.
+ * @param {string[]} [options.args] Additional arguments of `plinth start`.
+ * @param {Record<string, string>} [options.env] Additional environment variables.
  */
 export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
   const program = requireProgram();
-  const folder = await mkdtemp(join(await base(), "plinth-js-"));
-  // Everybody may enter it: where the tests run as root, PostgreSQL runs as somebody else.
+  const folder = await mkdtemp(join(await tempFolder(), "plinth-js-"));
+  // World-readable: if the tests run as root, PostgreSQL runs as another system user.
   await chmod(folder, 0o755);
-  const store = await startStore();
+  const store = await startS3Server();
   const environment = {
     ...cleanEnvironment(),
     PLINTH_RUNTIME_DIR: runtimeFolder,
@@ -55,7 +55,7 @@ export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
   const start = () => startServer(program, ["start", "--port", "auto", ...args], inFolder);
   let server = start();
   const log = () => server.log();
-  /** Ends the program without a warning, as a crash would. */
+  /** Kills the process, as a crash would. */
   const crash = () => server.crash();
   /** Starts it again in the same folder, on the same ports. */
   const restart = async () => {
@@ -84,11 +84,11 @@ export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
     return supabaseWith({}, ...cliArgs);
   }
 
-  /** The same with further variables. */
+  /** The same with additional environment variables. */
   function supabaseWith(variables, ...cliArgs) {
-    // Its own notes stay in the folder, and it reports to nobody.
-    const quiet = { SUPABASE_HOME: join(folder, ".supabase"), SUPABASE_TELEMETRY_DISABLED: "1" };
-    const options = { cwd: folder, env: { ...environment, ...quiet, ...variables } };
+    // Keep its state in the folder, and disable telemetry.
+    const cliEnvironment = { SUPABASE_HOME: join(folder, ".supabase"), SUPABASE_TELEMETRY_DISABLED: "1" };
+    const options = { cwd: folder, env: { ...environment, ...cliEnvironment, ...variables } };
     return run(process.execPath, [supabaseCli, ...cliArgs], options);
   }
 }
@@ -96,12 +96,14 @@ export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
 function requireProgram() {
   const program = process.env.PLINTH_BIN;
   if (!program) {
-    throw new Error("PLINTH_BIN must name the plinth program; `cargo xtask test js-clients` sets it.");
+    throw new Error(
+      "PLINTH_BIN must be the path of the plinth binary; `cargo xtask test js-clients` sets it.",
+    );
   }
   return program;
 }
 
-/** What the developer has set for another Plinth or for the hosted service must not leak in. */
+/** Without variables that the developer has set for another Plinth or for the hosted service. */
 function cleanEnvironment() {
   const isForeign = ([name]) => name.startsWith("PLINTH_") || name.startsWith("SUPABASE_");
   return Object.fromEntries(Object.entries(process.env).filter((entry) => !isForeign(entry)));
@@ -115,26 +117,26 @@ async function writeFiles(folder, files) {
   }
 }
 
-/** The server process: `ready` settles with its start, `log()` is all it has printed so far. */
+/** The server process: `ready` settles once it has started or failed, `log()` is its output so far. */
 function startServer(program, args, options) {
   const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");
-  // Not SIGKILL: the program has a PostgreSQL of its own to stop.
-  const endWithUs = () => child.kill("SIGTERM");
-  process.once("exit", endWithUs);
+  // Not SIGKILL: the process has to stop its own PostgreSQL.
+  const terminate = () => child.kill("SIGTERM");
+  process.once("exit", terminate);
 
-  let printed = "";
-  const log = () => printed;
+  let output = "";
+  const log = () => output;
   const ready = new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(withLog("did not start in time"))), startDeadline);
+    const timer = setTimeout(() => reject(new Error(withLog("did not start in time"))), startTimeoutMs);
     const settle = (action, value) => {
-      clearTimeout(late);
+      clearTimeout(timer);
       action(value);
     };
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text) => {
-        printed += text;
-        if (readyLine.test(printed)) settle(resolve);
+        output += text;
+        if (readyLine.test(output)) settle(resolve);
       });
     }
     exited.then(
@@ -146,23 +148,23 @@ function startServer(program, args, options) {
   return { ready, log, crash, stop };
 
   async function stop() {
-    process.removeListener("exit", endWithUs);
+    process.removeListener("exit", terminate);
     if (child.pid === undefined) return;
     child.kill("SIGTERM");
-    const late = setTimeout(() => child.kill("SIGKILL"), stopDeadline);
+    const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
     const [code, signal] = await exited;
-    clearTimeout(late);
+    clearTimeout(timer);
     if (code !== 0) throw new Error(withLog(`stopped with ${code ?? signal}`));
   }
 
   async function crash() {
-    process.removeListener("exit", endWithUs);
+    process.removeListener("exit", terminate);
     child.kill("SIGKILL");
     await exited;
   }
 
   function withLog(problem) {
-    return `plinth ${problem}. It printed:\n${printed}`;
+    return `plinth ${problem}. It printed:\n${output}`;
   }
 }
 
@@ -190,14 +192,14 @@ async function readStatus(cli) {
   };
 }
 
-/** Memory where there is plenty: dozens of new databases would keep a disk busy with syncing. */
-async function base() {
+/** tmpfs if it is large enough: dozens of new databases would keep a disk busy with fsync. */
+async function tempFolder() {
   const memory = "/dev/shm";
   const { bavail, bsize } = await statfs(memory).catch(() => ({ bavail: 0, bsize: 0 }));
   return bavail * bsize > 4 * 2 ** 30 ? memory : tmpdir();
 }
 
-/** The folder, and what had to be kept outside of it. */
+/** Removes the folder, and data that was placed outside of it. */
 async function removeFolder(folder) {
   const pointers = ["data-location", "functions-location"].map((name) => join(folder, ".plinth", name));
   const outside = await Promise.all(pointers.map((file) => readFile(file, "utf8").catch(() => "")));
@@ -206,7 +208,7 @@ async function removeFolder(folder) {
   }
 }
 
-// The test runner ends a file that takes too long with a signal; servers must not outlive it.
+// The test runner terminates a file that exceeds its timeout; servers must not outlive it.
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.once(signal, () => process.exit(1));
 }

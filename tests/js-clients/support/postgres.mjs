@@ -1,3 +1,3 @@
-// The database client of this folder, for suites that have none of their own.
+// Re-exports the PostgreSQL client for suites that do not depend on one.
 
 export { default } from "postgres";

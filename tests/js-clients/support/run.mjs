@@ -1,4 +1,4 @@
-// Runs a command to its end.
+// Runs a command until it exits.
 
 import { spawn } from "node:child_process";
 import { text } from "node:stream/consumers";

@@ -1,11 +1,11 @@
-// What an authenticator app does.
+// TOTP codes (RFC 6238), as an authenticator app computes them.
 
 import { createHmac } from "node:crypto";
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 const period = 30_000;
 
-/** The six digits for a secret at a time. */
+/** The six-digit code for a secret at a time. */
 export function totp(secret, at = Date.now()) {
   const counter = Buffer.alloc(8);
   counter.writeBigUInt64BE(BigInt(Math.floor(at / period)));

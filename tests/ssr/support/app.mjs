@@ -1,18 +1,18 @@
-// The Rust application of `examples/axum-session`, beside a Plinth.
+// Starts the Rust application of `examples/axum-session`.
 //
-// PLINTH_EXAMPLE_BIN names the program; `cargo xtask test ssr` builds it and sets this.
+// PLINTH_EXAMPLE_BIN is the path of its binary; `cargo xtask test ssr` builds it and sets this.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 
-const startDeadline = 30_000;
+const startTimeoutMs = 30_000;
 const listening = /^Listening on (\S+)/m;
 
 /** Starts it; resolves to `{ url, stop }`. */
 export async function startApp(plinth) {
   const program = process.env.PLINTH_EXAMPLE_BIN;
   if (!program) {
-    throw new Error("PLINTH_EXAMPLE_BIN must name the example; `cargo xtask test ssr` sets it.");
+    throw new Error("PLINTH_EXAMPLE_BIN must be the path of the example; `cargo xtask test ssr` sets it.");
   }
   const env = {
     PATH: process.env.PATH,
@@ -22,28 +22,28 @@ export async function startApp(plinth) {
   };
   const child = spawn(program, [], { env, stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");
-  const endWithUs = () => child.kill("SIGKILL");
-  process.once("exit", endWithUs);
+  const kill = () => child.kill("SIGKILL");
+  process.once("exit", kill);
 
-  let printed = "";
+  let output = "";
   const url = await new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`no start in time:\n${printed}`)), startDeadline);
+    const timer = setTimeout(() => reject(new Error(`no start in time:\n${output}`)), startTimeoutMs);
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text) => {
-        printed += text;
-        const found = listening.exec(printed);
+        output += text;
+        const found = listening.exec(output);
         if (found) {
-          clearTimeout(late);
+          clearTimeout(timer);
           resolve(found[1]);
         }
       });
     }
-    exited.then(([code]) => reject(new Error(`the example ended with ${code}:\n${printed}`)));
+    exited.then(([code]) => reject(new Error(`the example ended with ${code}:\n${output}`)));
   });
   return { url, stop };
 
   async function stop() {
-    process.removeListener("exit", endWithUs);
+    process.removeListener("exit", kill);
     child.kill("SIGKILL");
     await exited;
   }

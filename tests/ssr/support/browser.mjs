@@ -1,36 +1,35 @@
-// One browser: its cookies, requests to the Rust application, and the published client on the same
-// cookies.
+// A simulated browser: a cookie jar, shared by requests to the Rust application and the published client.
 
 import { createBrowserClient, createServerClient } from "@supabase/ssr";
 
 export class Browser {
   #cookies = new Map();
 
-  /** @param app Where the Rust application is. @param plinth The project of both. */
+  /** @param app The Rust application. @param plinth The project that both sides use. */
   constructor(app, plinth) {
     this.app = app;
     this.plinth = plinth;
   }
 
-  /** The published client, as a JavaScript server would make it for one request. */
+  /** The published client, as a JavaScript server creates it for one request. */
   client(options = {}) {
     const { cookies = {}, ...rest } = options;
     return createServerClient(this.plinth.apiUrl, this.plinth.keys.publishable, {
       ...rest,
-      cookies: { ...this.#access, ...cookies },
+      cookies: { ...this.#cookieMethods, ...cookies },
     });
   }
 
-  /** The published client as a page would make it: it writes all cookies of a session each time. */
+  /** The published client, as a page creates it; it writes all cookies of a session each time. */
   pageClient() {
     return createBrowserClient(this.plinth.apiUrl, this.plinth.keys.publishable, {
       isSingleton: false,
       auth: { autoRefreshToken: false },
-      cookies: this.#access,
+      cookies: this.#cookieMethods,
     });
   }
 
-  get #access() {
+  get #cookieMethods() {
     return {
       getAll: () =>
         [...this.#cookies].map(([name, value]) => ({ name, value: decodeURIComponent(value) })),
@@ -42,33 +41,33 @@ export class Browser {
     };
   }
 
-  /** Asks the Rust application; follows nothing. */
+  /** GET to the Rust application, without following redirects. */
   async get(path) {
     return this.#send(path, { headers: { accept: "text/html" } });
   }
 
-  /** Sends a form of the application's own page. */
+  /** Submits a form of the application. */
   async post(path, fields = {}) {
     const headers = { origin: this.app.url };
     return this.#send(path, { method: "POST", headers, body: new URLSearchParams(fields) });
   }
 
-  /** Who the Rust application says is there: the user's id, or null. */
-  async userOfRust() {
+  /** The user id according to the Rust application, or null. */
+  async rustUserId() {
     const response = await this.get("/private");
     if (response.status === 303) return null;
     const text = await response.text();
     return /<b id="user">([^<]+)<\/b>/.exec(text)[1];
   }
 
-  /** Who the published client says is there, by asking the server. */
-  async userOfJs() {
+  /** The user id according to the published client, which asks the server. */
+  async jsUserId() {
     const { data } = await this.client().auth.getUser();
     return data.user?.id ?? null;
   }
 
-  /** Names of the cookies that hold the session, sorted by their number. */
-  get chunks() {
+  /** Names of the session cookies, sorted by chunk number. */
+  get chunkNames() {
     const names = [...this.#cookies.keys()].filter((name) => /-auth-token(\.\d+)?$/.test(name));
     return names.sort((a, b) => a.length - b.length || (a < b ? -1 : 1));
   }
@@ -81,9 +80,9 @@ export class Browser {
     return [...this.#cookies.keys()];
   }
 
-  /** The session as it stands in the cookies. */
+  /** The session in the cookies. */
   get session() {
-    const text = this.chunks.map((name) => decodeURIComponent(this.#cookies.get(name))).join("");
+    const text = this.chunkNames.map((name) => decodeURIComponent(this.#cookies.get(name))).join("");
     if (!text) return null;
     const json = text.startsWith("base64-") ? Buffer.from(text.slice(7), "base64url") : text;
     return JSON.parse(json);

@@ -1,5 +1,5 @@
-// A real browser that finds the published packages where the example's page looks for them, without
-// any network: requests to the package server are answered from `node_modules`.
+// A real browser for the example's page. Requests for the published packages at esm.sh are served from
+// `node_modules`, without any network.
 
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { launchBrowser } from "../../browser/support/chromium.mjs";
 
 const require = createRequire(import.meta.url);
 
-/** A browser, and `visit(url)`: a page in a profile of its own. */
+/** A browser, and `visit(url)`, which opens a page in a new context. */
 export async function openChromium() {
   const browser = await launchBrowser();
   return { visit, close: () => browser.close() };
@@ -32,7 +32,7 @@ async function servePackages(route) {
   await route.fulfill({ contentType: "text/javascript", headers, body: await moduleAt(pathname) });
 }
 
-/** What the server of packages would answer: modules that name each other by URL. */
+/** The module that esm.sh would return: imports are URLs. */
 async function moduleAt(path) {
   if (path === "/supabase-js") {
     const umd = await readFile(require.resolve("@supabase/supabase-js/dist/umd/supabase.js"), "utf8");
@@ -43,17 +43,17 @@ async function moduleAt(path) {
   }
   if (path.startsWith("/@supabase/ssr@")) return `export * from "${packageServer}ssr/index.js";`;
   const folder = join(dirname(require.resolve("@supabase/ssr")), "../module");
-  const wanted = join(folder, path.replace("/ssr/", ""));
-  const candidates = [wanted, `${wanted}.js`].filter((name) => name.endsWith(".js"));
+  const requested = join(folder, path.replace("/ssr/", ""));
+  const candidates = [requested, `${requested}.js`].filter((name) => name.endsWith(".js"));
   const file = candidates.find((name) => existsSync(name));
-  // A folder stands for its index, which has to be loaded from inside the folder.
+  // A folder import resolves to its index file.
   if (!file) return `export * from "${packageServer}${path.slice(1)}/index.js";`;
   return (await readFile(file, "utf8"))
     .replaceAll('"@supabase/supabase-js"', `"${packageServer}supabase-js"`)
     .replaceAll('"cookie"', `"${packageServer}cookie"`);
 }
 
-/** A script for Node as a module. */
+/** Wraps a CommonJS script as an ES module. */
 function asModule(script, names) {
   const exported = names.map((name) => `export const ${name} = module.exports.${name};`).join("\n");
   return `const module = { exports: {} };\nconst exports = module.exports;\n${script}\n${exported}\n`;

@@ -2,36 +2,38 @@ import { lazy, Suspense } from "react";
 import { Redirect, Route, Router, Switch } from "wouter";
 
 import { Toaster } from "../components/toast";
-import { type Carried, layDown } from "../lib/navigation";
+import { type PageState, storePageState } from "../lib/navigation";
 import { settings } from "../lib/settings";
-import { canLeave } from "../lib/unsaved";
-import { UnlessBanned } from "./banned";
-import { FailureBoundary } from "./failure-boundary";
-import { GuestSkeleton } from "./guest-layout";
+import { leavePage } from "../lib/unsaved-changes";
+import { BannedBoundary } from "./banned-boundary";
+import { ErrorBoundary } from "./error-boundary";
+import { RouteSkeleton } from "./account-skeleton";
 import { Callback } from "./routes/callback";
 import { Confirm } from "./routes/confirm";
-import { Goodbye, NotFound, SignedOut } from "./routes/farewell";
 import { Mfa } from "./routes/mfa";
 import { ForgotPassword, ForgotSent, ResetPassword } from "./routes/recovery";
 import { SignIn } from "./routes/sign-in";
 import { SignInCode } from "./routes/sign-in-code";
 import { CheckEmail, SignUp } from "./routes/sign-up";
+import { AccountDeleted, NotFound, SignedOut } from "./routes/signed-out";
 import { Sso } from "./routes/sso";
 
-const MemberApp = lazy(() => import("./member-app"));
+const SignedInApp = lazy(() => import("./signed-in-app"));
 
-/** Every page, in the order of the client contract §5. */
+/** All routes, in the order of the client contract §5. */
 export function App() {
   return (
     <Router
       base={settings.mount}
       aroundNav={(navigate, to, options) => {
-        if (canLeave()) navigate(to, { ...options, state: layDown(options?.state as Carried | null) });
+        leavePage(() =>
+          navigate(to, { ...options, state: storePageState(options?.state as PageState | null) }),
+        );
       }}
     >
-      <FailureBoundary>
-        <Suspense fallback={<GuestSkeleton />}>
-          <UnlessBanned>
+      <ErrorBoundary>
+        <Suspense fallback={<RouteSkeleton />}>
+          <BannedBoundary>
             <Switch>
               <Route path="/sign-up" component={SignUp} />
               <Route path="/sign-up/check-email" component={CheckEmail} />
@@ -45,16 +47,16 @@ export function App() {
               <Route path="/forgot-password/sent" component={ForgotSent} />
               <Route path="/reset-password" component={ResetPassword} />
               <Route path="/signed-out" component={SignedOut} />
-              <Route path="/goodbye" component={Goodbye} />
-              <Route path="/account/*?" component={MemberApp} />
+              <Route path="/goodbye" component={AccountDeleted} />
+              <Route path="/account/*?" component={SignedInApp} />
               <Route path="/">
                 <Redirect to="/account" replace />
               </Route>
               <Route component={NotFound} />
             </Switch>
-          </UnlessBanned>
+          </BannedBoundary>
         </Suspense>
-      </FailureBoundary>
+      </ErrorBoundary>
       <Toaster />
     </Router>
   );

@@ -1,63 +1,71 @@
-// Who may see a page (client contract U2). The server has looked already; this follows changes.
+// Route guards (client contract U2). The server has checked the first request; these follow later changes.
 
 import { type ReactNode, useEffect, useRef } from "react";
 import { useLocation, useSearch } from "wouter";
 
 import { toast } from "../components/toast";
-import { takeDestination } from "../lib/leaving";
-import { useGo } from "../lib/navigation";
-import { keepNext } from "../lib/next";
-import { hasGotName, isRecovering, needsSecondStep, sessionEvent, useSession } from "../lib/session";
+import { useNavigation } from "../lib/navigation";
+import { withNext } from "../lib/next-param";
+import {
+  isAnonymousUpgrade,
+  isRecovering,
+  needsSecondFactor,
+  lastAuthEvent,
+  useSession,
+} from "../lib/session";
 import { settings } from "../lib/settings";
-import * as texts from "../texts";
+import { takeSignOutRedirect } from "../lib/sign-out-redirect";
+import { texts } from "../texts";
+import { AccountSkeleton } from "./account-skeleton";
 import { GuestSkeleton } from "./guest-layout";
 
 type Props = { children: ReactNode };
 
-/** For those who are not signed in. Somebody without a name may still sign up or in. */
-export function Guest({ children }: Props) {
+/** Redirects signed-in users. Anonymous users may still sign up or in. */
+export function RequireGuest({ children }: Props) {
   const session = useSession();
-  const go = useGo();
+  const nav = useNavigation();
   const search = useSearch();
-  const isIn = !!session && !session.user.is_anonymous;
-  const before = useRef(session);
+  const isSignedIn = !!session && !session.user.is_anonymous;
+  const previous = useRef(session);
 
-  // Leaving a page is outside React; another tab may be the reason.
+  // Redirect on session changes, which may come from another tab.
   useEffect(() => {
-    const isNamed = !!session && hasGotName(before.current, session);
-    before.current = session;
+    const isUpgraded = !!session && isAnonymousUpgrade(previous.current, session);
+    previous.current = session;
     if (!session || session.user.is_anonymous) return;
-    if (isNamed) return go.toFirstPassword();
-    if (isRecovering(session)) return go.replace("/reset-password");
-    if (needsSecondStep(session)) return go.replace(keepNext("/sign-in/mfa", search));
-    if (["SIGNED_IN", "PASSWORD_RECOVERY"].includes(sessionEvent())) toast(texts.guestFrame.signedIn);
-    go.onwards();
-    // Once per session, whatever else changes meanwhile.
+    if (isUpgraded) return nav.toFirstPassword();
+    if (isRecovering(session)) return nav.replace("/reset-password");
+    if (needsSecondFactor(session)) return nav.replace(withNext("/sign-in/mfa", search));
+    if (["SIGNED_IN", "PASSWORD_RECOVERY"].includes(lastAuthEvent())) toast(texts.guestLayout.signedIn);
+    nav.toNext();
+    // Once per access token.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [session?.access_token]);
 
-  return session === undefined || isIn ? <GuestSkeleton /> : children;
+  return session === undefined || isSignedIn ? <GuestSkeleton /> : children;
 }
 
-/** For those who are signed in, with their second step if they have one. */
-export function Member({ children }: Props) {
+/** Redirects users without a session, or whose second factor is not verified yet. */
+export function RequireSession({ children }: Props) {
   const session = useSession();
-  const go = useGo();
+  const nav = useNavigation();
   const [path] = useLocation();
-  const isOpen = !!session && !isRecovering(session) && !needsSecondStep(session);
+  const isAllowed = !!session && !isRecovering(session) && !needsSecondFactor(session);
 
-  // As above.
   useEffect(() => {
-    if (session === undefined || isOpen) return;
+    if (session === undefined || isAllowed) return;
     const next = encodeURIComponent(settings.mount + path + window.location.search);
-    if (session && isRecovering(session)) go.replace("/reset-password");
-    else if (session) go.replace(`/sign-in/mfa?next=${next}`);
+    if (session && isRecovering(session)) nav.replace("/reset-password");
+    else if (session) nav.replace(`/sign-in/mfa?next=${next}`);
     else {
-      const reason = sessionEvent() === "SIGNED_OUT" ? "&reason=expired" : "";
-      go.replace(takeDestination() ?? `/sign-in?next=${next}${reason}`);
+      const reason = lastAuthEvent() === "SIGNED_OUT" ? "&reason=expired" : "";
+      nav.replace(takeSignOutRedirect() ?? `/sign-in?next=${next}${reason}`);
     }
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [session === undefined, isOpen]);
+  }, [session === undefined, isAllowed]);
 
-  return isOpen ? children : <GuestSkeleton />;
+  if (isAllowed) return children;
+  // Usually the session is still being read: the server has redirected guests.
+  return session === undefined ? <AccountSkeleton /> : <GuestSkeleton />;
 }

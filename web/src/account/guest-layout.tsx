@@ -1,28 +1,29 @@
 import { type ReactNode, useState } from "react";
 
-import { CaptchaPlace } from "../components/captcha-place";
+import { CaptchaContainer } from "../components/captcha-container";
 import { PageHeading } from "../components/page-heading";
 import { LoadError, Skeleton } from "../components/states";
+import { serviceName } from "../lib/service";
 import { settings } from "../lib/settings";
 import { usePageTitle } from "../lib/use-page-title";
-import * as texts from "../texts";
+import { texts } from "../texts";
 
 type Props = {
   title: string;
   lead?: ReactNode;
   hasError?: boolean;
-  /** Whether the heading takes the focus; not where a field does. */
+  /** Whether the heading takes the focus; false if a field has autofocus. */
   takesFocus?: boolean;
-  /** Below the card: where else one might want to go. */
-  foot?: ReactNode;
+  /** Links below the card. */
+  footer?: ReactNode;
   children?: ReactNode;
 };
 
-/** One card in the middle of a calm page. */
-export function GuestPage({ title, lead, hasError = false, takesFocus, foot, children }: Props) {
+/** A page for guests: one centered card. */
+export function GuestPage({ title, lead, hasError = false, takesFocus, footer, children }: Props) {
   usePageTitle(title, hasError);
   return (
-    <Frame>
+    <Layout>
       <div className="rounded-lg border border-line bg-surface p-6 shadow-card sm:p-8">
         <div className="mb-6 grid gap-2">
           <PageHeading takesFocus={takesFocus}>{title}</PageHeading>
@@ -30,51 +31,52 @@ export function GuestPage({ title, lead, hasError = false, takesFocus, foot, chi
         </div>
         <div className="grid gap-5">
           {children}
-          <CaptchaPlace />
+          <CaptchaContainer />
         </div>
       </div>
-      {foot && <div className="mt-6 text-center text-sm text-soft">{foot}</div>}
-    </Frame>
+      {footer && <div className="mt-6 text-center text-sm text-soft">{footer}</div>}
+    </Layout>
   );
 }
 
-/** The same frame while nothing is known yet. */
+/** The same layout while loading. */
 export function GuestSkeleton() {
   return (
-    <Frame>
+    <Layout>
       <div className="rounded-lg border border-line bg-surface p-6 shadow-card sm:p-8">
         <Skeleton label={texts.common.loading} lines={6} />
       </div>
-    </Frame>
+    </Layout>
   );
 }
 
 export function GuestLoadError({ error, onRetry }: { error: unknown; onRetry: () => void }) {
   return (
-    <GuestPage title={texts.guestFrame.wentWrong} hasError>
+    <GuestPage title={texts.guestLayout.wentWrong} hasError>
       <LoadError error={error} onRetry={onRetry} />
     </GuestPage>
   );
 }
 
-function Frame({ children }: { children: ReactNode }) {
+function Layout({ children }: { children: ReactNode }) {
   return (
     <div className="flex min-h-dvh flex-col px-4 py-8 sm:py-12">
       <header className="mb-8 flex justify-center">
         <Brand />
       </header>
       <main className="mx-auto w-full max-w-[26.5rem] flex-1">{children}</main>
-      <Links />
+      <FooterLinks />
     </div>
   );
 }
 
 export function Brand() {
-  const { logo, title } = settings;
-  const [isMissing, setMissing] = useState(false);
-  if (logo && !isMissing) {
+  const { logo } = settings;
+  const title = serviceName;
+  const [isBroken, setBroken] = useState(false);
+  if (logo && !isBroken) {
     return (
-      <img src={logo} alt={title} onError={() => setMissing(true)} className="h-9 max-w-48 object-contain" />
+      <img src={logo} alt={title} onError={() => setBroken(true)} className="h-9 max-w-48 object-contain" />
     );
   }
   return (
@@ -90,11 +92,11 @@ export function Brand() {
   );
 }
 
-export function Links() {
+export function FooterLinks() {
   const links = [
-    [texts.guestFrame.support, settings.supportUrl],
-    [texts.guestFrame.terms, settings.termsUrl],
-    [texts.guestFrame.privacy, settings.privacyUrl],
+    [texts.guestLayout.support, settings.supportUrl],
+    [texts.guestLayout.terms, settings.termsUrl],
+    [texts.guestLayout.privacy, settings.privacyUrl],
   ].filter((entry): entry is [string, string] => !!entry[1]);
   if (links.length === 0) return null;
   return (

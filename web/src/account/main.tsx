@@ -1,15 +1,18 @@
-// Where the account pages begin. The address is cleaned before anything else (lib/arrival.ts).
-import "../lib/arrival";
+// Entry point of the account pages. The first import strips secrets from the URL (lib/redirect-params.ts).
+import "../lib/redirect-params";
 import "../styles/base.css";
 
-import { createRoot } from "react-dom/client";
-
-import { keepFocus } from "../lib/lost-focus";
 import { settings } from "../lib/settings";
-import { App } from "./app";
+import { chooseLanguage, loadTexts } from "../texts";
 
-// Set by script: the policy of the page allows no inline style.
-if (settings.accent) document.documentElement.style.setProperty("--accent", settings.accent);
+async function start() {
+  const { language } = await loadTexts(chooseLanguage(navigator.languages, settings.languages));
+  document.documentElement.lang = language.tag;
+  document.documentElement.dir = language.dir;
+  // Modules read their texts when they are evaluated, so the app is imported after them. The page preloads
+  // both (scripts/page-parts.mjs).
+  const { render } = await import("./render");
+  render();
+}
 
-keepFocus();
-createRoot(document.getElementById("root")!).render(<App />);
+void start();

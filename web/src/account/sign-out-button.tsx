@@ -1,30 +1,30 @@
 import { Button } from "../components/button";
-import { takeDestination } from "../lib/leaving";
-import { useGo } from "../lib/navigation";
+import { useNavigation } from "../lib/navigation";
 import { endRecovery } from "../lib/session";
 import { signOut } from "../lib/sign-out";
+import { takeSignOutRedirect } from "../lib/sign-out-redirect";
 import { useAction } from "../lib/use-action";
-import * as texts from "../texts";
+import { texts } from "../texts";
 
-/** The way out of a page that no guard leads away from. */
+/** Sign-out for pages without a route guard. */
 export function SignOutButton() {
-  const go = useGo();
-  const leave = useAction(async () => {
+  const nav = useNavigation();
+  const signingOut = useAction(async () => {
     endRecovery();
     try {
       await signOut();
     } finally {
-      // Also when the server could not be told: this device has forgotten the session.
-      takeDestination();
-      go.replace("/signed-out");
+      // Also if the request failed: the local session is gone.
+      takeSignOutRedirect();
+      nav.replace("/signed-out");
     }
   });
   return (
     <Button
       variant="quiet"
-      isBusy={leave.isBusy}
+      isBusy={signingOut.isBusy}
       busyLabel={texts.common.signingOut}
-      onClick={() => void leave.run()}
+      onClick={() => void signingOut.run()}
     >
       {texts.common.signOut}
     </Button>

@@ -3,7 +3,7 @@ import { LoaderCircle } from "lucide-react";
 import type { ButtonHTMLAttributes, MouseEvent, ReactNode } from "react";
 
 const base =
-  "inline-flex items-center justify-center gap-2 rounded-md font-medium " +
+  "inline-flex items-center justify-center gap-2 rounded-md text-center font-medium " +
   "transition-[background-color,border-color,opacity,transform] duration-(--ease) active:scale-[0.985] " +
   "aria-disabled:active:scale-100 motion-reduce:active:scale-100";
 
@@ -16,21 +16,21 @@ const variants = {
 };
 
 const sizes = {
-  md: "min-h-target px-4 text-[0.9375rem]",
-  sm: "min-h-9 px-3 text-sm",
+  md: "min-h-target px-4 py-2 text-[0.9375rem] leading-snug",
+  sm: "min-h-9 px-3 py-1.5 text-sm leading-snug",
   text: "min-h-9 text-sm",
 };
 
 export type ButtonProps = ButtonHTMLAttributes<HTMLButtonElement> & {
   variant?: keyof typeof variants;
   size?: keyof typeof sizes;
-  /** While something runs: it does nothing, with a spinner and this label. */
+  /** Shows a spinner and `busyLabel`, and ignores clicks. */
   isBusy?: boolean;
   busyLabel?: ReactNode;
 };
 
-/** Also what a form would do about it. */
-const ignore = (event: MouseEvent) => event.preventDefault();
+/** Also prevents the submit of a form. */
+const ignoreClick = (event: MouseEvent) => event.preventDefault();
 
 export function Button({
   variant = "primary",
@@ -44,15 +44,15 @@ export function Button({
   onClick,
   ...props
 }: ButtonProps) {
-  const isOff = disabled || isBusy;
+  const isDisabled = disabled || isBusy;
   return (
     <button
       {...props}
       // oxlint-disable-next-line react/button-has-type
       type={type}
-      // Not `disabled`: whoever has just pressed it would lose the focus, and their place on the page.
-      aria-disabled={isOff || undefined}
-      onClick={isOff ? ignore : onClick}
+      // Not `disabled`: the button would lose the focus when pressed.
+      aria-disabled={isDisabled || undefined}
+      onClick={isDisabled ? ignoreClick : onClick}
       aria-busy={isBusy || undefined}
       className={clsx(base, variants[variant], sizes[size], className)}
     >
@@ -62,7 +62,7 @@ export function Button({
   );
 }
 
-/** The same looks for links. */
+/** Button styles for links. */
 export const buttonClass = (
   variant: keyof typeof variants = "primary",
   size: keyof typeof sizes = "md",

@@ -2,7 +2,6 @@ import type { ReactNode } from "react";
 
 type Props = { title?: string; lead?: ReactNode; children: ReactNode };
 
-/** A part of a page. */
 export function Card({ title, lead, children }: Props) {
   return (
     <section className="rounded-lg border border-line bg-surface p-5 sm:p-6">
@@ -17,7 +16,7 @@ export function Card({ title, lead, children }: Props) {
   );
 }
 
-/** A small label that says a state. */
+/** A small status label. */
 export function Badge({
   tone = "plain",
   children,
@@ -35,7 +34,7 @@ export function Badge({
 
 type RowProps = { icon: ReactNode; title: ReactNode; details: ReactNode; action?: ReactNode };
 
-/** One thing of a list, with what can be done about it. */
+/** A list item with an action. */
 export function Row({ icon, title, details, action }: RowProps) {
   return (
     <li className="flex flex-wrap items-center gap-x-4 gap-y-3 py-4 first:pt-0 last:pb-0">

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 
 import { errorText } from "../lib/error-text";
 import { useAction } from "../lib/use-action";
-import * as texts from "../texts";
+import { texts } from "../texts";
 import { Button } from "./button";
 import { Dialog, DialogActions } from "./dialog";
 import { Notice } from "./notice";
@@ -16,7 +16,7 @@ type Props = {
   children: ReactNode;
 };
 
-/** Asks before something is taken away. Says why when it did not work out, and stays open. */
+/** Confirms a destructive action. Stays open and shows the error if it fails. */
 export function ConfirmDialog({ title, action, busyLabel, onConfirm, onClose, children }: Props) {
   const { run, isBusy, failure } = useAction(async () => {
     await onConfirm();

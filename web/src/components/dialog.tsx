@@ -1,22 +1,22 @@
 import { X } from "lucide-react";
 import { type ReactNode, useEffect, useId, useRef } from "react";
 
-import * as texts from "../texts";
+import { texts } from "../texts";
 
 type Props = { title: string; onClose: () => void; children: ReactNode };
 
-/** A modal dialog: the browser's own, which keeps the focus inside and gives it back. */
+/** A modal dialog over the native element, which traps the focus. */
 export function Dialog({ title, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
 
-  // Opening is a call, not an attribute.
+  // `showModal` has no attribute equivalent.
   useEffect(() => {
     const element = dialog.current;
     const opener = document.activeElement as HTMLElement | null;
     if (element && !element.open) {
       element.showModal();
-      // What was opened to be typed into, or the answer that changes nothing.
+      // Focus the first input, or the safe choice.
       element.querySelector<HTMLElement>("form input, [data-safe]")?.focus();
     }
     return () => {
@@ -53,7 +53,6 @@ export function Dialog({ title, onClose, children }: Props) {
   );
 }
 
-/** The row of buttons at a dialog's end. */
 export function DialogActions({ children }: { children: ReactNode }) {
   return <div className="flex flex-wrap-reverse justify-end gap-3">{children}</div>;
 }

@@ -11,25 +11,25 @@ import {
   useState,
 } from "react";
 
-import { digitsOf } from "../lib/validation";
-import * as texts from "../texts";
+import { extractDigits } from "../lib/validation";
+import { texts } from "../texts";
 
-type Base = Omit<InputHTMLAttributes<HTMLInputElement>, "onChange" | "value"> & {
+type FieldProps = Omit<InputHTMLAttributes<HTMLInputElement>, "onChange" | "value"> & {
   label: ReactNode;
   name: string;
   value: string;
   onValue: (value: string) => void;
   error?: string | undefined;
   hint?: ReactNode;
-  /** Beside the label, at the end of its line. */
+  /** At the end of the label's line. */
   aside?: ReactNode;
   ref?: Ref<HTMLInputElement>;
 };
 
-/** The id of the form around a field: a dialog over a form may have fields with the same names. */
+/** The form's id, a prefix of field ids: a dialog over a form may contain fields of the same name. */
 export const FormId = createContext("field");
 
-/** The id of a field, so that the summary of its form can lead there. */
+/** A field's id, which the error summary of its form links to. */
 export const fieldId = (formId: string, name: string) => `${formId}-${name}`;
 
 const useFieldId = (name: string) => fieldId(useContext(FormId), name);
@@ -39,9 +39,12 @@ const inputClass =
   "transition-colors duration-(--ease) placeholder:text-soft hover:border-text " +
   "aria-invalid:border-danger aria-invalid:shadow-[inset_0_0_0_1px_var(--danger)]";
 
-type FrameProps = Pick<Base, "label" | "error" | "hint" | "aside"> & { id: string; children: ReactNode };
+type FieldLayoutProps = Pick<FieldProps, "label" | "error" | "hint" | "aside"> & {
+  id: string;
+  children: ReactNode;
+};
 
-function Frame({ id, label, error, hint, aside, children }: FrameProps) {
+function FieldLayout({ id, label, error, hint, aside, children }: FieldLayoutProps) {
   return (
     <div className="grid gap-1.5">
       <div className="flex items-baseline justify-between gap-4">
@@ -66,7 +69,7 @@ function Frame({ id, label, error, hint, aside, children }: FrameProps) {
   );
 }
 
-const described = (id: string, error: string | undefined, hint: ReactNode) =>
+const describedBy = (id: string, error: string | undefined, hint: ReactNode) =>
   clsx(error && `${id}-error`, !!hint && `${id}-hint`) || undefined;
 
 export function TextField({
@@ -80,10 +83,10 @@ export function TextField({
   className,
   ref,
   ...props
-}: Base) {
+}: FieldProps) {
   const id = useFieldId(name);
   return (
-    <Frame id={id} label={label} error={error} hint={hint} aside={aside}>
+    <FieldLayout id={id} label={label} error={error} hint={hint} aside={aside}>
       <input
         {...props}
         ref={ref}
@@ -92,14 +95,14 @@ export function TextField({
         value={value}
         onChange={(event) => onValue(event.target.value)}
         aria-invalid={error ? true : undefined}
-        aria-describedby={described(id, error, hint)}
+        aria-describedby={describedBy(id, error, hint)}
         className={clsx(inputClass, className)}
       />
-    </Frame>
+    </FieldLayout>
   );
 }
 
-export function EmailField(props: Omit<Base, "label"> & { label?: ReactNode }) {
+export function EmailField(props: Omit<FieldProps, "label"> & { label?: ReactNode }) {
   return (
     <TextField
       label={texts.common.email}
@@ -113,13 +116,23 @@ export function EmailField(props: Omit<Base, "label"> & { label?: ReactNode }) {
   );
 }
 
-/** A password that can be looked at. */
-export function PasswordField({ label, name, value, onValue, error, hint, aside, ref, ...props }: Base) {
+/** A password field with a toggle to show it. */
+export function PasswordField({
+  label,
+  name,
+  value,
+  onValue,
+  error,
+  hint,
+  aside,
+  ref,
+  ...props
+}: FieldProps) {
   const id = useFieldId(name);
   const [isShown, setShown] = useState(false);
   const Icon = isShown ? EyeOff : Eye;
   return (
-    <Frame id={id} label={label} error={error} hint={hint} aside={aside}>
+    <FieldLayout id={id} label={label} error={error} hint={hint} aside={aside}>
       <div className="relative">
         <input
           {...props}
@@ -132,7 +145,7 @@ export function PasswordField({ label, name, value, onValue, error, hint, aside,
           autoCapitalize="none"
           spellCheck={false}
           aria-invalid={error ? true : undefined}
-          aria-describedby={described(id, error, hint)}
+          aria-describedby={describedBy(id, error, hint)}
           className={clsx(inputClass, "pe-12")}
         />
         <button
@@ -145,18 +158,18 @@ export function PasswordField({ label, name, value, onValue, error, hint, aside,
           <Icon aria-hidden className="size-[1.125rem]" />
         </button>
       </div>
-    </Frame>
+    </FieldLayout>
   );
 }
 
-type CodeProps = Omit<Base, "label"> & {
+type CodeProps = Omit<FieldProps, "label"> & {
   label?: ReactNode;
   length: number;
   /** Called once when the code is complete. */
   onComplete: (code: string) => void;
 };
 
-/** A code from a message or an app: one input, digits only, sent by itself when complete. */
+/** A one-time code: digits only, submitted automatically when complete. */
 export function CodeField({
   label = texts.common.code,
   length,
@@ -165,15 +178,15 @@ export function CodeField({
   onComplete,
   ...props
 }: CodeProps) {
-  const sent = useRef("");
+  const submitted = useRef("");
   const accept = (text: string) => {
-    const digits = digitsOf(text).slice(0, 10);
+    const digits = extractDigits(text).slice(0, 10);
     onValue(digits);
-    if (digits.length === length && digits !== sent.current) {
-      sent.current = digits;
+    if (digits.length === length && digits !== submitted.current) {
+      submitted.current = digits;
       onComplete(digits);
     }
-    if (digits.length < length) sent.current = "";
+    if (digits.length < length) submitted.current = "";
   };
   return (
     <TextField
@@ -182,7 +195,7 @@ export function CodeField({
       value={value}
       onValue={accept}
       onPaste={(event) => {
-        // The browser would cut a pasted text at the greatest length before the digits are found.
+        // The browser would truncate the pasted text to `maxLength` before the digits are extracted.
         event.preventDefault();
         accept(event.clipboardData.getData("text"));
       }}
@@ -214,7 +227,7 @@ export function Checkbox({ name, label, isChecked, onCheck, error }: CheckboxPro
           checked={isChecked}
           onChange={(event) => onCheck(event.target.checked)}
           aria-invalid={error ? true : undefined}
-          aria-describedby={described(id, error, null)}
+          aria-describedby={describedBy(id, error, null)}
           className="mt-0.5 size-5 shrink-0 accent-(--accent)"
         />
         <label htmlFor={id} className="text-sm">

@@ -1,6 +1,6 @@
-import * as texts from "../texts";
+import { texts } from "../texts";
 
-/** Marks what somebody chose the last time. */
+/** Marks the sign-in method used last. */
 export function LastUsed() {
   return (
     <span className="ms-1 rounded-full bg-sunk px-2 py-0.5 text-xs font-normal text-soft">

@@ -1,14 +1,14 @@
 import { Check, Circle } from "lucide-react";
 import type { ComponentProps } from "react";
 
-import { passwordHints } from "../lib/validation";
 import { settings } from "../lib/settings";
-import * as texts from "../texts";
+import { passwordHints } from "../lib/validation";
+import { texts } from "../texts";
 import { PasswordField } from "./field";
 
 type Props = Omit<ComponentProps<typeof PasswordField>, "label"> & { label?: string };
 
-/** A new password, with what it needs as a list that ticks itself off. */
+/** A new password with a live checklist of its requirements. */
 export function NewPasswordField({ label = texts.common.password, ...props }: Props) {
   const { minLength, characters } = settings.password;
   return (

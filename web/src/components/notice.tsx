@@ -11,7 +11,7 @@ const tones = {
 
 type Props = { tone: keyof typeof tones; role?: "status" | "alert"; children: ReactNode };
 
-/** A message within the page. Icon and words say what the colour says. */
+/** An inline message. The icon repeats the meaning of the colour. */
 export function Notice({ tone, role, children }: Props) {
   const { className, icon: Icon } = tones[tone];
   return (

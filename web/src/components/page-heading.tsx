@@ -1,18 +1,17 @@
 import { type ReactNode, useEffect, useRef } from "react";
 
-/** Pages since the document was loaded: the first one leaves the focus to the browser. */
-let pages = 0;
+/** Page views since the document was loaded: the first one leaves the focus to the browser. */
+let pageViews = 0;
 
 type Props = { takesFocus?: boolean | undefined; children: ReactNode };
 
-/** The one `h1`. After a change of page it takes the focus, so that screen readers begin there. */
+/** The page's `h1`. Takes the focus after a client-side navigation, so that screen readers start there. */
 export function PageHeading({ takesFocus = true, children }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
 
-  // Focus is outside React.
   useEffect(() => {
-    pages += 1;
-    if (takesFocus && pages > 1) heading.current?.focus();
+    pageViews += 1;
+    if (takesFocus && pageViews > 1) heading.current?.focus();
   }, [takesFocus]);
 
   return (

@@ -1,7 +1,7 @@
 import { useState } from "react";
 
 import { callingCodes } from "../lib/calling-codes";
-import * as texts from "../texts";
+import { texts } from "../texts";
 import { Select, TextField } from "./field";
 
 type Props = {
@@ -14,10 +14,10 @@ type Props = {
 
 const countries = callingCodes();
 
-/** A phone number: the country's code is chosen, or typed with the number. */
+/** A phone number; the calling code can be selected or typed. */
 export function PhoneField({ name, value, error, onValue, onBlur }: Props) {
   const [country, setCountry] = useState("");
-  const choose = (region: string) => {
+  const selectCountry = (region: string) => {
     setCountry(region);
     const chosen = countries.find((entry) => entry.region === region);
     if (!chosen) return;
@@ -26,7 +26,7 @@ export function PhoneField({ name, value, error, onValue, onBlur }: Props) {
   };
   return (
     <div className="grid gap-4">
-      <Select name={`${name}-country`} label={texts.common.country} value={country} onValue={choose}>
+      <Select name={`${name}-country`} label={texts.common.country} value={country} onValue={selectCountry}>
         <option value="">{texts.common.chooseCountry}</option>
         {countries.map(({ region, label, code }) => (
           <option key={region} value={region}>

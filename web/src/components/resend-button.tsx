@@ -1,42 +1,42 @@
 import { useState } from "react";
 
-import { errorText, isSendLimit, secondsToWait } from "../lib/error-text";
-import { useAction } from "../lib/use-action";
+import { errorText, isSendRateLimit, retryAfterSeconds } from "../lib/error-text";
 import { toFailure } from "../lib/failure";
+import { useAction } from "../lib/use-action";
 import { useCountdown } from "../lib/use-countdown";
-import * as texts from "../texts";
+import { texts } from "../texts";
 import { Button } from "./button";
 
 type Props = {
   onSend: () => Promise<unknown>;
   label?: string;
-  /** Seconds until the first message after this appears. */
-  wait?: number;
+  /** Seconds until the button is enabled after mount. */
+  initialWaitSeconds?: number;
 };
 
-/** Between two messages, in seconds. */
-export const pause = 60;
+/** Minimum time between two messages. */
+export const resendDelaySeconds = 60;
 
-/** Asks for another message; disabled while the server would refuse (client contract U11). */
-export function ResendButton({ onSend, label = texts.common.sendAgain, wait = 0 }: Props) {
-  const countdown = useCountdown(wait);
+/** Requests another message; disabled while the server's rate limit applies (client contract U11). */
+export function ResendButton({ onSend, label = texts.common.sendAgain, initialWaitSeconds = 0 }: Props) {
+  const countdown = useCountdown(initialWaitSeconds);
   const [isSent, setSent] = useState(false);
   const { run, isBusy, failure } = useAction(async () => {
     try {
       await onSend();
       setSent(true);
-      countdown.start(pause);
+      countdown.start(resendDelaySeconds);
     } catch (error) {
       const caught = toFailure(error);
       setSent(false);
-      if (isSendLimit(caught)) countdown.start(secondsToWait(caught));
+      if (isSendRateLimit(caught)) countdown.start(retryAfterSeconds(caught));
       throw caught;
     }
   });
-  // A limit is over with its count-down.
-  const shown = failure && isSendLimit(failure) && countdown.left === 0 ? null : failure;
-  // Said every fifteen seconds: each second would talk over everything else.
-  const announced = Math.ceil(countdown.left / 15) * 15;
+  // Hide the rate limit error once its countdown ends.
+  const shown = failure && isSendRateLimit(failure) && countdown.secondsLeft === 0 ? null : failure;
+  // Announced every 15 seconds: every second would drown out everything else in a screen reader.
+  const announcedSeconds = Math.ceil(countdown.secondsLeft / 15) * 15;
   return (
     <div className="grid gap-1">
       <Button
@@ -45,14 +45,16 @@ export function ResendButton({ onSend, label = texts.common.sendAgain, wait = 0 
         className="justify-self-start"
         isBusy={isBusy}
         busyLabel={texts.common.sending}
-        disabled={countdown.left > 0}
+        disabled={countdown.secondsLeft > 0}
         onClick={() => void run()}
       >
-        {countdown.left > 0 ? texts.common.waitToSend(label, countdown.left) : label}
+        {countdown.secondsLeft > 0 ? texts.common.waitToSend(label, countdown.secondsLeft) : label}
       </Button>
       <p role="status" className="text-sm text-soft">
-        {isSent && countdown.left > 0 && <span>{texts.common.sent} </span>}
-        {countdown.left > 0 && <span className="sr-only">{texts.common.canAskAgain(announced)}</span>}
+        {isSent && countdown.secondsLeft > 0 && <span>{texts.common.sent} </span>}
+        {countdown.secondsLeft > 0 && (
+          <span className="sr-only">{texts.common.canAskAgain(announcedSeconds)}</span>
+        )}
       </p>
       {shown && (
         <p role="alert" className="text-sm font-medium text-danger">

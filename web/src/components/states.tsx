@@ -3,12 +3,13 @@ import type { ReactNode } from "react";
 
 import { errorText } from "../lib/error-text";
 import { toFailure } from "../lib/failure";
-import * as texts from "../texts";
+import { texts } from "../texts";
 import { Button } from "./button";
+import { Card } from "./card";
 import { Notice } from "./notice";
 
-/** The shape of what will be here. Appears late, so that fast answers do not flicker. */
-export function Skeleton({ label, lines = 3 }: { label: string; lines?: number }) {
+/** A loading placeholder. Appears with a delay, so that fast responses do not flicker. */
+export function Skeleton({ label, lines = 3 }: { label: string; lines?: number | undefined }) {
   return (
     <div role="status" aria-label={label} className="grid animate-[appear_150ms_150ms_backwards] gap-3">
       {Array.from({ length: lines }, (_, line) => (
@@ -21,6 +22,27 @@ export function Skeleton({ label, lines = 3 }: { label: string; lines?: number }
         />
       ))}
     </div>
+  );
+}
+
+/** The heading of a page while it loads: as high as `h1` and the sentence below it. */
+export function HeadingSkeleton({ hasLead }: { hasLead: boolean }) {
+  return (
+    <div aria-hidden className="mb-6 grid animate-[appear_150ms_150ms_backwards] gap-1.5">
+      <div className="h-8 w-48 animate-pulse rounded-md bg-sunk motion-reduce:animate-none" />
+      {hasLead && (
+        <div className="h-6 w-72 max-w-full animate-pulse rounded-md bg-sunk motion-reduce:animate-none" />
+      )}
+    </div>
+  );
+}
+
+/** A card while its content loads. */
+export function CardSkeleton({ label, lines }: { label: string; lines?: number | undefined }) {
+  return (
+    <Card>
+      <Skeleton label={label} lines={lines} />
+    </Card>
   );
 }
 

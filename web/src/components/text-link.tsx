@@ -1,21 +1,21 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 
-const look =
+const linkClass =
   "font-medium text-text underline decoration-line-strong underline-offset-4 hover:decoration-text";
 
 type Props = { href: string; state?: unknown; onClick?: () => void; children: ReactNode };
 
-/** A link to another of our pages, within a text. */
+/** An inline link to another page of the app. */
 export function TextLink({ href, state, onClick, children }: Props) {
   return (
-    <Link href={href} state={state} onClick={onClick} className={look}>
+    <Link href={href} state={state} onClick={onClick} className={linkClass}>
       {children}
     </Link>
   );
 }
 
-/** A line with words on both sides of it. */
+/** A horizontal rule with a label in the middle. */
 export function Divider({ children }: { children: string }) {
   return (
     <div className="flex items-center gap-4 text-sm text-soft">

@@ -1,10 +1,10 @@
-import { dayOf, exactTime, relativeTime } from "../lib/dates";
+import { formatDay, exactTime, relativeTime } from "../lib/dates";
 
 type Props = { at: string; form?: "relative" | "day" | "exact" };
 
-const forms = { relative: relativeTime, day: dayOf, exact: exactTime };
+const forms = { relative: relativeTime, day: formatDay, exact: exactTime };
 
-/** A time that people and machines can read; the exact one is always at hand. */
+/** A formatted `<time>` with the exact time as its title. */
 export function Time({ at, form = "relative" }: Props) {
   return (
     <time dateTime={at} title={exactTime(at)}>

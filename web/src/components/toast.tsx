@@ -1,7 +1,7 @@
 import { CircleCheck } from "lucide-react";
 import { useEffect, useSyncExternalStore } from "react";
 
-// One message at a time, from anywhere, announced politely. Errors also stand in their place.
+// A global toast, one at a time, announced politely.
 
 type Toast = { text: string };
 
@@ -18,15 +18,15 @@ function subscribe(listener: () => void) {
   return () => listeners.delete(listener);
 }
 
-const shownFor = 6000;
+const toastDurationMs = 6000;
 
 export function Toaster() {
   const shown = useSyncExternalStore(subscribe, () => current);
 
-  // Time is outside React. The same text again is another toast, and stays as long.
+  // A new object with the same text is a new toast, and restarts the timer.
   useEffect(() => {
     if (!shown.text) return;
-    const timer = setTimeout(() => toast(""), shownFor);
+    const timer = setTimeout(() => toast(""), toastDurationMs);
     return () => clearTimeout(timer);
   }, [shown]);
 

@@ -1,19 +1,26 @@
-// The one client of these pages: a session in cookies that servers on the same host read, too.
+// The auth client. It keeps the session in cookies, so that servers on the same host can read it.
 
 import { createBrowserClient } from "@supabase/ssr";
 
-import { noteRefusal } from "./failure";
+import { removeRootCookies } from "./root-cookies";
+import { recordErrorResponse } from "./failure";
 import { settings } from "./settings";
 
+removeRootCookies(document, settings.storageKey, settings.cookiePath);
+
 export const auth = createBrowserClient(settings.projectUrl, settings.key, {
-  // Servers on this host write the same cookies, and over TLS with `Secure`.
-  cookieOptions: { name: settings.storageKey, secure: location.protocol === "https:" },
-  // Addresses with codes are handled by the pages that expect them (arrival.ts).
+  // Same attributes as `@supabase/ssr` on a server of this host: `Secure` over TLS.
+  cookieOptions: {
+    name: settings.storageKey,
+    path: settings.cookiePath,
+    secure: location.protocol === "https:",
+  },
+  // `/confirm` and `/callback` handle codes in the URL (redirect-params.ts).
   auth: { detectSessionInUrl: false },
   global: {
     fetch: async (input, init) => {
       const response = await fetch(input, init);
-      await noteRefusal(response);
+      await recordErrorResponse(response);
       return response;
     },
   },

@@ -1,14 +1,14 @@
-// A suspended account gets a page of its own (client contract 5.15), whichever form or button heard of it.
+// `user_banned` replaces the current page by the page for suspended accounts (client contract 5.15).
 
 import { createContext, useContext } from "react";
 
 import type { Failure } from "./failure";
 
-/** Shows the page. */
+/** Shows the page for suspended accounts. */
 export const BannedContext = createContext<() => void>(() => {});
 
-/** Shows the page if a failure says so; whether it did. */
-export function useBanned() {
+/** Returns a handler that shows the page on `user_banned`, and whether it did. */
+export function useBannedHandler() {
   const show = useContext(BannedContext);
   return ({ code }: Failure): boolean => {
     if (code === "user_banned") show();

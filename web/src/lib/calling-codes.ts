@@ -1,8 +1,8 @@
-// The calling codes of countries, named in the language of the pages.
+// Country calling codes, with country names in the UI language.
 
 import { locale } from "./locale";
 
-const table =
+const regionsAndCodes =
   "AD376 AE971 AF93 AG1268 AL355 AM374 AO244 AR54 AT43 AU61 AZ994 BA387 BB1246 BD880 BE32 BF226 BG359 BH973 " +
   "BI257 BJ229 BN673 BO591 BR55 BS1242 BT975 BW267 BY375 BZ501 CA1 CD243 CF236 CG242 CH41 CI225 CL56 CM237 " +
   "CN86 CO57 CR506 CU53 CV238 CY357 CZ420 DE49 DJ253 DK45 DM1767 DO1809 DZ213 EC593 EE372 EG20 ER291 ES34 " +
@@ -20,7 +20,7 @@ export type CallingCode = { region: string; code: string; label: string };
 
 export function callingCodes(): CallingCode[] {
   const names = new Intl.DisplayNames(locale, { type: "region" });
-  const entries = table.split(" ").map((entry) => {
+  const entries = regionsAndCodes.split(" ").map((entry) => {
     const region = entry.slice(0, 2);
     return { region, code: entry.slice(2), label: names.of(region) ?? region };
   });

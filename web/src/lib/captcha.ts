@@ -1,16 +1,16 @@
-// The proof that no program fills in the form, where a project asks for one (client contract U12).
+// CAPTCHA tokens, for projects that require them (client contract U12).
 //
-// Each submit asks for a token of its own, because a token counts once; a fresh widget is the reset.
-// No token is kept: one that comes too late, or never, ends its submit with a word about it.
-// The provider's script is loaded when it is first needed, and is the only foreign one on these pages.
+// A token is valid once, so every submit renders a new widget and requests its own token. Tokens are not
+// cached: if none arrives or it expires, the submit fails with an error.
+// The provider's script is loaded on first use; it is the only third-party script of these pages.
 
 import { Failure } from "./failure";
 import { settings } from "./settings";
 
-/** What a widget may call: once with a token, or when there will be none. */
+/** Widget callbacks: exactly one of them is called. */
 type Callbacks = {
   callback: (token: string) => void;
-  /** Says whether the page deals with it; otherwise the provider complains in the console. */
+  /** `true` marks the error as handled; otherwise the provider logs it to the console. */
   "error-callback": () => true;
   "close-callback": () => void;
   "unsupported-callback": () => void;
@@ -20,7 +20,7 @@ type Callbacks = {
 };
 
 type Provider = {
-  render: (place: HTMLElement, widget: { sitekey: string } & Callbacks) => string;
+  render: (container: HTMLElement, widget: { sitekey: string } & Callbacks) => string;
   execute: (id: string) => void;
   remove: (id: string) => void;
 };
@@ -35,7 +35,7 @@ const providers = {
     widget: {
       execution: "execute",
       appearance: "interaction-only",
-      // Who starts again is whoever submits again, not the widget behind their back.
+      // A retry is a new submit by the user, never automatic.
       retry: "never",
       "refresh-expired": "never",
       "refresh-timeout": "never",
@@ -43,45 +43,45 @@ const providers = {
   },
 } as const;
 
-/** Where a page shows a puzzle, if there is one. */
-export const captchaId = "captcha";
+/** Element id of the widget's container. */
+export const captchaContainerId = "captcha";
 
-/** Ends the check that is running, of which there is at most one: the page has one place for it. */
-let giveUp: ((failure: Failure) => void) | null = null;
+/** Rejects the running check. There is at most one, because a page has one container. */
+let cancelPending: ((failure: Failure) => void) | null = null;
 
-/** What a call needs beside its own options: a token, or nothing where nobody asks for one. */
+/** Options to spread into an auth call: a token, or nothing if the project has no CAPTCHA. */
 export async function captchaOption(): Promise<{ captchaToken?: string }> {
   if (!settings.captcha) return {};
   const { provider: name, key } = settings.captcha;
-  const provider = await load(name);
-  giveUp?.(new Failure("cancelled", "another check was started"));
-  const place = document.getElementById(captchaId);
-  if (!place) throw new Failure("captcha_failed", "there is no place for the check");
-  let shown: string | undefined;
-  let own: typeof giveUp = null;
+  const provider = await loadProvider(name);
+  cancelPending?.(new Failure("cancelled", "another check was started"));
+  const container = document.getElementById(captchaContainerId);
+  if (!container) throw new Failure("captcha_failed", "the page has no captcha container");
+  let widgetId: string | undefined;
+  let own: typeof cancelPending = null;
   try {
     const captchaToken = await new Promise<string>((resolve, reject) => {
-      own = giveUp = reject;
-      shown = provider.render(place, {
+      own = cancelPending = reject;
+      widgetId = provider.render(container, {
         sitekey: key,
-        ...answersTo(resolve, reject),
+        ...widgetCallbacks(resolve, reject),
         ...providers[name].widget,
       });
-      provider.execute(shown);
+      provider.execute(widgetId);
     });
     return { captchaToken };
   } catch (error) {
     throw error instanceof Failure ? error : new Failure("captcha_failed", String(error));
   } finally {
-    if (giveUp === own) giveUp = null;
-    // Solved or not: what is shown next belongs to another token.
-    if (shown !== undefined) provider.remove(shown);
+    if (cancelPending === own) cancelPending = null;
+    // The next submit renders its own widget.
+    if (widgetId !== undefined) provider.remove(widgetId);
   }
 }
 
-function answersTo(resolve: (token: string) => void, reject: (failure: Failure) => void): Callbacks {
+function widgetCallbacks(resolve: (token: string) => void, reject: (failure: Failure) => void): Callbacks {
   const fail = () => reject(new Failure("captcha_failed", "the check did not finish"));
-  const runOut = () => reject(new Failure("captcha_expired", "the check waited too long"));
+  const expire = () => reject(new Failure("captcha_expired", "the check expired"));
   return {
     callback: resolve,
     "error-callback": () => {
@@ -90,15 +90,15 @@ function answersTo(resolve: (token: string) => void, reject: (failure: Failure) 
     },
     "close-callback": fail,
     "unsupported-callback": fail,
-    "expired-callback": runOut,
-    "timeout-callback": runOut,
-    "chalexpired-callback": runOut,
+    "expired-callback": expire,
+    "timeout-callback": expire,
+    "chalexpired-callback": expire,
   };
 }
 
 const global = globalThis as unknown as Record<string, Provider | undefined>;
 
-function load(name: keyof typeof providers): Promise<Provider> {
+function loadProvider(name: keyof typeof providers): Promise<Provider> {
   const loaded = global[name];
   if (loaded) return Promise.resolve(loaded);
   return new Promise((resolve, reject) => {
@@ -106,12 +106,12 @@ function load(name: keyof typeof providers): Promise<Provider> {
     script.src = providers[name].script;
     script.addEventListener("error", () => {
       script.remove();
-      reject(new Failure("captcha_failed", "the check could not be loaded"));
+      reject(new Failure("captcha_failed", "the script could not be loaded"));
     });
     script.addEventListener("load", () => {
       const provider = global[name];
       if (provider) resolve(provider);
-      else reject(new Failure("captcha_failed", "the check is not what it should be"));
+      else reject(new Failure("captcha_failed", "the script did not define its global"));
     });
     document.head.append(script);
   });

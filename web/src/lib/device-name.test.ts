@@ -40,6 +40,6 @@ test.each(agents)("%s", (agent, name, isSmall) => {
   expect(isHandheld(agent)).toBe(isSmall);
 });
 
-test("no user agent is no device we know", () => {
+test("a missing user agent is an unknown device", () => {
   expect(deviceName(null)).toBe("Unknown device");
 });

@@ -1,6 +1,6 @@
-// A device as people call it, from what its browser calls itself.
+// Readable device names from user agent strings.
 
-import * as texts from "../texts";
+import { texts } from "../texts";
 
 const browsers: [RegExp, string][] = [
   [/\bEdg(?:e|A|iOS)?\//, "Edge"],
@@ -27,9 +27,9 @@ const systems: [RegExp, string][] = [
   [/\bLinux\b|\bX11\b/, "Linux"],
 ];
 
-const find = (table: [RegExp, string][], text: string) => table.find(([form]) => form.test(text))?.[1];
+const find = (table: [RegExp, string][], text: string) => table.find(([pattern]) => pattern.test(text))?.[1];
 
-/** "Firefox on Linux", or as much of it as can be told. */
+/** "Firefox on Linux", or the part that is recognized. */
 export function deviceName(userAgent: string | null | undefined): string {
   const text = userAgent ?? "";
   const browser = find(browsers, text);
@@ -38,6 +38,6 @@ export function deviceName(userAgent: string | null | undefined): string {
   return browser ?? system ?? texts.devices.unknown;
 }
 
-/** Phones and tablets get another picture. */
+/** Phones and tablets, which get another icon. */
 export const isHandheld = (userAgent: string | null | undefined) =>
   /\b(?:iPhone|iPad|Android|Mobile)\b/.test(userAgent ?? "");

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 
-import { errorText, knownCodes, secondsToWait } from "./error-text";
+import { errorText, knownCodes, retryAfterSeconds } from "./error-text";
 import { Failure } from "./failure";
 
-const failure = (code: string, message = "server's words", reasons: string[] = []) =>
+const failure = (code: string, message = "server message", reasons: string[] = []) =>
   new Failure(code, message, reasons);
 
 /** Every code of the client contract §5.15. */
@@ -37,15 +37,15 @@ describe("the catalogue", () => {
   });
 
   test.each(contract.filter((code) => !["weak_password", "mfa_verification_rejected"].includes(code)))(
-    "%s is said in our own words",
+    "%s has a text of its own",
     (code) => {
       const { text } = errorText(failure(code));
-      expect(text).not.toContain("server's words");
+      expect(text).not.toContain("server message");
       expect(text).not.toMatch(/[{}]/);
     },
   );
 
-  test("says the same code differently by screen", () => {
+  test("has texts that depend on the screen", () => {
     expect(errorText(failure("email_exists"), "sign-up").place).toBe("banner");
     expect(errorText(failure("email_exists"), "email")).toEqual({
       place: "field",
@@ -60,11 +60,11 @@ describe("the catalogue", () => {
 });
 
 test("why a password is weak comes from the server's reasons", () => {
-  const text = (reasons: string[]) => errorText(failure("weak_password", "said by the server", reasons)).text;
+  const text = (reasons: string[]) => errorText(failure("weak_password", "server message", reasons)).text;
   expect(text(["length", "pwned"])).toBe(
     "Use more characters. This password appeared in a data leak; choose another.",
   );
-  expect(text([])).toBe("said by the server");
+  expect(text([])).toBe("server message");
 });
 
 test("a hook's rejection is shown as it is, a provider by its name", () => {
@@ -74,7 +74,7 @@ test("a hook's rejection is shown as it is, a provider by its name", () => {
   );
 });
 
-test("unknown codes say so, with the request's name", () => {
+test("unknown codes are shown with the request id", () => {
   const details = { retryAfter: null, requestId: "r-1" };
   expect(errorText(new Failure("brand_new", "", [], details))).toEqual({
     place: "banner",
@@ -83,9 +83,11 @@ test("unknown codes say so, with the request's name", () => {
   expect(errorText(failure("toString")).text).toBe("Something went wrong. Please try again. (toString)");
 });
 
-test("the wait is the header's, the sentence's, or a minute", () => {
+test("the wait comes from the header, the message, or is a minute", () => {
   const limit = (message: string, retryAfter: number | null = null) =>
-    secondsToWait(new Failure("over_email_send_rate_limit", message, [], { retryAfter, requestId: null }));
+    retryAfterSeconds(
+      new Failure("over_email_send_rate_limit", message, [], { retryAfter, requestId: null }),
+    );
   expect(limit("you can only request this after 17 seconds.", 9)).toBe(9);
   expect(limit("you can only request this after 17 seconds.")).toBe(17);
   expect(limit("email rate limit exceeded")).toBe(60);

@@ -1,10 +1,10 @@
-// What people read when something fails, and where it stands (client contract §5.15).
+// Error messages and their placement on the page (client contract §5.15).
 //
-// The words are in the catalogue (texts/<language>/errors.ts), by the server's code and, where it matters,
-// by the screen. The server's own words are shown in two cases only: why a password is weak, and what a
-// hook of the operator says (U10).
+// The texts are in the catalogue (texts/<language>/errors.ts), keyed by the server's error code and
+// optionally by screen. The server's own message is shown in two cases only: the reason why a password is
+// weak, and the rejection message of an operator's hook (U10).
 
-import * as texts from "../texts";
+import { texts } from "../texts";
 import type { Failure } from "./failure";
 
 export type Screen =
@@ -19,24 +19,24 @@ export type Screen =
   | "sign-in"
   | "sign-up";
 
-/** Where a message stands. `signed-out` leads to the sign-in page. */
+/** Where a message is shown. `signed-out` redirects to the sign-in page. */
 export type Place = "field" | "banner" | "page" | "toast" | "signed-out";
 
 export type Message = { place: Place; text: string; field?: string };
 
-type Spot = Omit<Message, "text">;
+type Placement = Omit<Message, "text">;
 type Code = keyof typeof texts.errors.codes;
-type Words = (typeof texts.errors.codes)[Code];
-type Spots = Partial<Record<Code, Spot>>;
+type CodeText = (typeof texts.errors.codes)[Code];
+type Placements = Partial<Record<Code, Placement>>;
 
-const field = (name: string): Spot => ({ place: "field", field: name });
-const banner: Spot = { place: "banner" };
-const page: Spot = { place: "page" };
-const toast: Spot = { place: "toast" };
-const signedOut: Spot = { place: "signed-out" };
+const field = (name: string): Placement => ({ place: "field", field: name });
+const banner: Placement = { place: "banner" };
+const page: Placement = { place: "page" };
+const toast: Placement = { place: "toast" };
+const signedOut: Placement = { place: "signed-out" };
 
-/** Where a message stands, by its code; everything else is a banner. */
-const spots: Spots = {
+/** Placement by error code; the default is a banner. */
+const placements: Placements = {
   email_exists: field("email"),
   phone_exists: field("phone"),
   email_address_invalid: field("email"),
@@ -84,8 +84,8 @@ const spots: Spots = {
   saml_assertion_no_user_id: page,
 };
 
-/** Where a screen has another place for it. */
-const spotsOn: Partial<Record<Screen, Spots>> = {
+/** Placements that differ on a screen. */
+const screenPlacements: Partial<Record<Screen, Placements>> = {
   "sign-in": { validation_failed: field("email") },
   "sign-up": { validation_failed: field("email"), email_exists: banner },
   email: { validation_failed: field("email") },
@@ -94,44 +94,46 @@ const spotsOn: Partial<Record<Screen, Spots>> = {
   callback: { otp_expired: page },
 };
 
-const words: Record<Code, Words> = texts.errors.codes;
-const wordsOn: Partial<Record<Screen, Partial<Record<Code, Words>>>> = texts.errors.screens;
+const codeTexts: Record<Code, CodeText> = texts.errors.codes;
+const screenTexts: Partial<Record<Screen, Partial<Record<Code, CodeText>>>> = texts.errors.screens;
 
-/** Codes that the catalogue knows; a test compares them with the contract. */
-export const knownCodes = Object.keys(words);
+/** Codes in the catalogue; a test compares them with the contract. */
+export const knownCodes = Object.keys(codeTexts);
 
-const isKnown = (code: string): code is Code => Object.hasOwn(words, code);
+const isKnown = (code: string): code is Code => Object.hasOwn(codeTexts, code);
 
-/** What to say about a failure on a screen, and where. */
+/** The message for a failure on a screen, and its placement. */
 export function errorText(failure: Failure, screen?: Screen, provider = texts.errors.thisProvider): Message {
   const { code, message } = failure;
   if (!isKnown(code)) return { ...banner, text: unknownText(failure) };
-  const spot = (screen && spotsOn[screen]?.[code]) ?? spots[code] ?? banner;
-  if (code === "weak_password") return { ...spot, text: weaknessText(failure) };
-  const text = (screen && wordsOn[screen]?.[code]) ?? words[code];
-  const facts = { seconds: secondsToWait(failure), provider, message };
-  return { ...spot, text: typeof text === "string" ? text : text(facts) };
+  const placement = (screen && screenPlacements[screen]?.[code]) ?? placements[code] ?? banner;
+  if (code === "weak_password") return { ...placement, text: weaknessText(failure) };
+  const text = (screen && screenTexts[screen]?.[code]) ?? codeTexts[code];
+  const params = { seconds: retryAfterSeconds(failure), provider, message };
+  return { ...placement, text: typeof text === "string" ? text : text(params) };
 }
 
 function unknownText({ code, details: { requestId } }: Failure) {
-  return requestId ? texts.errors.unknownOfRequest(code, requestId) : texts.errors.unknown(code);
+  return requestId ? texts.errors.unknownWithRequest(code, requestId) : texts.errors.unknown(code);
 }
 
-/** As the server's reasons say, else in its own words. */
+/** From the server's reasons, else its message. */
 function weaknessText({ reasons, message }: Failure) {
   const weaknesses: Record<string, string> = texts.errors.weaknesses;
   const known = reasons.map((reason) => weaknesses[reason]).filter((text) => text !== undefined);
   return known.join(" ") || message || texts.errors.codes.weak_password;
 }
 
-const usualWait = 60;
+const defaultRetryAfterSeconds = 60;
 
-/** How long another message has to wait (U11): as the header says, else the sentence, else a minute. */
-export function secondsToWait({ details, message }: Failure): number {
-  const said = /(\d+) seconds?/.exec(message)?.[1];
-  return details.retryAfter ?? (said === undefined ? usualWait : Math.max(1, Number(said)));
+/** Seconds until another message may be requested (U11): from `Retry-After`, else from the error message. */
+export function retryAfterSeconds({ details, message }: Failure): number {
+  const seconds = /(\d+) seconds?/.exec(message)?.[1];
+  return (
+    details.retryAfter ?? (seconds === undefined ? defaultRetryAfterSeconds : Math.max(1, Number(seconds)))
+  );
 }
 
-/** Whether the failure is a limit on messages. */
-export const isSendLimit = ({ code }: Failure) =>
+/** Whether the rate limit of e-mails or text messages was hit. */
+export const isSendRateLimit = ({ code }: Failure) =>
   code === "over_email_send_rate_limit" || code === "over_sms_send_rate_limit";

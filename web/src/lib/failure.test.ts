@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
 
-import { done, Failure, noteRefusal, toFailure } from "./failure";
+import { unwrap, Failure, recordErrorResponse, toFailure } from "./failure";
 
-test("answers become data or a failure", async () => {
-  await expect(done(Promise.resolve({ data: { a: 1 }, error: null }))).resolves.toEqual({ a: 1 });
-  const refused = done(
+test("results become data or a failure", async () => {
+  await expect(unwrap(Promise.resolve({ data: { a: 1 }, error: null }))).resolves.toEqual({ a: 1 });
+  const rejected = unwrap(
     Promise.resolve({ data: null, error: { code: "user_banned", message: "no", status: 400 } }),
   );
-  await expect(refused).rejects.toMatchObject({ code: "user_banned", message: "no" });
+  await expect(rejected).rejects.toMatchObject({ code: "user_banned", message: "no" });
 });
 
-test("no answer is told from a bad one", () => {
+test("no response and an error response have different codes", () => {
   const name = "AuthRetryableFetchError";
   expect(toFailure({ name, message: "", status: 0 }).code).toBe("offline");
   expect(toFailure({ name, message: "", status: 503 }).code).toBe("server_error");
@@ -21,16 +21,18 @@ test("no answer is told from a bad one", () => {
 
 const none = { retryAfter: null, requestId: null };
 
-function answer(status: number, body: object, headers: Record<string, string>) {
+function response(status: number, body: object, headers: Record<string, string>) {
   return new Response(JSON.stringify(body), { status, headers });
 }
 
-test("a failure carries what its own answer said, and no other's", async () => {
+test("a failure carries the headers of its own response only", async () => {
   const code = "over_email_send_rate_limit";
-  await noteRefusal(answer(429, { code }, { "retry-after": "40", "x-request-id": "r-1" }));
-  await noteRefusal(answer(422, { error_code: "weak_password", code: 422 }, { "x-request-id": "r-2" }));
-  await noteRefusal(answer(503, {}, { "x-request-id": "r-3" }));
-  await noteRefusal(new Response("not JSON", { status: 400, headers: { "x-request-id": "r-4" } }));
+  await recordErrorResponse(response(429, { code }, { "retry-after": "40", "x-request-id": "r-1" }));
+  await recordErrorResponse(
+    response(422, { error_code: "weak_password", code: 422 }, { "x-request-id": "r-2" }),
+  );
+  await recordErrorResponse(response(503, {}, { "x-request-id": "r-3" }));
+  await recordErrorResponse(new Response("not JSON", { status: 400, headers: { "x-request-id": "r-4" } }));
 
   const details = (error: object) => toFailure({ message: "", ...error }).details;
   expect(details({ code: "weak_password", status: 422 })).toEqual({ retryAfter: null, requestId: "r-2" });
@@ -39,9 +41,9 @@ test("a failure carries what its own answer said, and no other's", async () => {
   expect(details({ status: 400 }).requestId).toBe("r-4");
 });
 
-test("what an earlier answer said is not said again", async () => {
+test("the headers of a response are used once", async () => {
   const code = "over_request_rate_limit";
-  await noteRefusal(answer(429, { code }, { "retry-after": "40", "x-request-id": "r-1" }));
+  await recordErrorResponse(response(429, { code }, { "retry-after": "40", "x-request-id": "r-1" }));
   const details = (error: object) => toFailure({ message: "", ...error }).details;
 
   expect(details({ name: "AuthRetryableFetchError", status: 0 })).toEqual(none);

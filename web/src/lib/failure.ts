@@ -1,10 +1,10 @@
-// A call that did not work out, in one form for all pages.
+// One error type for all failed calls: of the auth client, of fetch and of the browser.
 
 type Details = { retryAfter: number | null; requestId: string | null };
 
 const noDetails: Details = { retryAfter: null, requestId: null };
 
-/** Why a call failed. `code` is the server's, or one of ours, such as `offline`. */
+/** `code` is the server's error code, or one of ours such as `offline`. */
 export class Failure extends Error {
   readonly code: string;
   readonly reasons: readonly string[];
@@ -19,26 +19,26 @@ export class Failure extends Error {
   }
 }
 
-/** Errors of the client do not carry headers, so those of refusals wait here until their error is told. */
-const refusals = new Map<string, Details>();
+/** Headers of error responses, which the auth client's errors do not carry. Kept until `toFailure` sees the error. */
+const errorDetails = new Map<string, Details>();
 
-/** Which refusal an error is about. Those of a server in trouble come without a code. */
-const keyOf = (status: number, code: string) => (status >= 500 ? `${status}` : `${status} ${code}`);
+/** Matches a response to its error. 5xx errors carry no code. */
+const detailsKey = (status: number, code: string) => (status >= 500 ? `${status}` : `${status} ${code}`);
 
 type Body = { code?: unknown; error_code?: unknown } | null;
 
-/** Keeps what the headers of a refusal say; to be called before the client sees the response. */
-export async function noteRefusal(response: Response): Promise<void> {
+/** Keeps the headers of an error response; call it before the auth client sees the response. */
+export async function recordErrorResponse(response: Response): Promise<void> {
   if (response.ok) return;
   const body = (await response
     .clone()
     .json()
     .catch(() => null)) as Body;
   const code = [body?.code, body?.error_code].find((value) => typeof value === "string");
-  refusals.set(keyOf(response.status, code ?? ""), detailsOf(response));
+  errorDetails.set(detailsKey(response.status, code ?? ""), readDetails(response));
 }
 
-export function detailsOf({ headers }: Response): Details {
+export function readDetails({ headers }: Response): Details {
   const seconds = Number(headers.get("retry-after"));
   return {
     retryAfter: Number.isFinite(seconds) && seconds > 0 ? seconds : null,
@@ -46,30 +46,30 @@ export function detailsOf({ headers }: Response): Details {
   };
 }
 
-/** Once: the next error with the same code may be about another answer, or about none. */
+/** Removes the entry: a later error with the same code may belong to another response, or to none. */
 function takeDetails(status: number, code: string): Details {
-  const key = keyOf(status, code);
-  const details = refusals.get(key) ?? noDetails;
-  refusals.delete(key);
+  const key = detailsKey(status, code);
+  const details = errorDetails.get(key) ?? noDetails;
+  errorDetails.delete(key);
   return details;
 }
 
-type Answer = { data: unknown; error: unknown };
+type Result = { data: unknown; error: unknown };
 
-/** What an answer carries when it is no error. */
-type Data<A> = A extends { data: infer D; error: null } ? NonNullable<D> : never;
+/** The data of a successful result. */
+type Data<R> = R extends { data: infer D; error: null } ? NonNullable<D> : never;
 
-/** The data of an answer; an error is thrown as a `Failure`. */
-export async function done<A extends Answer>(answer: PromiseLike<A>): Promise<Data<A>> {
-  const { data } = await settle(answer);
-  return data as Data<A>;
+/** Returns the data of an auth client result, or throws its error as a `Failure`. */
+export async function unwrap<R extends Result>(call: PromiseLike<R>): Promise<Data<R>> {
+  const { data } = await throwOnError(call);
+  return data as Data<R>;
 }
 
-/** The same for answers that carry nothing. */
-export async function settle<A extends { error: unknown }>(answer: PromiseLike<A>): Promise<A> {
-  let result: A;
+/** The same for results without data. */
+export async function throwOnError<R extends { error: unknown }>(call: PromiseLike<R>): Promise<R> {
+  let result: R;
   try {
-    result = await answer;
+    result = await call;
   } catch (error) {
     throw toFailure(error);
   }
@@ -77,7 +77,7 @@ export async function settle<A extends { error: unknown }>(answer: PromiseLike<A
   return result;
 }
 
-/** Whatever was thrown or returned, as a `Failure`. */
+/** Converts anything thrown or returned as an error. */
 export function toFailure(error: unknown): Failure {
   if (error instanceof Failure) return error;
   const { name, message, code, status, reasons } = error as {

@@ -1,12 +1,12 @@
-// Plinth's own additions to the auth service, which the published client has no calls for.
+// Plinth's own auth endpoints, which the published client has no methods for.
 
 import { auth } from "./auth-client";
-import { detailsOf, Failure } from "./failure";
+import { readDetails, Failure } from "./failure";
 import { settings } from "./settings";
 
 type Options = { method?: string; body?: unknown; signal?: AbortSignal };
 
-/** A request as whoever is signed in; `undefined` for answers without a body. */
+/** A request with the user's access token; `undefined` for 204 responses. */
 export async function authFetch<T>(path: string, { method = "GET", body, signal }: Options = {}): Promise<T> {
   const { data } = await auth.getSession();
   if (!data.session) throw new Failure("session_not_found", "no session");
@@ -24,7 +24,7 @@ export async function authFetch<T>(path: string, { method = "GET", body, signal 
   return (response.status === 204 ? undefined : await response.json()) as T;
 }
 
-/** Public: which ways of signing in there are. */
+/** A request without a session. */
 export async function publicFetch<T>(path: string): Promise<T> {
   const response = await send(path, { headers: { apikey: settings.key } });
   return (await response.json()) as T;
@@ -45,5 +45,5 @@ async function send(path: string, init: RequestInit): Promise<Response> {
     message?: string;
   };
   const code = response.status >= 500 ? "server_error" : (body.code ?? body.error_code ?? "unknown");
-  throw new Failure(code, body.message ?? "", [], detailsOf(response));
+  throw new Failure(code, body.message ?? "", [], readDetails(response));
 }

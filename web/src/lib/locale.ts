@@ -1,12 +1,12 @@
-// How dates, times and names of countries are written.
+// The locale for dates, times and country names.
 
-import * as texts from "../texts";
+import { texts } from "../texts";
 
 const languageOf = (tag: string) => new Intl.Locale(tag).language;
 
-/** The reader's own variety of the pages' language: British dates in English, but no German ones. */
-export function localeFor(readers: readonly string[], pages: string): string {
-  return readers.find((tag) => languageOf(tag) === languageOf(pages)) ?? pages;
+/** The user's regional variant of the UI language: `en-GB` for English, but never `de`. */
+export function localeFor(preferred: readonly string[], uiLanguage: string): string {
+  return preferred.find((tag) => languageOf(tag) === languageOf(uiLanguage)) ?? uiLanguage;
 }
 
 export const locale = localeFor(globalThis.navigator?.languages ?? [], texts.language.tag);

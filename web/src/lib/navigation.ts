@@ -1,69 +1,75 @@
-// Moving between pages. What must survive a reload but not stand in an address, such as the e-mail
-// that somebody typed, is laid down in the tab's storage; the history entry says where. The history
-// outlives whoever typed it, and what was laid down does not.
+// Navigation and page state. State that must survive a reload but must not be in the URL, such as a typed
+// e-mail address, is kept in sessionStorage; `history.state` holds only its key. Signing out clears it,
+// which would be impossible for data in the history itself.
 
 import { useLocation, useSearch } from "wouter";
 
-import { belowMount, checkedNext, keepNext } from "./next";
+import { getNext, hasForeignNext, stripMount, validateNext, withNext } from "./next-param";
 import { settings } from "./settings";
 
-export type Carried = { email?: string; phone?: string; notice?: string; kind?: string };
+export type PageState = { email?: string; phone?: string; notice?: string; kind?: string };
 
-const key = "plinth-carried";
+const storageKey = "plinth-page-state";
 
-const allLaidDown = () => JSON.parse(sessionStorage.getItem(key) ?? "{}") as Record<string, Carried>;
+const storedPageStates = () =>
+  JSON.parse(sessionStorage.getItem(storageKey) ?? "{}") as Record<string, PageState>;
 
-/** Lays something down for another page, and gives what the entry in the history says of it. */
-export function layDown(carrying: Carried | null | undefined): { carried: string } | null {
-  if (!carrying || !Object.values(carrying).some(Boolean)) return null;
-  const place = Math.random().toString(36).slice(2);
-  sessionStorage.setItem(key, JSON.stringify({ ...allLaidDown(), [place]: carrying }));
-  return { carried: place };
+/** Stores state for the next page, and returns the `history.state` that refers to it. */
+export function storePageState(state: PageState | null | undefined): { pageState: string } | null {
+  if (!state || !Object.values(state).some(Boolean)) return null;
+  const id = Math.random().toString(36).slice(2);
+  sessionStorage.setItem(storageKey, JSON.stringify({ ...storedPageStates(), [id]: state }));
+  return { pageState: id };
 }
 
-/** Whoever it was from has left. */
-export const forgetCarried = () => sessionStorage.removeItem(key);
+export const clearPageState = () => sessionStorage.removeItem(storageKey);
 
-/** What the page before handed over. */
-export function carried(): Carried {
-  const { carried: place = "" } = (window.history.state as { carried?: string } | null) ?? {};
-  return allLaidDown()[place] ?? {};
+/** The state that the previous page passed to this one. */
+export function getPageState(): PageState {
+  const { pageState: id = "" } = (window.history.state as { pageState?: string } | null) ?? {};
+  return storedPageStates()[id] ?? {};
 }
 
-/** Hands it over to this very page, for when it is loaded again. */
-export const keepHere = (state: Carried) => window.history.replaceState(layDown(state), "");
+/** Sets the state of the current history entry, so that it survives a reload. */
+export const replacePageState = (state: PageState) => window.history.replaceState(storePageState(state), "");
 
-/** The client has sent the browser elsewhere: what waits for this stays busy until the page is gone. */
-export const leavingNow = () => new Promise<never>(() => {});
+/** Never resolves: keeps a form busy while the browser navigates to another site. */
+export const waitForUnload = () => new Promise<never>(() => {});
 
-/** Where to go once somebody is signed in. */
-export const nextOf = (search: string) =>
-  checkedNext(new URLSearchParams(search).get("next"), window.location.origin);
+/** The valid `next` of the query, if any. */
+export const nextFromSearch = (search: string) =>
+  validateNext(getNext(search), window.location.origin, settings);
 
-export function useGo() {
-  const [here, navigate] = useLocation();
+export function useNavigation() {
+  const [currentPath, navigate] = useLocation();
   const search = useSearch();
   return {
-    /** To a page of ours, with `next` kept. */
-    to: (path: string, state: Carried = {}) => navigate(keepNext(path, search), { state }),
-    replace: (path: string, state: Carried = {}) => navigate(path, { state, replace: true }),
-    /** Where somebody who has got a name chooses a password, and goes on. */
+    /** To one of these pages; keeps `next`. */
+    to: (path: string, state: PageState = {}) => navigate(withNext(path, search), { state }),
+    replace: (path: string, state: PageState = {}) => navigate(path, { state, replace: true }),
+    /** After an anonymous user was upgraded: sets a password, then continues to `next`. */
     toFirstPassword: () =>
-      navigate(keepNext("/account/password", search), { state: { kind: "first" }, replace: true }),
-    /** To `next`, or to the account. */
-    onwards: (state: Carried = {}) => {
-      const asked = nextOf(search);
-      // A page that leads to itself would never be left.
-      const isHere = asked !== null && pathOf(belowMount(asked, settings.mount)) === here;
-      const next = asked === null || isHere ? `${settings.mount}/account` : asked;
-      const own = belowMount(next, settings.mount);
-      // Addresses that are not ours belong to the application, which is another document.
-      if (own !== null && isOurs(own)) navigate(own, { state, replace: true });
+      navigate(withNext("/account/password", search), { state: { kind: "first" }, replace: true }),
+    /** To `next`, or to the profile page. */
+    toNext: (state: PageState = {}) => {
+      const requested = nextFromSearch(search);
+      // `next` may be the current page, which would be an endless redirect.
+      const isCurrent =
+        requested !== null && withoutQuery(stripMount(requested, settings.mount)) === currentPath;
+      const next = requested === null || isCurrent ? `${settings.mount}/account` : requested;
+      const own = stripMount(next, settings.mount);
+      // The application is another document. So is a page with a `next` that the server has to check.
+      if (own !== null && isAccountPage(next) && !hasForeignNext(own))
+        navigate(own, { state, replace: true });
       else window.location.replace(next);
     },
   };
 }
 
-const pathOf = (address: string | null) => address?.replace(/\/*([?#].*)?$/s, "");
+const withoutQuery = (path: string | null) => path?.replace(/\/*([?#].*)?$/s, "");
 
-const isOurs = (path: string) => /^\/(account|sign-in|sign-up|reset-password)([/?#]|$)/.test(path);
+/** Whether `next` leads to one of these pages. */
+export function isAccountPage(next: string): boolean {
+  const own = stripMount(next, settings.mount);
+  return own !== null && /^\/(account|sign-in|sign-up|reset-password)([/?#]|$)/.test(own);
+}

@@ -1,13 +1,13 @@
-// Who is signed in, as React sees it. Follows this tab and, by broadcast, all others.
+// The session as a React store. Changes in other tabs arrive by BroadcastChannel.
 
 import type { Session } from "@supabase/auth-js";
 import { useSyncExternalStore } from "react";
 
 import { auth } from "./auth-client";
-import { forgetCarried } from "./navigation";
-import { endAdvice } from "./weak-password";
+import { clearPageState } from "./navigation";
+import { dismissWeakPasswordWarning } from "./weak-password";
 
-/** `undefined` until it is known, then a session or `null`. */
+/** `undefined` while loading, then a session or `null`. */
 let current: Session | null | undefined;
 let lastEvent = "";
 const listeners = new Set<() => void>();
@@ -15,11 +15,11 @@ const listeners = new Set<() => void>();
 auth.onAuthStateChange((event, session) => {
   current = session;
   lastEvent = event;
-  if (event === "PASSWORD_RECOVERY" && session && isUsingReset) startRecovery(session.user.id);
+  if (event === "PASSWORD_RECOVERY" && session && isVerifyingReset) startRecovery(session.user.id);
   if (event === "SIGNED_OUT") {
     endRecovery();
-    endAdvice();
-    forgetCarried();
+    dismissWeakPasswordWarning();
+    clearPageState();
   }
   for (const listener of listeners) listener();
 });
@@ -31,14 +31,14 @@ function subscribe(listener: () => void) {
 
 export const useSession = () => useSyncExternalStore(subscribe, () => current);
 
-/** The event behind the present state; `SIGNED_OUT` tells an end from a beginning. */
-export const sessionEvent = () => lastEvent;
+/** The event of the last change; `SIGNED_OUT` distinguishes a lost session from none at all. */
+export const lastAuthEvent = () => lastEvent;
 
-/** The claims of a token. Not verified: for choosing what to show, never for what is allowed. */
-export function claimsOf(session: Session): Record<string, unknown> {
+/** Claims of the access token. Not verified: for display only, never for authorization. */
+export function decodeClaims(session: Session): Record<string, unknown> {
   try {
-    const part = session.access_token.split(".")[1] ?? "";
-    const text = atob(part.replaceAll("-", "+").replaceAll("_", "/"));
+    const payload = session.access_token.split(".")[1] ?? "";
+    const text = atob(payload.replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(text, (char) => char.charCodeAt(0));
     return JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
   } catch {
@@ -46,29 +46,29 @@ export function claimsOf(session: Session): Record<string, unknown> {
   }
 }
 
-/** Whether a second factor is set up but was not shown yet. */
-export function needsSecondStep(session: Session): boolean {
+/** Whether the user has a verified factor but the session is only `aal1`. */
+export function needsSecondFactor(session: Session): boolean {
   const hasFactor = session.user.factors?.some((factor) => factor.status === "verified") ?? false;
-  return hasFactor && claimsOf(session)["aal"] !== "aal2";
+  return hasFactor && decodeClaims(session)["aal"] !== "aal2";
 }
 
-/** Whether somebody without a name has got one: the account is the same. */
-export const hasGotName = (before: Session | null | undefined, now: Session) =>
+/** Whether an anonymous user became a permanent one with the same id. */
+export const isAnonymousUpgrade = (before: Session | null | undefined, now: Session) =>
   before?.user.is_anonymous === true && !now.user.is_anonymous && before.user.id === now.user.id;
 
-// A session that came from a reset link stays on the page that sets the password, also after a reload.
-// That is true of the tab which used the link; all others hear of the session as of any other.
+// A session from a reset link stays on `/reset-password`, also after a reload. This applies to the tab that
+// used the link; other tabs treat it as an ordinary session.
 const recoveryKey = "plinth-recovery";
 
-let isUsingReset = false;
+let isVerifyingReset = false;
 
-/** Uses a link or a code of a reset: this tab goes on to choose a password. */
-export async function usingReset<T>(call: () => Promise<T>): Promise<T> {
-  isUsingReset = true;
+/** Runs the call that verifies a reset code, so that this tab continues with `/reset-password`. */
+export async function duringPasswordReset<T>(call: () => Promise<T>): Promise<T> {
+  isVerifyingReset = true;
   try {
     return await call();
   } finally {
-    isUsingReset = false;
+    isVerifyingReset = false;
   }
 }
 

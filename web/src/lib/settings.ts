@@ -1,22 +1,38 @@
-// What the server writes into the page (client contract U13), read once.
+// Settings that the server embeds in the page (client contract U13).
 //
-// The contract with `crates/platform/src/account`: one element
-// `<script type="application/json" id="plinth-account">` that holds an object of this form.
+// `crates/platform/src/account` writes them as JSON into one element,
+// `<script type="application/json" id="plinth-account">`.
 
-import * as texts from "../texts";
-
-export type ProfileField = { key: string; label: string; required: boolean; max: number };
+export type ProfileField = {
+  key: string;
+  label: string;
+  /** By language. */
+  labels?: Record<string, string>;
+  required: boolean;
+  max: number;
+};
 
 export type AccountSettings = {
-  /** Path of the pages without a slash at its end: "" or "/p/<ref>", followed by the operator's path. */
+  /** Base path without a trailing slash: "" or "/p/<ref>", followed by the operator's path. */
   mount: string;
-  /** Base of the project's services. */
+  /** Base URL of the project's services. */
   projectUrl: string;
   /** The project's publishable key. */
   key: string;
-  /** Name of the session's cookies. */
+  /** Name of the session cookies. */
   storageKey: string;
-  title: string;
+  /** Path of the session cookies: the project's, where it shares its host with others. */
+  cookiePath: string;
+  /** Paths of this host that belong to other projects. */
+  otherProjects: string[];
+  /** The `next` of this page's URL that leads to another origin, if the server allows it. */
+  next: { asked: string; url: string } | null;
+  /** The application, for users who did not come from it. */
+  application: string | null;
+  /** Languages of the pages; the first one is for browsers that want none of them. */
+  languages: string[];
+  /** Name of the service; see `serviceName`. */
+  title: string | null;
   logo: string | null;
   accent: string | null;
   supportUrl: string | null;
@@ -38,7 +54,12 @@ const defaults: AccountSettings = {
   projectUrl: "",
   key: "",
   storageKey: "",
-  title: texts.common.yourAccount,
+  cookiePath: "/",
+  otherProjects: [],
+  next: null,
+  application: null,
+  languages: ["en"],
+  title: null,
   logo: null,
   accent: null,
   supportUrl: null,
@@ -55,12 +76,12 @@ const defaults: AccountSettings = {
   captcha: null,
 };
 
-function read(): AccountSettings {
+function readSettings(): AccountSettings {
   const text = globalThis.document?.getElementById("plinth-account")?.textContent;
   return text?.trim() ? { ...defaults, ...(JSON.parse(text) as Partial<AccountSettings>) } : defaults;
 }
 
-export const settings = read();
+export const settings = readSettings();
 
-/** An address of these pages, for links in mails and returns from providers. */
+/** The absolute URL of one of these pages, for e-mail links and OAuth redirects. */
 export const pageUrl = (path: string) => new URL(settings.mount + path, globalThis.location?.origin).href;

@@ -1,23 +1,21 @@
-// Ending the session from these pages.
-
 import { auth } from "./auth-client";
 import { errorText } from "./error-text";
-import { type Failure, settle } from "./failure";
-import { leaveTo, takeDestination } from "./leaving";
+import { type Failure, throwOnError } from "./failure";
+import { setSignOutRedirect, takeSignOutRedirect } from "./sign-out-redirect";
 
-/** This device, or all of them; leads to a page that says so. */
+/** Signs out this device or all of them, and redirects to `/signed-out`. */
 export async function signOut(scope: "local" | "global" = "local") {
-  leaveTo("/signed-out");
+  setSignOutRedirect("/signed-out");
   try {
-    await settle(auth.signOut({ scope }));
+    await throwOnError(auth.signOut({ scope }));
   } catch (error) {
-    // Still signed in, so this is no way out.
-    takeDestination();
+    // Still signed in.
+    takeSignOutRedirect();
     throw error;
   }
 }
 
-/** The server knows no such session any more: neither do we, and the guard leads to the sign-in page. */
-export function endIfSignedOut(failure: Failure) {
+/** Clears the local session if the server no longer accepts it; the route guard then redirects to sign-in. */
+export function signOutOnSessionError(failure: Failure) {
   if (errorText(failure).place === "signed-out") void auth.signOut({ scope: "local" });
 }

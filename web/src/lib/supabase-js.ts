@@ -1,7 +1,7 @@
-// Stands in for `@supabase/supabase-js` in the bundle (the alias in vite.config.ts).
+// Replaces `@supabase/supabase-js` in the bundle (alias in vite.config.ts).
 //
-// `@supabase/ssr` asks that package for `createClient` and uses nothing but the auth client of the
-// result. Making only that one leaves the cookie code untouched and 26 kB of others out.
+// `@supabase/ssr` imports `createClient` from that package, and these pages use only its auth client.
+// Creating just that saves 26 kB and leaves the cookie handling unchanged.
 
 import { AuthClient } from "@supabase/auth-js";
 

@@ -1,24 +1,24 @@
-// One call behind a button: busy while it runs, never twice at once, its failure kept.
+// Runs an async action behind a button: busy state, no concurrent runs, the last failure.
 
 import { useRef, useState } from "react";
 
-import { useBanned } from "./banned";
+import { useBannedHandler } from "./banned";
 import { type Failure, toFailure } from "./failure";
-import { endIfSignedOut } from "./sign-out";
+import { signOutOnSessionError } from "./sign-out";
 
 type Options = {
-  /** Whether a refusal can be about the session at hand. One of a link's own secret is not. */
-  isAboutSession?: boolean;
+  /** Whether a session error signs the user out. Not for errors about a link's token. */
+  handlesSessionErrors?: boolean;
 };
 
 export function useAction<A extends unknown[]>(
   action: (...args: A) => Promise<void>,
-  { isAboutSession = true }: Options = {},
+  { handlesSessionErrors = true }: Options = {},
 ) {
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
   const isRunning = useRef(false);
-  const isBanned = useBanned();
+  const handleBanned = useBannedHandler();
 
   const run = async (...args: A) => {
     if (isRunning.current) return;
@@ -29,8 +29,8 @@ export function useAction<A extends unknown[]>(
       await action(...args);
     } catch (error) {
       const caught = toFailure(error);
-      isBanned(caught);
-      if (isAboutSession) endIfSignedOut(caught);
+      handleBanned(caught);
+      if (handlesSessionErrors) signOutOnSessionError(caught);
       setFailure(caught);
     } finally {
       isRunning.current = false;

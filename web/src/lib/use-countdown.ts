@@ -1,15 +1,14 @@
-// Seconds until something may be asked for again (client contract U11).
+// Seconds until another message may be requested (client contract U11).
 
 import { useEffect, useState } from "react";
 
-export function useCountdown(initial = 0) {
-  // Read once for both: a tick between two readings would make 40 seconds 41.
+export function useCountdown(initialSeconds = 0) {
+  // One reading for both, or a tick in between would turn 40 seconds into 41.
   const [now, setNow] = useState(Date.now);
-  const [until, setUntil] = useState(now + initial * 1000);
-  const left = Math.max(0, Math.ceil((until - now) / 1000));
-  const isRunning = left > 0;
+  const [until, setUntil] = useState(now + initialSeconds * 1000);
+  const secondsLeft = Math.max(0, Math.ceil((until - now) / 1000));
+  const isRunning = secondsLeft > 0;
 
-  // The clock is outside React.
   useEffect(() => {
     if (!isRunning) return;
     const timer = setInterval(() => setNow(Date.now()), 250);
@@ -17,11 +16,11 @@ export function useCountdown(initial = 0) {
   }, [isRunning]);
 
   return {
-    left,
+    secondsLeft,
     start: (seconds: number) => {
-      const begun = Date.now();
-      setNow(begun);
-      setUntil(begun + seconds * 1000);
+      const startedAt = Date.now();
+      setNow(startedAt);
+      setUntil(startedAt + seconds * 1000);
     },
   };
 }

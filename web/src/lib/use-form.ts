@@ -1,71 +1,71 @@
-// Forms: values, checks on blur and on submit, one submission at a time, and errors in their places.
+// Form state: values, validation on blur and on submit, one submission at a time, placed errors.
 
 import { type FormEvent, useRef, useState } from "react";
 
-import { useBanned } from "./banned";
+import { useBannedHandler } from "./banned";
 import { errorText, type Screen } from "./error-text";
 import { Failure, toFailure } from "./failure";
-import { endIfSignedOut } from "./sign-out";
+import { signOutOnSessionError } from "./sign-out";
 
 type Values = Record<string, string>;
 export type Errors<V> = Partial<Record<keyof V | "form", string>>;
 
 type Options<V extends Values> = {
   values: V;
-  /** The checks of fields; a missing one accepts everything. */
+  /** Validators by field; a field without one accepts every value. */
   checks?: { [K in keyof V]?: (value: string, values: V) => string | undefined };
   screen?: Screen;
   submit: (values: V) => Promise<void>;
-  /** Handles a failure by itself when it returns true; a function is called once the error is shown. */
+  /** `true` means handled, nothing is shown; a returned function runs after the error is shown. */
   onFailure?: (
     failure: Failure,
     form: { set: (name: keyof V, value: string) => void },
   ) => boolean | void | (() => void);
 };
 
-/** As long as somebody holds a button down, in milliseconds. */
-const pressing = 200;
+/** Longer than a click takes from press to release. */
+const blurCheckDelayMs = 200;
 
 export function useForm<V extends Values>(options: Options<V>) {
   const [values, setValues] = useState(options.values);
   const [errors, setErrors] = useState<Errors<V>>({});
   const [failure, setFailure] = useState<Failure | null>(null);
   const [isBusy, setBusy] = useState(false);
-  /** Counts failed submissions; the summary takes the focus whenever it changes. */
-  const [attempt, setAttempt] = useState(0);
+  /** Counts failed submissions; each one moves the focus to the error summary. */
+  const [failedAttempts, setFailedAttempts] = useState(0);
   const isRunning = useRef(false);
-  const isBanned = useBanned();
-  const latest = useRef(values);
-  const afterShown = useRef<(() => void) | null>(null);
+  const handleBanned = useBannedHandler();
+  const latestValues = useRef(values);
+  const afterErrorShown = useRef<(() => void) | null>(null);
 
   const check = (name: keyof V, all: V) => options.checks?.[name]?.(all[name] ?? "", all);
   const set = (name: keyof V, value: string) => {
-    latest.current = { ...latest.current, [name]: value };
-    setValues(latest.current);
+    latestValues.current = { ...latestValues.current, [name]: value };
+    setValues(latestValues.current);
     setErrors((now) => ({ ...now, [name]: undefined, form: undefined }));
   };
 
-  /** An empty field that was only passed through is no mistake yet, and what is said about a value stays. */
-  const checkLeft = (name: keyof V, value: string | undefined) => {
-    if (!value || latest.current[name] !== value || isRunning.current) return;
-    setErrors((now) => ({ ...now, [name]: now[name] ?? check(name, latest.current) }));
+  /** Skips empty fields, and keeps an error that is already shown. */
+  const checkOnBlur = (name: keyof V, value: string | undefined) => {
+    if (!value || latestValues.current[name] !== value || isRunning.current) return;
+    setErrors((now) => ({ ...now, [name]: now[name] ?? check(name, latestValues.current) }));
   };
 
   const fail = (next: Errors<V>) => {
     setErrors(next);
-    setAttempt((count) => count + 1);
+    setFailedAttempts((count) => count + 1);
   };
 
-  const submit = async (given: Partial<V> = {}) => {
+  const submit = async (overrides: Partial<V> = {}) => {
     if (isRunning.current) return;
-    const all = { ...values, ...given };
+    const all = { ...values, ...overrides };
     const found: Errors<V> = {};
     for (const name of Object.keys(all) as (keyof V)[]) {
       const text = check(name, all);
       if (text) found[name] = text;
     }
     setFailure(null);
-    afterShown.current = null;
+    afterErrorShown.current = null;
     if (Object.keys(found).length > 0) return fail(found);
 
     isRunning.current = true;
@@ -76,12 +76,12 @@ export function useForm<V extends Values>(options: Options<V>) {
     } catch (error) {
       const caught = toFailure(error);
       setFailure(caught);
-      if (isBanned(caught)) return;
+      if (handleBanned(caught)) return;
       const handled = options.onFailure?.(caught, { set });
       if (handled === true) return;
-      afterShown.current = typeof handled === "function" ? handled : null;
+      afterErrorShown.current = typeof handled === "function" ? handled : null;
       const message = errorText(caught, options.screen);
-      endIfSignedOut(caught);
+      signOutOnSessionError(caught);
       const place =
         message.place === "field" && message.field && message.field in all ? message.field : "form";
       fail({ [place]: message.text } as Errors<V>);
@@ -96,8 +96,8 @@ export function useForm<V extends Values>(options: Options<V>) {
     errors,
     failure,
     isBusy,
-    attempt,
-    afterShown,
+    failedAttempts,
+    afterErrorShown,
     set,
     fail,
     submit,
@@ -105,17 +105,17 @@ export function useForm<V extends Values>(options: Options<V>) {
       event.preventDefault();
       void submit();
     },
-    /** Everything that a field needs. */
+    /** Props for a field component. */
     field: (name: keyof V & string) => ({
       name,
       value: values[name] ?? "",
       error: errors[name],
       onValue: (value: string) => set(name, value),
       onBlur: () => {
-        // Later, because a message that appears moves what is below it: a button that is being pressed
-        // would no longer be under the pointer when it is released.
-        const left = values[name];
-        setTimeout(() => checkLeft(name, left), pressing);
+        // Delayed, because an error message shifts the layout: a button that is being pressed would move
+        // away from the pointer before its release, and the click would be lost.
+        const blurred = values[name];
+        setTimeout(() => checkOnBlur(name, blurred), blurCheckDelayMs);
       },
     }),
   };

@@ -1,13 +1,12 @@
-// The title of the page names its state (client contract U8).
+// Sets the document title, with a prefix on errors (client contract U8).
 
 import { useEffect } from "react";
 
-import * as texts from "../texts";
-import { settings } from "./settings";
+import { texts } from "../texts";
+import { serviceName } from "./service";
 
 export function usePageTitle(title: string, hasError = false) {
-  // The document is outside React.
   useEffect(() => {
-    document.title = `${hasError ? texts.common.errorMark : ""}${title} · ${settings.title}`;
+    document.title = `${hasError ? texts.common.errorMark : ""}${title} · ${serviceName}`;
   }, [title, hasError]);
 }

@@ -1,11 +1,11 @@
-// The signed-in user as the server knows them; the session's copy may be older.
+// The user from the server; the copy in the session may be stale.
 
 import { queryOptions } from "@tanstack/react-query";
 
 import { auth } from "./auth-client";
-import { done } from "./failure";
+import { unwrap } from "./failure";
 
 export const userQuery = queryOptions({
   queryKey: ["user"],
-  queryFn: async () => (await done(auth.getUser())).user,
+  queryFn: async () => (await unwrap(auth.getUser())).user,
 });

@@ -1,6 +1,13 @@
 import { describe, expect, test } from "vitest";
 
-import { checkCode, checkEmail, checkNewPassword, checkPhone, digitsOf, passwordHints } from "./validation";
+import {
+  checkCode,
+  checkEmail,
+  checkNewPassword,
+  checkPhone,
+  extractDigits,
+  passwordHints,
+} from "./validation";
 
 describe("an e-mail address", () => {
   test.each(["a@b", " ann@mail.dev ", "o'hara+x@example.co.uk"])("%s is one", (text) => {
@@ -15,7 +22,7 @@ describe("an e-mail address", () => {
 });
 
 describe("a new password", () => {
-  test("is counted in characters, and limited in bytes", () => {
+  test("has a minimum in characters and a maximum in bytes", () => {
     expect(checkNewPassword("", 6)).toBe("Enter a password.");
     expect(checkNewPassword("12345", 6)).toBe("Use at least 6 characters.");
     expect(checkNewPassword("123456", 6)).toBeUndefined();
@@ -24,7 +31,7 @@ describe("a new password", () => {
     expect(checkNewPassword("ä".repeat(37), 6)).toBe("Use a shorter password.");
   });
 
-  test("ticks off what it has", () => {
+  test("marks the requirements that are met", () => {
     const sets = ["abcdefghijklmnopqrstuvwxyz", "ABC", "0123456789", "!?"];
     const met = passwordHints("aB1", 8, sets).map(({ text, isMet }) => [text, isMet]);
     expect(met).toEqual([
@@ -44,8 +51,8 @@ test("phone numbers are international", () => {
   }
 });
 
-test("codes are what is left of a pasted text", () => {
-  expect(digitsOf("Your code: 123 456.")).toBe("123456");
+test("codes are the digits of a pasted text", () => {
+  expect(extractDigits("Your code: 123 456.")).toBe("123456");
   expect(checkCode("123 456", 6)).toBeUndefined();
   expect(checkCode("12345", 6)).toBe("Enter the 6 digits of the code.");
 });

@@ -1,16 +1,16 @@
-// What a form checks before it asks the server. Every check answers with a text, or nothing.
+// Client-side validation. A check returns an error text, or `undefined`.
 
-import * as texts from "../texts";
+import { texts } from "../texts";
 
-const tooLong = 255;
-/** bcrypt reads no further. */
+const maxEmailLength = 255;
+/** bcrypt ignores the rest. */
 const maxPasswordBytes = 72;
 
-/** Text on both sides of one `@`, no spaces (client contract 5.2). */
+/** Text around exactly one `@`, no spaces (client contract 5.2). */
 export function checkEmail(email: string): string | undefined {
   const text = email.trim();
   if (!text) return texts.checks.emailMissing;
-  const isAddress = /^[^\s@]+@[^\s@]+$/.test(text) && text.length <= tooLong;
+  const isAddress = /^[^\s@]+@[^\s@]+$/.test(text) && text.length <= maxEmailLength;
   return isAddress ? undefined : texts.checks.emailWrong;
 }
 
@@ -21,18 +21,17 @@ export function checkNewPassword(password: string, minLength: number): string | 
   return undefined;
 }
 
-/** E.164: a plus sign and up to fifteen digits. Spaces, dots and brackets are how people write them. */
+/** E.164: a plus sign and up to 15 digits. Spaces, dots, hyphens and parentheses are ignored. */
 export function checkPhone(phone: string): string | undefined {
-  return /^\+[1-9]\d{6,14}$/.test(plainPhone(phone)) ? undefined : texts.checks.phoneWrong;
+  return /^\+[1-9]\d{6,14}$/.test(normalizePhone(phone)) ? undefined : texts.checks.phoneWrong;
 }
 
-export const plainPhone = (phone: string) => phone.replace(/[\s().-]/g, "");
+export const normalizePhone = (phone: string) => phone.replace(/[\s().-]/g, "");
 
-/** What is left of a pasted code. */
-export const digitsOf = (text: string) => text.replace(/\D/g, "");
+export const extractDigits = (text: string) => text.replace(/\D/g, "");
 
 export function checkCode(code: string, length: number): string | undefined {
-  return digitsOf(code).length >= length ? undefined : texts.checks.codeShort(length);
+  return extractDigits(code).length >= length ? undefined : texts.checks.codeShort(length);
 }
 
 export type Hint = { text: string; isMet: boolean };
@@ -44,11 +43,11 @@ const setHints: [RegExp, string][] = [
   [/^\d+$/, texts.passwordHints.digit],
 ];
 
-/** What a password must have, and whether it has it already. `sets` are the server's. */
+/** Password requirements, and whether each is met. `sets` are the server's required character sets. */
 export function passwordHints(password: string, minLength: number, sets: readonly string[]): Hint[] {
   const length = { text: texts.passwordHints.length(minLength), isMet: [...password].length >= minLength };
   const characters = sets.map((set) => ({
-    text: setHints.find(([form]) => form.test(set))?.[1] ?? texts.passwordHints.symbol,
+    text: setHints.find(([pattern]) => pattern.test(set))?.[1] ?? texts.passwordHints.symbol,
     isMet: [...password].some((char) => set.includes(char)),
   }));
   return [length, ...characters];

@@ -1,9 +1,9 @@
-// Advice after signing in with a password that would not be accepted today (client contract S85). It is for
-// the one who signed in with it, and for nobody who uses the same tab later.
+// Warning after a sign-in with a password that the current rules reject (client contract S85). Stored per
+// user id, so that the next user of the same tab does not see it.
 
 import { useSyncExternalStore } from "react";
 
-const key = "plinth-weak-password";
+const storageKey = "plinth-weak-password";
 const listeners = new Set<() => void>();
 
 function subscribe(listener: () => void) {
@@ -11,20 +11,20 @@ function subscribe(listener: () => void) {
   return () => listeners.delete(listener);
 }
 
-function tell() {
+function notifyListeners() {
   for (const listener of listeners) listener();
 }
 
-export function adviseNewPassword(userId: string) {
-  sessionStorage.setItem(key, userId);
-  tell();
+export function showWeakPasswordWarning(userId: string) {
+  sessionStorage.setItem(storageKey, userId);
+  notifyListeners();
 }
 
-export function endAdvice() {
-  sessionStorage.removeItem(key);
-  tell();
+export function dismissWeakPasswordWarning() {
+  sessionStorage.removeItem(storageKey);
+  notifyListeners();
 }
 
-/** Whether somebody is advised. The answer of the sign-in may come after their page is there. */
-export const useAdvice = (userId: string) =>
-  useSyncExternalStore(subscribe, () => sessionStorage.getItem(key) === userId);
+/** A store, because the sign-in response may arrive after the account page has rendered. */
+export const useWeakPasswordWarning = (userId: string) =>
+  useSyncExternalStore(subscribe, () => sessionStorage.getItem(storageKey) === userId);

@@ -2,10 +2,10 @@ import { createElement } from "react";
 import { renderToStaticMarkup } from "react-dom/server";
 import { expect, test } from "vitest";
 
-import { type Draw, rich } from "./rich";
+import { type RenderText, rich } from "./rich";
 
-test("a sentence keeps its order, its spaces and what stands in it", () => {
-  const bold: Draw = (words) => createElement("b", null, words);
+test("a sentence keeps its order, its spaces and its nodes", () => {
+  const bold: RenderText = (text) => createElement("b", null, text);
 
   const sentence = rich`${bold("Ann")} & ${2} others read ${bold("this")}.`;
 

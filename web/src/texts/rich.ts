@@ -1,13 +1,13 @@
-// Sentences with links or emphasis inside. They stay whole in the catalogue, so that a language can
-// order their parts as it likes; what the parts look like is the page's business.
+// Sentences with links or emphasis. A sentence stays in one piece in the catalogue, so that translations can
+// reorder its parts; the page decides how they are rendered.
 
 import { createElement, Fragment, type ReactNode } from "react";
 
-/** Draws some words of a sentence: as a link, for example. */
-export type Draw = (words: string) => ReactNode;
+/** Renders a part of a sentence, for example as a link. */
+export type RenderText = (text: string) => ReactNode;
 
-/** The tag of a sentence that contains more than text. */
-export function rich(words: TemplateStringsArray, ...pieces: ReactNode[]): ReactNode {
-  const parts = words.flatMap((text, index) => [text, pieces[index]]);
+/** Template tag for sentences that contain React nodes. */
+export function rich(strings: TemplateStringsArray, ...nodes: ReactNode[]): ReactNode {
+  const parts = strings.flatMap((text, index) => [text, nodes[index]]);
   return createElement(Fragment, null, ...parts);
 }

@@ -1,5 +1,5 @@
-// Every word that people read stands in the catalogue. Words that stand elsewhere are found here: between
-// tags, in attributes and properties that are shown, and wherever a text reads like a sentence.
+// Every user-visible text must be in the catalogue. This finds hard-coded ones: between JSX tags, in visible
+// attributes and properties, and any literal that reads like a sentence.
 
 import { type ESTree, parseSync, Visitor } from "vite";
 import { expect, expectTypeOf, test } from "vitest";
@@ -12,20 +12,20 @@ const sources = import.meta.glob<string>(["../**/*.{ts,tsx}", "!../texts/**", "!
   eager: true,
 });
 
-/** What attributes and properties with these names hold is shown or read out. */
-const shown = new Set(
+/** Attributes and properties whose values are displayed or read out. */
+const visibleNames = new Set(
   `action alt aria-description aria-label aria-placeholder aria-roledescription aria-valuetext busyLabel button
-  foot help hint label lead placeholder submitLabel title`.split(/\s+/),
+  footer help hint label lead placeholder submitLabel title`.split(/\s+/),
 );
 
-/** Names and formats that no language changes. `X` stands for what a template inserts. */
-const notWords = new Set(["Samsung Internet", "Bearer X"]);
+/** Names and formats that are never translated. `X` stands for a template expression. */
+const untranslated = new Set(["Samsung Internet", "Bearer X"]);
 
-const isText = (text: string) => /\p{L}/u.test(text) && !notWords.has(text);
+const isText = (text: string) => /\p{L}/u.test(text) && !untranslated.has(text);
 const isCapitalised = (text: string) => /^\p{Lu}\p{Ll}/u.test(text);
 const isSentence = (text: string) => /^\p{Lu}[\p{Ll}'’-]*(\s\S|[.,…!?](\s|$))/u.test(text);
 
-/** The texts that an expression can become. */
+/** The literal texts that an expression can evaluate to. */
 function textsIn(node: ESTree.Node | null): string[] {
   switch (node?.type) {
     case "Literal":
@@ -48,32 +48,32 @@ function textsIn(node: ESTree.Node | null): string[] {
   }
 }
 
-function wordsIn(file: string, source: string): string[] {
+function hardCodedTexts(file: string, source: string): string[] {
   const found = new Set<string>();
-  const note = (node: ESTree.Node | null, isWrong: (text: string) => boolean) => {
-    for (const text of textsIn(node)) if (isText(text) && isWrong(text)) found.add(text);
+  const collect = (node: ESTree.Node | null, isHardCoded: (text: string) => boolean) => {
+    for (const text of textsIn(node)) if (isText(text) && isHardCoded(text)) found.add(text);
   };
-  const noteChildren = ({ children }: ESTree.JSXElement | ESTree.JSXFragment) => {
-    for (const child of children) if (child.type === "JSXExpressionContainer") note(child, isText);
+  const collectChildren = ({ children }: ESTree.JSXElement | ESTree.JSXFragment) => {
+    for (const child of children) if (child.type === "JSXExpressionContainer") collect(child, isText);
   };
   const visitor = new Visitor({
     JSXText: ({ value }) => {
       if (isText(value)) found.add(value.trim());
     },
-    JSXElement: noteChildren,
-    JSXFragment: noteChildren,
+    JSXElement: collectChildren,
+    JSXFragment: collectChildren,
     JSXAttribute: ({ name, value }) => {
-      const isShown = name.type === "JSXIdentifier" && shown.has(name.name);
-      note(value, isShown ? isText : isCapitalised);
+      const isShown = name.type === "JSXIdentifier" && visibleNames.has(name.name);
+      collect(value, isShown ? isText : isCapitalised);
     },
     Property: ({ key, value }) => {
-      if (key.type === "Identifier" && shown.has(key.name)) note(value, isText);
+      if (key.type === "Identifier" && visibleNames.has(key.name)) collect(value, isText);
     },
     AssignmentPattern: ({ left, right }) => {
-      if (left.type === "Identifier" && shown.has(left.name)) note(right, isText);
+      if (left.type === "Identifier" && visibleNames.has(left.name)) collect(right, isText);
     },
-    Literal: (node) => note(node, isSentence),
-    TemplateLiteral: (node) => note(node, isSentence),
+    Literal: (node) => collect(node, isSentence),
+    TemplateLiteral: (node) => collect(node, isSentence),
   });
   visitor.visit(parseSync(file, source).program);
   return [...found];
@@ -92,13 +92,13 @@ test.each([
   ["toast(`${name} is removed.`);", ["X is removed."]],
   ["<p title={texts.a.b}>{texts.a.c(name)} · +{code}</p>", []],
   ["fetch(`/user/${id}`, { headers: { authorization: `Bearer ${token}` } });", []],
-])("in %s, %j are words", (source, words) => {
-  expect(wordsIn("a.tsx", source)).toEqual(words);
+])("in %s, %j are hard-coded texts", (source, texts) => {
+  expect(hardCodedTexts("a.tsx", source)).toEqual(texts);
 });
 
-test("no words stand outside the catalogue", () => {
+test("no texts are hard-coded outside the catalogue", () => {
   const found = Object.entries(sources).flatMap(([file, source]) =>
-    wordsIn(file, source).map((words) => `${file}: ${words}`),
+    hardCodedTexts(file, source).map((text) => `${file}: ${text}`),
   );
 
   expect(Object.keys(sources)).toContain("../account/app.tsx");
@@ -107,5 +107,5 @@ test("no words stand outside the catalogue", () => {
 
 test("a language that leaves something out does not compile", () => {
   expectTypeOf<{ justNow: "gerade eben" }>().toExtend<Texts["dates"]>();
-  expectTypeOf<{ signedOut: string }>().not.toExtend<Texts["farewell"]>();
+  expectTypeOf<{ title: string }>().not.toExtend<Texts["signedOut"]>();
 });

@@ -45,16 +45,16 @@ const PLATFORM: &[&str] = &[
     "plinth-settings",
     "plinth-token",
 ];
-/// Servers to test against, and the services whose schemas every database has.
+/// Servers and projects to test against, and the services whose schemas every database has.
 const TESTKIT: &[&str] = &[
     "plinth-auth",
     "plinth-db",
-    "plinth-functions",
-    "plinth-platform",
+    "plinth-log",
     "plinth-postgres",
     "plinth-project",
     "plinth-realtime",
     "plinth-rest",
+    "plinth-settings",
     "plinth-storage",
     "plinth-token",
 ];
@@ -83,7 +83,7 @@ const DRAWING: &[(&str, MayUse)] = &[
     ("plinth-testkit", Only(TESTKIT)),
     ("plinth-teststore", Only(&[])),
     ("plinth-bench", Everything),
-    ("xtask", Only(&["plinth-settings"])),
+    ("xtask", Only(&[])),
 ];
 
 /// Never part of what users run.
@@ -118,7 +118,7 @@ fn problems_in(packages: &[Package]) -> Vec<String> {
             .collect();
         // The same edge may stand in several tables of a manifest.
         shipped.dedup();
-        problems.extend(shipped.into_iter().map(|to| refusal(from, to)));
+        problems.extend(shipped.into_iter().map(|to| forbidden_edge(from, to)));
     }
     problems
 }
@@ -133,7 +133,7 @@ impl MayUse {
     }
 }
 
-fn refusal(from: &str, to: &str) -> String {
+fn forbidden_edge(from: &str, to: &str) -> String {
     let reason = if TOOLS.contains(&to) {
         "that is a tool of the project, for dev-dependencies at most"
     } else {

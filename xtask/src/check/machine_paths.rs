@@ -1,7 +1,7 @@
 //! Files must not name places that exist on one machine only.
 //!
 //! What such a place is called depends on the machine, so the paths looked for are those of the
-//! machine that checks: this clone, and the tools' folders in the home of whoever runs this.
+//! machine that checks: this clone, and the tools' folders in the home folder of the user who runs it.
 
 use std::{fs, path::Path};
 

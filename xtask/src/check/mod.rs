@@ -1,20 +1,26 @@
 //! `cargo xtask check`: what must hold for every commit and needs no running database.
 
+mod cycles;
+mod documents;
 pub(crate) mod edges;
 pub(crate) mod files;
 mod licences;
 mod lock_files;
 mod machine_paths;
+mod sleeps;
+mod test_commands;
 
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
 use crate::{
-    docs,
     steps::{Outcome, Plan, Step},
     tools, web, workspace,
 };
+
+/// The step that installs rustfmt and clippy.
+pub(crate) const RUST_COMPONENTS: &str = "rust components";
 
 /// Runs all checks and prints a summary.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
@@ -23,41 +29,45 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     }
     let mut plan = Plan::default();
     let web_build = plan.add_all(web::steps());
-    plan.add_all(steps(web_build.as_deref()));
+    plan.add_all(steps());
+    plan.add(clippy().needs(web_build));
     let report = plan.run();
     print!("{report}");
     Ok(report.exit_code())
 }
 
-/// Format, lints and the rules of this repository. `web_build` names the step that must come
-/// before anything is compiled.
-pub(crate) fn steps(web_build: Option<&str>) -> Vec<Step<'static>> {
+/// Lints alone; the tests' build lints while it compiles.
+fn clippy() -> Step<'static> {
+    let mut clippy = workspace::cargo();
+    clippy.args(["clippy", "--workspace", "--all-targets"]);
+    clippy.args(["--", "-D", "warnings"]);
+    Step::command("clippy", clippy).needs([RUST_COMPONENTS])
+}
+
+/// The rules of this repository that need no compiler.
+pub(crate) fn steps() -> Vec<Step<'static>> {
     let mut format = workspace::cargo();
     format.args(["fmt", "--all", "--check"]);
-    let mut clippy = workspace::cargo();
-    clippy.args([
-        "clippy",
-        "--workspace",
-        "--all-targets",
-        "--",
-        "-D",
-        "warnings",
-    ]);
     vec![
-        Step::new("rust components", tools::install_rust_components),
-        Step::command("format", format).needs(["rust components"]),
-        Step::command("clippy", clippy)
-            .needs(["rust components"])
-            .needs(web_build),
+        Step::new(RUST_COMPONENTS, tools::install_rust_components),
+        Step::command("format", format).needs([RUST_COMPONENTS]),
         Step::new("licences", || verdict(licences::problems()?)),
         Step::new("dependency directions", || verdict(edges::problems()?)),
+        Step::new("module cycles", || {
+            verdict(cycles::problems(workspace::root())?)
+        }),
         Step::new("lock files", || {
             verdict(lock_files::problems(workspace::root())?)
         }),
         Step::new("machine paths", || {
             verdict(machine_paths::problems(workspace::root())?)
         }),
-        Step::new("generated pages", docs::check),
+        Step::new("sleeps in tests", || {
+            verdict(sleeps::problems(workspace::root())?)
+        }),
+        Step::new("documents", || {
+            verdict(documents::problems(workspace::root())?)
+        }),
     ]
 }
 

@@ -16,9 +16,10 @@ pub(super) fn packages<'a>(
             None => unknown.push(name.to_owned()),
         }
     }
-    match unknown.is_empty() {
-        true => Ok(found),
-        false => Err(unknown),
+    if unknown.is_empty() {
+        Ok(found)
+    } else {
+        Err(unknown)
     }
 }
 

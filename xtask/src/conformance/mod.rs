@@ -10,6 +10,7 @@ mod options;
 mod postgres;
 mod server;
 mod spec_suite;
+mod webauthn_suite;
 
 use std::{fmt, path::PathBuf, process::ExitCode};
 
@@ -95,6 +96,7 @@ fn run_suite(suite: Suite, options: &Options) -> Result<Verdict> {
         Suite::Spec => spec_suite::run(options),
         Suite::PostgrestJs => client_suite::POSTGREST_JS.run(options),
         Suite::StorageJs => client_suite::STORAGE_JS.run(options),
+        Suite::WebAuthn => webauthn_suite::run(options),
     }
 }
 

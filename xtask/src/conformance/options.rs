@@ -10,10 +10,11 @@ use anyhow::{Context, Result, bail};
 use crate::workspace;
 
 pub(super) const HELP: &str = "\
-cargo xtask conformance rest|storage [options]
+cargo xtask conformance rest|storage|webauthn [options]
 
 Runs suites of the originals against this Plinth: for rest PostgREST's own specification suite and
-postgrest-js's own tests, for storage those of storage-js.
+postgrest-js's own tests, for storage those of storage-js, for webauthn the test vectors of the
+W3C specification, which needs no PostgreSQL.
 Exit codes: 0 all that ran reached the minimum, 1 one did not, 2 something is missing.
 
   --suite spec|clients   Only one of the two of rest.
@@ -24,6 +25,8 @@ Exit codes: 0 all that ran reached the minimum, 1 one did not, 2 something is mi
   --rev REV              The revision of PostgREST (v16.2).
   --clients DIR          A git directory of supabase-js ($SUPABASE_JS_SOURCE, a copy in a folder above).
   --clients-rev REV      The revision of supabase-js (HEAD).
+  --spec FILE            The source of the WebAuthn specification, index.bs of w3c/webauthn
+                         ($PLINTH_WEBAUTHN_SPEC).
   --pg-bin DIR           Programs of a PostgreSQL with PostGIS ($PG_BIN, else Debian's newest).
   --pg-user NAME         Whom the harness runs PostgreSQL as when root starts it (postgres).
 ";
@@ -34,6 +37,7 @@ pub(super) enum Suite {
     Spec,
     PostgrestJs,
     StorageJs,
+    WebAuthn,
 }
 
 impl fmt::Display for Suite {
@@ -42,6 +46,7 @@ impl fmt::Display for Suite {
             Self::Spec => "PostgREST's specification suite",
             Self::PostgrestJs => "postgrest-js's own tests",
             Self::StorageJs => "storage-js's own tests",
+            Self::WebAuthn => "WebAuthn's test vectors",
         })
     }
 }
@@ -55,6 +60,7 @@ pub(super) struct Options {
     pub(super) rev: String,
     pub(super) clients: Option<PathBuf>,
     pub(super) clients_rev: String,
+    pub(super) spec: Option<PathBuf>,
     pub(super) pg_bin: Option<PathBuf>,
     pub(super) pg_user: String,
 }
@@ -74,6 +80,7 @@ impl Options {
             clients: from_env("SUPABASE_JS_SOURCE")
                 .or_else(|| copy_above(root, "supabase+supabase-js")),
             clients_rev: "HEAD".to_owned(),
+            spec: from_env("PLINTH_WEBAUTHN_SPEC"),
             pg_bin: from_env("PG_BIN"),
             pg_user: "postgres".to_owned(),
         };
@@ -83,8 +90,11 @@ impl Options {
         options.suites = match service.as_str() {
             "rest" => vec![Suite::Spec, Suite::PostgrestJs],
             "storage" => vec![Suite::StorageJs],
+            "webauthn" => vec![Suite::WebAuthn],
             "-h" | "--help" => return Ok(None),
-            other => bail!("there is no suite for {other:?}; there are some for rest and storage"),
+            other => bail!(
+                "there is no suite for {other:?}; there are some for rest, storage and webauthn"
+            ),
         };
         while let Some((name, more)) = rest.split_first() {
             if matches!(name.as_str(), "-h" | "--help") {
@@ -115,6 +125,7 @@ impl Options {
             "--rev" => self.rev = value.to_owned(),
             "--clients" => self.clients = Some(value.into()),
             "--clients-rev" => self.clients_rev = value.to_owned(),
+            "--spec" => self.spec = Some(value.into()),
             "--pg-bin" => self.pg_bin = Some(value.into()),
             "--pg-user" => self.pg_user = value.to_owned(),
             other => bail!("there is no option {other}; --help names them"),
@@ -157,10 +168,15 @@ mod tests {
             .expect("valid")
             .expect("no help");
         let files = parse("storage").expect("valid").expect("no help");
+        let vectors = parse("webauthn --spec index.bs")
+            .expect("valid")
+            .expect("no help");
         assert_eq!(all.suites(), [Suite::Spec, Suite::PostgrestJs]);
         assert_eq!((all.min, all.rev.as_str()), (99.0, "v16.2"));
         assert_eq!(one.suites(), [Suite::PostgrestJs]);
         assert_eq!(files.suites(), [Suite::StorageJs]);
+        assert_eq!(vectors.suites(), [Suite::WebAuthn]);
+        assert_eq!(vectors.spec, Some("index.bs".into()));
         assert_eq!(one.min, 50.0);
     }
 
@@ -169,7 +185,7 @@ mod tests {
         for (line, expected) in [
             (
                 "auth",
-                "there is no suite for \"auth\"; there are some for rest and storage",
+                "there is no suite for \"auth\"; there are some for rest, storage and webauthn",
             ),
             (
                 "rest --suite both",
@@ -180,6 +196,7 @@ mod tests {
                 "there is no option --speed; --help names them",
             ),
             ("rest --rev", "--rev is unknown or lacks its value"),
+            ("webauthn --spec", "--spec is unknown or lacks its value"),
         ] {
             let error = parse(line).expect_err("it makes no sense");
             assert_eq!(error.to_string(), expected);

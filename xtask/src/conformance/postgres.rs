@@ -14,12 +14,13 @@ const DEBIAN: &str = "/usr/lib/postgresql";
 /// The folder of its programs, or a sentence on what to install.
 pub(super) fn find(named: Option<&Path>) -> Result<PathBuf, String> {
     if let Some(folder) = named {
-        return match has_postgis(folder) {
-            true => Ok(folder.to_owned()),
-            false => Err(format!(
+        return if has_postgis(folder) {
+            Ok(folder.to_owned())
+        } else {
+            Err(format!(
                 "PostGIS for the PostgreSQL of {}",
                 folder.display()
-            )),
+            ))
         };
     }
     let mut versions: Vec<u32> = fs::read_dir(DEBIAN)

@@ -4,24 +4,25 @@
 //! package would compile most of them a second time, so everything that runs tests takes what the
 //! one build of the whole workspace made.
 
-use std::{
-    path::PathBuf,
-    process::{Command, Stdio},
-};
+use std::{collections::BTreeSet, path::PathBuf, process::Command};
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::threads;
+use super::{PROGRAM, runner::Program};
 use crate::{
-    commands,
-    steps::Outcome,
+    commands, tools,
     workspace::{self, Workspace},
 };
 
-/// Everything executable that the build of all tests made.
+/// What lints the packages of the workspace while it compiles them, in place of rustc. Without it
+/// the tests are built all the same.
+const LINTING_COMPILER: &str = "clippy-driver";
+
+/// Everything executable that the build of all tests made, and what the compiler said.
 pub(super) struct Artifacts {
     executables: Vec<Executable>,
+    diagnostics: BTreeSet<String>,
 }
 
 struct Executable {
@@ -50,14 +51,20 @@ impl Kind {
     }
 }
 
-/// A line that cargo writes about something it built.
+/// A line that cargo writes about something it built, or that the compiler said about it.
 #[derive(Deserialize)]
 struct Message {
+    message: Option<Diagnostic>,
     #[serde(default)]
     manifest_path: PathBuf,
     target: Option<Target>,
     profile: Option<Profile>,
     executable: Option<PathBuf>,
+}
+
+#[derive(Deserialize)]
+struct Diagnostic {
+    rendered: String,
 }
 
 #[derive(Deserialize)]
@@ -72,19 +79,53 @@ struct Profile {
 }
 
 impl Artifacts {
-    /// Builds all tests of the workspace.
+    /// Builds all tests of the workspace, and lints what it compiles.
     pub(super) fn build() -> Result<Self> {
-        let mut cargo = workspace::cargo();
-        cargo.args(["test", "--workspace", "--no-run", "--message-format"]);
-        let messages = commands::output(cargo.arg("json-render-diagnostics"))?;
-        Self::parse(&messages, &Workspace::load()?)
+        let arguments = ["test", "--workspace", "--all-targets", "--no-run"];
+        Self::compile(&arguments, &Workspace::load()?)
+    }
+
+    /// Fails if the compiler or clippy warned of something, also in programs that no test uses.
+    pub(super) fn check_lints(&self) -> Result<()> {
+        if tools::find(LINTING_COMPILER).is_none() {
+            bail!("{LINTING_COMPILER} not found");
+        }
+        let arguments = ["build", "--workspace", "--bins", "--examples"];
+        let others = Self::compile(&arguments, &Workspace::load()?)?;
+        let diagnostics: BTreeSet<_> = self.diagnostics.union(&others.diagnostics).collect();
+        for diagnostic in &self.diagnostics {
+            commands::print(diagnostic)?;
+        }
+        match diagnostics.len() {
+            0 => Ok(()),
+            count => {
+                bail!("warnings: {count}; `cargo clippy --workspace --all-targets` shows them")
+            }
+        }
+    }
+
+    /// Runs cargo and prints what the compiler says.
+    fn compile(arguments: &[&str], workspace: &Workspace) -> Result<Self> {
+        let mut build = cargo();
+        build.args(arguments).args(["--message-format", "json"]);
+        let (messages, ended) = commands::output_and_end(&mut build)?;
+        let artifacts = Self::parse(&messages, workspace)?;
+        for diagnostic in &artifacts.diagnostics {
+            commands::print(diagnostic)?;
+        }
+        ended.map(|()| artifacts)
     }
 
     fn parse(messages: &str, workspace: &Workspace) -> Result<Self> {
         let mut executables = Vec::new();
+        // A library and its unit tests are told the same.
+        let mut diagnostics = BTreeSet::new();
         for line in messages.lines().filter(|line| line.starts_with('{')) {
             let message: Message =
                 serde_json::from_str(line).context("cargo wrote a message of unknown form")?;
+            if let Some(diagnostic) = message.message {
+                diagnostics.insert(diagnostic.rendered);
+            }
             let (Some(file), Some(target), Some(profile)) =
                 (message.executable, message.target, message.profile)
             else {
@@ -101,7 +142,10 @@ impl Artifacts {
                 });
             }
         }
-        Ok(Self { executables })
+        Ok(Self {
+            executables,
+            diagnostics,
+        })
     }
 
     /// The path of a program of the workspace.
@@ -116,55 +160,63 @@ impl Artifacts {
         if let Some(program) = programs.find(|program| program.target == name) {
             return Ok(program.file.clone());
         }
-        commands::run(workspace::cargo().args(["build", "--package", name]))?;
+        commands::run(cargo().args(["build", "--package", name]))?;
         Ok(Workspace::load()?.target_directory.join("debug").join(name))
     }
 
-    /// Runs the integration tests of some packages with a variable set, all of them even if one
-    /// fails.
-    pub(super) fn run_tests_of(
-        &self,
-        packages: &[&str],
-        variable: (&str, &str),
-    ) -> Result<Outcome> {
-        self.run_tests_named(packages, &[], variable)
+    /// All test programs, those of the whole program first, because they take longest.
+    pub(super) fn all_tests(&self) -> Vec<Program> {
+        let tests = self.executables.iter();
+        let mut tests: Vec<&Executable> = tests.filter(|test| test.kind != Kind::Program).collect();
+        tests.sort_by_key(|test| {
+            let is_short = test.kind == Kind::UnitTests;
+            (is_short, test.package != PROGRAM)
+        });
+        tests.into_iter().map(Executable::as_program).collect()
     }
 
-    /// As [`Self::run_tests_of`], only tests whose name has one of these in it.
-    pub(super) fn run_tests_named(
+    /// The integration tests of some packages, with a variable set; with parts of names, only the
+    /// tests that have one of them in their name.
+    pub(super) fn tests_of(
         &self,
         packages: &[&str],
         parts_of_name: &[&str],
         (variable, value): (&str, &str),
-    ) -> Result<Outcome> {
-        let mut failed = Vec::new();
-        for test in self.tests_of(packages) {
-            println!("     Running {} of {}", test.target, test.package);
-            let mut command = Command::new(&test.file);
-            command
-                .args(parts_of_name)
-                .current_dir(&test.folder)
-                .env("CARGO_MANIFEST_DIR", &test.folder)
-                .env(variable, value)
-                .stdin(Stdio::null());
-            threads::share_processors(&mut command);
-            if !command.status().is_ok_and(|status| status.success()) {
-                failed.push(format!("{} of {}", test.target, test.package));
-            }
+    ) -> Vec<Program> {
+        let tests = self.executables.iter().filter(|test| {
+            test.kind == Kind::IntegrationTests && packages.contains(&test.package.as_str())
+        });
+        let mut programs: Vec<Program> = tests.map(Executable::as_program).collect();
+        for program in &mut programs {
+            program.command.args(parts_of_name).env(variable, value);
         }
-        if failed.is_empty() {
-            Ok(Outcome::Done)
-        } else {
-            bail!("failed: {}", failed.join(", "))
-        }
+        programs
     }
+}
 
-    fn tests_of<'a>(&'a self, packages: &'a [&str]) -> impl Iterator<Item = &'a Executable> {
-        let tests = self
-            .executables
-            .iter()
-            .filter(|executable| executable.kind == Kind::IntegrationTests);
-        tests.filter(|test| packages.contains(&test.package.as_str()))
+/// Cargo with the compiler of the one build; another one would compile the workspace again.
+pub(super) fn cargo() -> Command {
+    let mut cargo = workspace::cargo();
+    if tools::find(LINTING_COMPILER).is_some() {
+        cargo.env("RUSTC_WORKSPACE_WRAPPER", LINTING_COMPILER);
+    }
+    cargo
+}
+
+impl Executable {
+    fn as_program(&self) -> Program {
+        let mut command = Command::new(&self.file);
+        command
+            .current_dir(&self.folder)
+            .env("CARGO_MANIFEST_DIR", &self.folder);
+        let what = match self.kind {
+            Kind::UnitTests => "unit tests",
+            Kind::IntegrationTests | Kind::Program => &self.target,
+        };
+        Program {
+            name: format!("{what} of {}", self.package),
+            command,
+        }
     }
 }
 
@@ -206,6 +258,16 @@ mod tests {
         .to_string()
     }
 
+    fn warning(package: &str) -> String {
+        json!({
+            "reason": "compiler-message",
+            "manifest_path": format!("/w/{package}/Cargo.toml"),
+            "target": { "name": package, "kind": ["lib"] },
+            "message": { "level": "warning", "rendered": "warning: unused variable" },
+        })
+        .to_string()
+    }
+
     fn artifacts() -> Artifacts {
         let messages = [
             message("plinth-log", ("lib", "plinth_log"), false, None),
@@ -213,6 +275,8 @@ mod tests {
             message("plinth", ("bin", "plinth"), true, Some("/t/plinth-2")),
             message("plinth", ("bin", "plinth"), false, Some("/t/plinth")),
             message("plinth", ("test", "start"), true, Some("/t/start-3")),
+            warning("plinth-log"),
+            warning("plinth-log"),
             json!({ "reason": "build-finished", "success": true }).to_string(),
         ];
         Artifacts::parse(&messages.join("\n"), &workspace()).expect("well-formed messages")
@@ -227,52 +291,31 @@ mod tests {
     }
 
     #[test]
+    fn a_warning_of_a_library_and_its_tests_is_one() {
+        let diagnostics = artifacts().diagnostics;
+        assert_eq!(diagnostics, ["warning: unused variable".to_owned()].into());
+        let clean = Artifacts::parse("", &workspace()).expect("nothing to read");
+        assert!(clean.diagnostics.is_empty());
+    }
+
+    #[test]
     fn only_the_integration_tests_of_the_chosen_packages_run() {
-        let artifacts = artifacts();
-        let files: Vec<_> = artifacts
-            .tests_of(&["plinth"])
-            .map(|test| test.file.clone())
-            .collect();
-        assert_eq!(files, [Path::new("/t/start-3")]);
+        let programs = artifacts().tests_of(&["plinth"], &[], ("A", "b"));
+        let names: Vec<_> = programs.iter().map(|program| &program.name).collect();
+        assert_eq!(names, ["start of plinth"]);
     }
 
     #[test]
-    fn a_failing_test_program_does_not_keep_the_others_from_running() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let executable = |target: &str, file: &str| Executable {
-            package: "plinth".to_owned(),
-            folder: folder.path().to_owned(),
-            target: target.to_owned(),
-            kind: Kind::IntegrationTests,
-            file: PathBuf::from(file),
-        };
-        let executables = vec![
-            executable("first", "/bin/false"),
-            executable("second", "/bin/true"),
-            executable("third", "/bin/false"),
-        ];
-        let Err(error) = Artifacts { executables }.run_tests_of(&["plinth"], ("A", "b")) else {
-            panic!("two of three fail");
-        };
+    fn all_tests_begin_with_those_of_the_program_and_end_with_unit_tests() {
+        let programs = artifacts().all_tests();
+        let names: Vec<_> = programs.iter().map(|program| &program.name).collect();
         assert_eq!(
-            error.to_string(),
-            "failed: first of plinth, third of plinth"
+            names,
+            [
+                "start of plinth",
+                "files of plinth-log",
+                "unit tests of plinth"
+            ]
         );
-    }
-
-    #[test]
-    fn a_test_program_can_be_told_which_tests_are_wanted() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let executable = Executable {
-            package: "plinth".to_owned(),
-            folder: folder.path().to_owned(),
-            target: "blackbox".to_owned(),
-            kind: Kind::IntegrationTests,
-            file: PathBuf::from("/usr/bin/mkdir"),
-        };
-        let executables = vec![executable];
-        let run = Artifacts { executables }.run_tests_named(&["plinth"], &["storage_"], ("A", "b"));
-        run.expect("it succeeds");
-        assert!(folder.path().join("storage_").is_dir());
     }
 }

@@ -1,30 +1,37 @@
 //! `cargo xtask test`: everything that a test needs, and then every test.
 //!
-//! Rust tests run on the PostgreSQL that Plinth brings along, and those whose statements another
-//! version may understand otherwise also on the oldest one it supports. Suites in JavaScript drive the very binary that the Rust tests were built with. What is
-//! about files runs once more on a real S3 server (`s3_store.rs`).
+//! One build makes the test programs, and lints the workspace while it compiles it. Rust tests run
+//! on the PostgreSQL that Plinth brings along, and those whose statements another version may
+//! understand otherwise also on the oldest one it supports. Suites in JavaScript drive the very binary that the Rust
+//! tests were built with. What is about files runs once more on a real S3 server (`s3_store.rs`).
 
 mod artifacts;
+mod libtest;
+mod node_test;
+mod runner;
 mod s3_store;
 mod ssr;
 mod threads;
 
 use std::{
-    cell::OnceCell,
     fs,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
+    sync::OnceLock,
 };
 
 use anyhow::{Context, Result, bail};
 
 use crate::{
-    check, commands,
+    check, cpu_time,
+    dist::{self, Compression},
+    report::Seconds,
     steps::{Outcome, Plan, Step},
     tools, web,
     workspace::{self, Workspace},
 };
 use artifacts::Artifacts;
+use runner::Durations;
 
 const PROGRAM: &str = "plinth";
 
@@ -45,10 +52,26 @@ const SYSTEM_PACKAGES: &str = "system packages";
 const WASM_TARGET: &str = "WebAssembly target";
 const BUILD: &str = "build";
 
+/// Steps at a time: what waits for the network, a browser or a timeout leaves processors to another.
+const SLOTS: usize = 3;
+
+/// What steps hand to later ones.
+#[derive(Default)]
+struct Shared {
+    artifacts: OnceLock<Artifacts>,
+    durations: Durations,
+}
+
+impl Shared {
+    fn artifacts(&self) -> Result<&Artifacts> {
+        self.artifacts.get().context("the tests were not built")
+    }
+}
+
 /// Runs the steps that the filter chooses, all without one.
 pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
-    let built = OnceCell::new();
-    let plan = plan(&built)?;
+    let shared = Shared::default();
+    let plan = plan(&shared)?;
     let plan = match arguments {
         [] => plan,
         [list] if list == "--list" => {
@@ -59,12 +82,17 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
         _ => bail!("`cargo xtask test` takes one filter, or --list"),
     };
     tools::require_node()?;
-    let report = plan.run();
+    let logs = Workspace::load()?.target_directory.join("xtask-logs");
+    let report = plan.run_parallel(SLOTS, &logs)?;
+    println!("{}", shared.durations);
     print!("{report}");
+    if let Some(time) = cpu_time::of_children() {
+        println!("{} of processor time", Seconds(time));
+    }
     Ok(report.exit_code())
 }
 
-fn plan(built: &OnceCell<Artifacts>) -> Result<Plan<'_>> {
+fn plan(shared: &Shared) -> Result<Plan<'_>> {
     let root = workspace::root();
     let suites = suites(&root.join("tests"))?;
     let needs_browser = suites.iter().any(|suite| suite.ends_with(BROWSER));
@@ -79,38 +107,73 @@ fn plan(built: &OnceCell<Artifacts>) -> Result<Plan<'_>> {
     }));
     plan.add(Step::new(WASM_TARGET, tools::install_browser_target));
     let web_build = plan.add_all(web::steps());
-    plan.add_all(check::steps(web_build.as_deref()));
-    plan.add_all(rust_steps(web_build, built));
+    plan.add_all(check::steps());
+    plan.add_all(rust_steps(web_build, shared));
     plan.add_all(web_tests()?);
     // All packages first: suites share what supports them.
     plan.add_all(suites.iter().map(|suite| package_step(suite)));
     let js_clients = suites.iter().find(|suite| suite.ends_with(JS_CLIENTS));
     let js_clients = js_clients.cloned();
-    plan.add_all(suites.into_iter().map(|suite| suite_step(suite, built)));
-    plan.add_all(s3_store::steps(js_clients, built));
+    plan.add_all(suites.into_iter().map(|suite| suite_step(suite, shared)));
+    plan.add_all(s3_store::steps(js_clients, shared));
+    plan.add_all(archive_steps(shared)?);
     Ok(plan)
 }
 
 /// One build for everything that follows, and the Rust tests on both ends of the supported range.
-fn rust_steps(web_build: Option<String>, built: &OnceCell<Artifacts>) -> Vec<Step<'_>> {
-    let build = move || {
-        let artifacts = Artifacts::build()?;
-        let is_first = built.set(artifacts).is_ok();
+fn rust_steps(web_build: Option<String>, shared: &Shared) -> Vec<Step<'_>> {
+    let build = || {
+        let is_first = shared.artifacts.set(Artifacts::build()?).is_ok();
         is_first
             .then_some(Outcome::Done)
             .context("the tests were built twice")
     };
-    let mut tests = workspace::cargo();
-    tests.args(["test", "--workspace", "--no-fail-fast"]);
-    threads::share_processors(&mut tests);
+    let mut examples = artifacts::cargo();
+    examples.args(["test", "--doc", "--workspace", "--no-fail-fast"]);
     vec![
         Step::new(BUILD, build).needs(web_build),
-        Step::command("rust tests", tests).needs([BUILD, RUNTIME_PACKAGES, WASM_TARGET]),
+        Step::new("clippy", || {
+            shared.artifacts()?.check_lints()?;
+            Ok(Outcome::Done)
+        })
+        .needs([BUILD, check::RUST_COMPONENTS]),
+        Step::new("rust tests", || {
+            runner::run(shared.artifacts()?.all_tests(), &shared.durations)
+        })
+        .needs([BUILD, RUNTIME_PACKAGES, WASM_TARGET]),
+        Step::command("examples in rust documentation", examples).needs([BUILD]),
         Step::new("rust tests on PostgreSQL 15", || {
-            test_on_oldest_postgres(built)
+            test_on_oldest_postgres(shared)
         })
         .needs([BUILD, RUNTIME_PACKAGES, SYSTEM_PACKAGES]),
     ]
+}
+
+/// What `cargo xtask dist` packs, made of the program that was tested. The npm packages take minutes
+/// to pack and install, which is left to `cargo xtask dist --check`.
+fn archive_steps(shared: &Shared) -> Result<Vec<Step<'_>>> {
+    const PACK: &str = "archive";
+    let dist = Workspace::load()?.target_directory.join("dist-tests");
+    let debian = dist.clone();
+    Ok(vec![
+        Step::new(PACK, move || {
+            if !dist::IS_PACKED_HERE {
+                return Ok(Outcome::Skipped("only packed on Linux x64".to_owned()));
+            }
+            let program = shared.artifacts()?.program(PROGRAM)?;
+            dist::pack(&program, &dist, Compression::Fast)?;
+            Ok(Outcome::Done)
+        })
+        .needs([BUILD, RUNTIME_PACKAGES]),
+        Step::new("archive on a bare Debian", move || {
+            if dist::IS_PACKED_HERE {
+                dist::bare::check(&debian)
+            } else {
+                Ok(Outcome::Skipped("there is no archive".to_owned()))
+            }
+        })
+        .needs([PACK, SYSTEM_PACKAGES, &packages_of(JS_CLIENTS)]),
+    ])
 }
 
 fn web_tests() -> Result<Option<Step<'static>>> {
@@ -141,7 +204,7 @@ fn package_step(folder: &Path) -> Step<'static> {
 }
 
 /// The tests of one folder that is an npm package.
-fn suite_step(folder: PathBuf, built: &OnceCell<Artifacts>) -> Step<'_> {
+fn suite_step(folder: PathBuf, shared: &Shared) -> Step<'_> {
     let name = name_of(&folder);
     let packages = packages_of(&name);
     let is_in_browser = name == BROWSER;
@@ -149,7 +212,7 @@ fn suite_step(folder: PathBuf, built: &OnceCell<Artifacts>) -> Step<'_> {
         if is_in_browser && tools::find(tools::CHROMIUM).is_none() {
             return Ok(Outcome::Skipped("there is no Chromium".to_owned()));
         }
-        test_in_javascript(&folder, built)
+        test_in_javascript(&folder, shared)
     });
     // Suites that use programs of the system, and what supports the suites before them.
     let (is_wide, shared): (bool, &[&str]) = match name.as_str() {
@@ -181,7 +244,7 @@ fn suites(tests: &Path) -> Result<Vec<PathBuf>> {
     Ok(suites)
 }
 
-fn test_on_oldest_postgres(built: &OnceCell<Artifacts>) -> Result<Outcome> {
+fn test_on_oldest_postgres(shared: &Shared) -> Result<Outcome> {
     if !tools::has_debian_postgres() {
         let folder = tools::DEBIAN_POSTGRES;
         return Ok(Outcome::Skipped(format!(
@@ -198,25 +261,25 @@ fn test_on_oldest_postgres(built: &OnceCell<Artifacts>) -> Result<Outcome> {
         })
         .map(|package| package.name.as_str())
         .collect();
-    let artifacts = built.get().context("the tests were not built")?;
+    let artifacts = shared.artifacts()?;
     let oldest = ("PLINTH_TEST_BIN_DIR", tools::DEBIAN_POSTGRES);
-    let of_packages = artifacts.run_tests_of(&speak_sql, oldest);
-    artifacts.run_tests_named(&[PROGRAM], &ABOUT_POSTGRES, oldest)?;
-    of_packages
+    let mut programs = artifacts.tests_of(&[PROGRAM], &ABOUT_POSTGRES, oldest);
+    programs.extend(artifacts.tests_of(&speak_sql, &[], oldest));
+    runner::run(programs, &shared.durations)
 }
 
-fn test_in_javascript(suite: &Path, built: &OnceCell<Artifacts>) -> Result<Outcome> {
-    let artifacts = built.get().context("the program was not built")?;
+fn test_in_javascript(suite: &Path, shared: &Shared) -> Result<Outcome> {
+    let artifacts = shared.artifacts()?;
     let mut npm = npm_test(suite, artifacts)?;
     ssr::add_example(suite, artifacts, &mut npm)?;
-    commands::run(&mut npm)?;
+    node_test::run(&mut npm, &[], &name_of(suite), &shared.durations)?;
     Ok(Outcome::Done)
 }
 
 /// `npm test` of a suite, which is told where the program is.
 fn npm_test(suite: &Path, artifacts: &Artifacts) -> Result<Command> {
     let mut npm = tools::npm(suite);
-    npm.arg("test");
+    npm.args(["test", "--"]);
     npm.env("PLINTH_BIN", artifacts.program(PROGRAM)?);
     npm.env("PLINTH_RUNTIME_DIR", workspace::root().join("runtime"));
     Ok(npm)
@@ -228,8 +291,8 @@ mod tests {
 
     #[test]
     fn every_need_is_an_earlier_step() {
-        let built = OnceCell::new();
-        let plan = plan(&built).expect("the repository can be read");
+        let shared = Shared::default();
+        let plan = plan(&shared).expect("the repository can be read");
         assert_eq!(plan.unmet_needs(), Vec::<String>::new());
     }
 

@@ -1,7 +1,6 @@
 //! The tests about files once more, with the files on a real S3 server that the tests start.
 
 use std::{
-    cell::OnceCell,
     fs,
     path::{Path, PathBuf},
 };
@@ -9,12 +8,10 @@ use std::{
 use anyhow::{Context, Result};
 
 use super::{
-    Artifacts, BUILD, JS_CLIENTS, PROGRAM, RUNTIME_PACKAGES, SYSTEM_PACKAGES, npm_test, packages_of,
+    BUILD, JS_CLIENTS, PROGRAM, RUNTIME_PACKAGES, SYSTEM_PACKAGES, Shared, node_test, npm_test,
+    packages_of, runner,
 };
-use crate::{
-    commands,
-    steps::{Outcome, Step},
-};
+use crate::steps::{Outcome, Step};
 
 const STORAGE: &str = "plinth-storage";
 /// What tells tests written in Rust where to keep files.
@@ -27,23 +24,18 @@ const TESTSTORE: &str = "plinth-teststore";
 /// The folder of `js-clients` that is about files.
 const FOLDER: &str = "storage";
 
-pub(super) fn steps(js_clients: Option<PathBuf>, built: &OnceCell<Artifacts>) -> Vec<Step<'_>> {
+pub(super) fn steps(js_clients: Option<PathBuf>, shared: &Shared) -> Vec<Step<'_>> {
     let in_rust = Step::new("rust tests of files on S3", || {
-        let artifacts = built.get().context("the tests were not built")?;
-        artifacts.run_tests_of(&[STORAGE], ON_S3)
+        let artifacts = shared.artifacts()?;
+        let mut programs = artifacts.tests_of(&[STORAGE], &[], ON_S3);
+        programs.extend(artifacts.tests_of(&[PROGRAM], &[OF_PROGRAM], ON_S3));
+        runner::run(programs, &shared.durations)
     });
-    let of_program = Step::new("tests of the program with files on S3", || {
-        let artifacts = built.get().context("the tests were not built")?;
-        artifacts.run_tests_named(&[PROGRAM], &[OF_PROGRAM], ON_S3)
-    });
-    let mut steps = vec![
-        in_rust.needs([BUILD, RUNTIME_PACKAGES]),
-        of_program.needs([BUILD, RUNTIME_PACKAGES]),
-    ];
+    let mut steps = vec![in_rust.needs([BUILD, RUNTIME_PACKAGES])];
     if let Some(suite) = js_clients {
         let packages = packages_of(JS_CLIENTS);
         let in_javascript = Step::new("js-clients tests of files on S3", move || {
-            test_in_javascript(&suite, built)
+            test_in_javascript(&suite, shared)
         });
         let needs = [BUILD, RUNTIME_PACKAGES, SYSTEM_PACKAGES, &packages];
         steps.push(in_javascript.needs(needs));
@@ -51,12 +43,12 @@ pub(super) fn steps(js_clients: Option<PathBuf>, built: &OnceCell<Artifacts>) ->
     steps
 }
 
-fn test_in_javascript(suite: &Path, built: &OnceCell<Artifacts>) -> Result<Outcome> {
-    let artifacts = built.get().context("the program was not built")?;
+fn test_in_javascript(suite: &Path, shared: &Shared) -> Result<Outcome> {
+    let artifacts = shared.artifacts()?;
     let mut npm = npm_test(suite, artifacts)?;
-    npm.arg("--").args(test_files(suite)?);
     npm.env("PLINTH_TESTSTORE_BIN", artifacts.program(TESTSTORE)?);
-    commands::run(&mut npm)?;
+    let files = test_files(suite)?;
+    node_test::run(&mut npm, &files, "js-clients on S3", &shared.durations)?;
     Ok(Outcome::Done)
 }
 

@@ -1,4 +1,4 @@
-//! What was said and what arrived.
+//! Counters of sent and received messages.
 
 use std::{
     sync::atomic::{AtomicU64, Ordering::Relaxed},
@@ -12,14 +12,13 @@ use crate::realtime::client::Frames;
 /// First byte of a broadcast in its binary form.
 const BROADCAST: u8 = 4;
 
-/// Counted by all sockets together. What visitors hear is not counted: whether they are there in
-/// time is not known.
+/// Counted by all sockets together, without visitors: whether they are there in time is not known.
 #[derive(Default)]
 pub(super) struct Counts {
     pub(super) joined: AtomicU64,
     pub(super) left: AtomicU64,
     pub(super) vanished: AtomicU64,
-    /// Sockets that stay, and were closed.
+    /// Permanent sockets that were closed.
     pub(super) lost_sockets: AtomicU64,
     pub(super) broadcasts_due: AtomicU64,
     broadcasts: AtomicU64,
@@ -33,8 +32,8 @@ impl Counts {
         counter(self).fetch_add(count, Relaxed);
     }
 
-    /// What somebody who stays hears.
-    pub(super) fn hear(&self, frames: &mut Frames<'_>) {
+    /// Counts frames received by a permanent socket.
+    pub(super) fn count_frames(&self, frames: &mut Frames<'_>) {
         for payload in frames {
             match kind(payload) {
                 Some(Kind::Broadcast) => self.add(|counts| &counts.broadcasts, 1),
@@ -49,7 +48,7 @@ impl Counts {
         self.broadcasts_due.load(Relaxed) + self.changes_due.load(Relaxed)
     }
 
-    /// Too much is as wrong as too little.
+    /// Surplus counts as much as loss.
     pub(super) fn missing(&self) -> u64 {
         let difference =
             |due: &AtomicU64, came: &AtomicU64| due.load(Relaxed).abs_diff(came.load(Relaxed));
@@ -57,9 +56,9 @@ impl Counts {
             + difference(&self.changes_due, &self.changes)
     }
 
-    /// Waits for what is on its way.
-    pub(super) async fn arrive(&self, patience: Duration) {
-        let end = Instant::now() + patience;
+    /// Waits for messages in flight.
+    pub(super) async fn wait_for_arrivals(&self, timeout: Duration) {
+        let end = Instant::now() + timeout;
         while self.missing() > 0 && Instant::now() < end {
             sleep(Duration::from_millis(50)).await;
         }
@@ -73,9 +72,9 @@ impl Counts {
             row("left in good order", &self.left),
             row("vanished", &self.vanished),
             row("sockets lost", &self.lost_sockets),
-            row("broadcasts heard", &self.broadcasts),
-            row("row changes told", &self.changes),
-            row("presence messages heard", &self.presence),
+            row("broadcasts received", &self.broadcasts),
+            row("row changes delivered", &self.changes),
+            row("presence messages received", &self.presence),
         ]
     }
 }
@@ -114,7 +113,7 @@ mod tests {
         counts.add(|counts| &counts.changes_due, 1);
         counts.add(|counts| &counts.broadcasts_due, 2);
 
-        counts.hear(&mut Frames::of(&bytes));
+        counts.count_frames(&mut Frames::of(&bytes));
 
         assert_eq!((counts.missing(), counts.expected()), (1, 3));
     }

@@ -1,4 +1,4 @@
-//! Those who stay, and those who come and go.
+//! Permanent sockets and short-lived visitors.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,58 +14,58 @@ use tokio_util::task::AbortOnDropHandle;
 use super::counts::Counts;
 use crate::realtime::{
     client,
-    rows::{Place, Users},
+    rows::{Target, Users},
 };
 
-/// How many stay in one room.
-const ROOM: u16 = 10;
-/// What a visitor says.
-const WORDS: usize = 3;
-/// How long a visitor stays after its last word.
-const STAY: Duration = Duration::from_millis(500);
-/// A server that hangs must not hang the benchmark.
-const STUCK: Duration = Duration::from_secs(30);
+/// Permanent sockets per channel.
+const CHANNEL_SIZE: u16 = 10;
+/// Messages that a visitor sends.
+const MESSAGES_PER_VISIT: usize = 3;
+/// How long a visitor stays after its last message.
+const LEAVE_DELAY: Duration = Duration::from_millis(500);
+/// Timeout, so that a hanging server does not hang the benchmark.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The room of somebody.
+/// The channel of a socket.
 pub(super) fn topic(number: u16) -> String {
-    format!("realtime:soak-{}", number / ROOM)
+    format!("realtime:soak-{}", number / CHANNEL_SIZE)
 }
 
-/// How many stay in the room of somebody.
-pub(super) fn hearers(number: u16, sockets: u16) -> u16 {
-    ROOM.min(sockets - number / ROOM * ROOM)
+/// How many sockets share a channel.
+pub(super) fn subscribers_of(number: u16, sockets: u16) -> u16 {
+    CHANNEL_SIZE.min(sockets - number / CHANNEL_SIZE * CHANNEL_SIZE)
 }
 
-/// Opens sockets that listen until they are dropped.
+/// Opens sockets that receive until they are dropped.
 pub(super) async fn stay(
-    place: &Place,
+    target: &Target,
     sockets: u16,
     counts: &Arc<Counts>,
 ) -> anyhow::Result<Vec<AbortOnDropHandle<()>>> {
-    let users = Users::new(place)?;
+    let users = Users::new(target)?;
     let mut staying = Vec::with_capacity(sockets.into());
     for number in 0..sockets {
         let presence = serde_json::json!({"enabled": true, "key": format!("stays-{number}")});
-        let mut wishes = users.wishes(number, true)?;
-        wishes["config"]["presence"] = presence;
+        let mut join_config = users.join_config(number, true)?;
+        join_config["config"]["presence"] = presence;
         let topic = topic(number);
-        let wishes = wishes.to_string();
-        let mut stream = client::join_with(place.port, &place.key, &topic, &wishes).await?;
+        let join_config = join_config.to_string();
+        let mut stream = client::join_with(target.port, &target.key, &topic, &join_config).await?;
         until(&mut stream, b"Subscribed to PostgreSQL").await?;
         stream.write_all(&track(&topic)).await?;
         counts.add(|counts| &counts.joined, 1);
         let counts = counts.clone();
         staying.push(AbortOnDropHandle::new(tokio::spawn(async move {
-            client::read_all(stream, true, |frames| counts.hear(frames)).await;
+            client::read_all(stream, true, |frames| counts.count_frames(frames)).await;
             counts.add(|counts| &counts.lost_sockets, 1);
         })));
     }
     Ok(staying)
 }
 
-/// Sends visitors to the rooms, so many per second.
+/// Sends visitors to the channels, at this rate per second.
 pub(super) async fn visit(
-    place: &Place,
+    target: &Target,
     sockets: u16,
     per_second: u16,
     counts: &Arc<Counts>,
@@ -79,13 +79,15 @@ pub(super) async fn visit(
         if Instant::now() >= end {
             break;
         }
-        let (place, counts) = (place.clone(), counts.clone());
+        let (target, counts) = (target.clone(), counts.clone());
         let room = (number % u64::from(sockets)) as u16;
-        let hearers = hearers(room, sockets);
+        let subscribers_of = subscribers_of(room, sockets);
         visits.spawn(async move {
             let topic = topic(room);
-            let visit = visit_once(&place, number, &topic, hearers, &counts);
-            timeout(STUCK, visit).await.context("a visitor is stuck")?
+            let visit = visit_once(&target, number, &topic, subscribers_of, &counts);
+            timeout(RESPONSE_TIMEOUT, visit)
+                .await
+                .context("a visitor is stuck")?
         });
         while let Some(ended) = visits.try_join_next() {
             ended??;
@@ -98,32 +100,33 @@ pub(super) async fn visit(
 }
 
 async fn visit_once(
-    place: &Place,
+    target: &Target,
     number: u64,
     topic: &str,
-    hearers: u16,
+    subscribers_of: u16,
     counts: &Counts,
 ) -> anyhow::Result<()> {
     let key = format!("visits-{number}");
-    let wishes = serde_json::json!({"config": {
+    let join_config = serde_json::json!({"config": {
         "broadcast": {"self": true},
         "presence": {"enabled": true, "key": key},
     }});
-    let mut stream = client::join_with(place.port, &place.key, topic, &wishes.to_string()).await?;
+    let mut stream =
+        client::join_with(target.port, &target.key, topic, &join_config.to_string()).await?;
     stream.write_all(&track(topic)).await?;
-    // A room of its own, that must be cleared away after it.
+    // A channel of its own, which the server has to clean up.
     let own = format!("realtime:soak-visit-{number}");
     let join = format!(r#"["8","8","{own}","phx_join",{{"config":{{}}}}]"#);
     stream.write_all(&client::text(&join)).await?;
     counts.add(|counts| &counts.joined, 2);
-    for word in 0..WORDS {
+    for word in 0..MESSAGES_PER_VISIT {
         let said = format!(r#"{{"from":"{key}","word":{word}}}"#);
         let message = client::broadcast(topic, said.as_bytes());
         stream.write_all(&message).await?;
-        counts.add(|counts| &counts.broadcasts_due, hearers.into());
+        counts.add(|counts| &counts.broadcasts_due, subscribers_of.into());
         until(&mut stream, said.as_bytes()).await?;
     }
-    sleep(STAY).await;
+    sleep(LEAVE_DELAY).await;
     if number.is_multiple_of(2) {
         for (reference, topic) in [("1", topic), ("8", &own)] {
             let leave = format!(r#"["{reference}","9","{topic}","phx_leave",{{}}]"#);
@@ -142,7 +145,7 @@ fn track(topic: &str) -> Vec<u8> {
     client::text(&format!(r#"["1","3","{topic}","presence",{payload}]"#))
 }
 
-/// Reads up to a frame that holds these bytes.
+/// Reads until a frame contains these bytes.
 async fn until(stream: &mut TcpStream, part: &[u8]) -> anyhow::Result<()> {
     let reading = async {
         loop {
@@ -150,11 +153,13 @@ async fn until(stream: &mut TcpStream, part: &[u8]) -> anyhow::Result<()> {
             if frame.windows(part.len()).any(|bytes| bytes == part) {
                 return anyhow::Ok(());
             }
-            let is_refusal = frame
+            let is_error_reply = frame
                 .windows(16)
                 .any(|bytes| bytes == br#""status":"error""#);
-            ensure!(!is_refusal, "{}", String::from_utf8_lossy(&frame));
+            ensure!(!is_error_reply, "{}", String::from_utf8_lossy(&frame));
         }
     };
-    timeout(STUCK, reading).await.context("nothing arrives")?
+    timeout(RESPONSE_TIMEOUT, reading)
+        .await
+        .context("nothing arrives")?
 }

@@ -1,4 +1,4 @@
-//! The memory of the server, once a second.
+//! The server's memory, sampled once a second.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ impl Memory {
         self.0.iter().map(|point| point.1).fold(f64::NAN, f64::max)
     }
 
-    /// What filling caches and pools takes belongs to the first half.
+    /// The first half includes filling caches and pools.
     fn second_half(&self) -> &[(f64, f64)] {
         &self.0[self.0.len() / 2..]
     }

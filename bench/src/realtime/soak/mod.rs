@@ -1,9 +1,8 @@
-//! Everything that channels do, at once and for long: does the program keep what it need not, and
-//! does anything get lost?
+//! Soak test of everything that channels do: does memory grow, and do messages get lost?
 //!
-//! Some sockets stay, in rooms of ten, each with presence and the changes of its own rows. Others
-//! come, join, speak, leave or just vanish. Rows are written all the while, and SQL speaks, too. The
-//! memory of the server is looked at every second.
+//! Permanent sockets share channels in groups of ten, each with presence and the changes of its own rows.
+//! Visitors join, send, leave or just vanish. Rows are written all the while, and SQL broadcasts, too. The
+//! server's memory is sampled every second.
 
 mod counts;
 mod crowd;
@@ -18,7 +17,7 @@ use tokio::{
 };
 
 use self::{counts::Counts, memory::Memory};
-use super::{place, settings};
+use super::{settings, target};
 use crate::{
     machine::Machine,
     processes,
@@ -27,12 +26,12 @@ use crate::{
     table::Table,
 };
 
-/// What the second half may add: less than the allocator moves by itself.
-const MOST_GROWTH: f64 = 8.0;
-/// What is on its way when all have fallen silent.
-const ARRIVING: Duration = Duration::from_secs(30);
-/// After everybody has gone.
-const CALM: Duration = Duration::from_secs(3);
+/// Allowed growth in the second half: less than the allocator's own noise.
+const MAX_GROWTH_MIB: f64 = 8.0;
+/// Timeout for messages in flight after the last one was sent.
+const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(30);
+/// After all sockets are closed.
+const SETTLE_DELAY: Duration = Duration::from_secs(3);
 
 /// Command line of `plinth-bench realtime-soak`.
 #[derive(Debug, Clone, clap::Args)]
@@ -56,23 +55,23 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     let plinth = program::find()?;
     let installation = Installation::new(&plinth)?.with(settings());
     let (full, _) = installation.start()?;
-    let place = place(&installation, &full.status()?)?;
+    let target = target(&installation, &full.status()?)?;
     let counts = Arc::new(Counts::default());
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let (memory, after) = runtime.block_on(async {
         eprintln!("{} sockets that stay ...", options.sockets);
-        let mut writer = writer::Writer::open(&place, options.sockets).await?;
-        let staying = crowd::stay(&place, options.sockets, &counts).await?;
+        let mut writer = writer::Writer::open(&target, options.sockets).await?;
+        let staying = crowd::stay(&target, options.sockets, &counts).await?;
         eprintln!("{} s of everything ...", options.seconds);
         let end = Instant::now() + Duration::from_secs(options.seconds.into());
         let (memory, (), ()) = tokio::try_join!(
             Memory::watch(full.pid(), end),
             writer.write(options.rows, &counts, end),
-            crowd::visit(&place, options.sockets, options.visitors, &counts, end),
+            crowd::visit(&target, options.sockets, options.visitors, &counts, end),
         )?;
-        counts.arrive(ARRIVING).await;
+        counts.wait_for_arrivals(ARRIVAL_TIMEOUT).await;
         drop(staying);
-        sleep(CALM).await;
+        sleep(SETTLE_DELAY).await;
         anyhow::Ok((memory, processes::rss(full.pid())?))
     })?;
     full.stop()?;
@@ -97,7 +96,7 @@ fn report(
         Unit::Mebibytes,
         vec![memory.growth_of_second_half()],
         ("RSS at its end", vec![memory.last()]),
-        Goal::AtMost(MOST_GROWTH),
+        Goal::AtMost(MAX_GROWTH_MIB),
     ));
     report.measures.push(Measure::new(
         "broadcasts and row changes that did not arrive",

@@ -1,4 +1,4 @@
-//! Rows that come, change and go, and SQL that speaks.
+//! Inserted, updated and deleted rows, and broadcasts from SQL.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -6,13 +6,12 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use tokio_postgres::{Client, NoTls, Statement};
 
 use super::{counts::Counts, crowd};
-use crate::realtime::rows::{self, Place};
+use crate::realtime::rows::{self, Target};
 
-/// Rows that are there at a time. Whoever is told of a row looks whether it is still there, so one
-/// must not go at once.
-const KEPT: usize = 1_000;
-/// Every so many rows SQL says something.
-const SPEAKS: u64 = 10;
+/// Rows that exist at a time. Delivery checks whether a row still exists, so it must not be deleted at once.
+const MAX_ROWS: usize = 1_000;
+/// SQL broadcasts once per this many rows.
+const ROWS_PER_BROADCAST: u64 = 10;
 
 /// Writes as the owner of the database.
 pub(super) struct Writer {
@@ -25,8 +24,8 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) async fn open(place: &Place, users: u16) -> anyhow::Result<Self> {
-        let (client, connection) = tokio_postgres::connect(&place.db_url, NoTls).await?;
+    pub(super) async fn open(target: &Target, users: u16) -> anyhow::Result<Self> {
+        let (client, connection) = tokio_postgres::connect(&target.db_url, NoTls).await?;
         tokio::spawn(connection);
         client.batch_execute(rows::SETUP).await?;
         let insert = format!(
@@ -47,8 +46,8 @@ impl Writer {
         })
     }
 
-    /// Each row is told of twice: when it is new, and when it has changed. That it is gone is told
-    /// to nobody, because its owner is no longer known then.
+    /// Each row is delivered twice: inserted and updated. Its deletion is not, because its owner is unknown
+    /// then.
     pub(super) async fn write(
         &mut self,
         per_second: u16,
@@ -57,7 +56,7 @@ impl Writer {
     ) -> anyhow::Result<()> {
         let mut turn = interval(Duration::from_secs(1) / u32::from(per_second));
         turn.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut kept = VecDeque::with_capacity(KEPT);
+        let mut kept = VecDeque::with_capacity(MAX_ROWS);
         for number in 0_u64.. {
             turn.tick().await;
             if Instant::now() >= end {
@@ -73,12 +72,12 @@ impl Writer {
             self.client.execute(&self.update, &[&id]).await?;
             counts.add(|counts| &counts.changes_due, 2);
             kept.push_back(id);
-            if kept.len() > KEPT
+            if kept.len() > MAX_ROWS
                 && let Some(oldest) = kept.pop_front()
             {
                 self.client.execute(&self.delete, &[&oldest]).await?;
             }
-            if number.is_multiple_of(SPEAKS) {
+            if number.is_multiple_of(ROWS_PER_BROADCAST) {
                 self.speak(number, user as u16, counts).await?;
             }
         }
@@ -92,7 +91,7 @@ impl Writer {
         self.client
             .execute(&self.speak, &[&number, &sub_topic])
             .await?;
-        let room = crowd::hearers(user, self.users);
+        let room = crowd::subscribers_of(user, self.users);
         counts.add(|counts| &counts.broadcasts_due, room.into());
         Ok(())
     }

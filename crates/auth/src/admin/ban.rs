@@ -1,15 +1,14 @@
-//! How long somebody is kept out: durations as Go writes them, `1h30m`.
+//! Ban durations, in the format of Go: `1h30m`.
 
 use time::Duration;
 
 use crate::AuthError;
 
-/// What becomes of a ban.
+/// A change of a user's ban.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ban {
-    /// It is lifted.
     Lift,
-    /// It lasts this long from now on.
+    /// From now on.
     For(Duration),
 }
 
@@ -22,7 +21,7 @@ impl Ban {
             _ => match duration(text) {
                 Some(duration) if duration.is_zero() => Ok(Some(Self::Lift)),
                 Some(duration) => Ok(Some(Self::For(duration))),
-                None => Err(AuthError::invalid(format!(
+                None => Err(AuthError::validation_failed(format!(
                     "invalid format for ban duration: {text}"
                 ))),
             },
@@ -30,8 +29,8 @@ impl Ban {
     }
 }
 
-/// A sign, then numbers with units. Go counts in 64-bit nanoseconds, so about 292 years is the
-/// longest; longer ones are refused here too.
+/// A sign, then numbers with units. Go counts in 64-bit nanoseconds, so durations above about 292
+/// years are rejected here too.
 fn duration(text: &str) -> Option<Duration> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     if unsigned == "0" {
@@ -46,9 +45,12 @@ fn duration(text: &str) -> Option<Duration> {
     }
     let nanoseconds = i64::try_from(nanoseconds).ok()?;
     let is_something = !unsigned.is_empty();
-    is_something.then(|| match text.starts_with('-') {
-        true => Duration::nanoseconds(-nanoseconds),
-        false => Duration::nanoseconds(nanoseconds),
+    is_something.then(|| {
+        if text.starts_with('-') {
+            Duration::nanoseconds(-nanoseconds)
+        } else {
+            Duration::nanoseconds(nanoseconds)
+        }
     })
 }
 

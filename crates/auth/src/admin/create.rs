@@ -9,21 +9,19 @@ use uuid::Uuid;
 use super::{
     conflict,
     params::{Changes, UserParams},
-    update,
 };
 use crate::{
     AuthError, accounts,
     audit::{self, Action},
+    caller::Admin,
     model::{NewUser, Object, User, UserBody, users},
     password, random,
-    request::{Admin, Context, Input},
+    request::{Input, RequestContext},
 };
-
-const FAILED: &str = "Database error creating new user";
 
 /// `POST /admin/users`
 pub(crate) async fn create(
-    context: Context,
+    context: RequestContext,
     admin: Admin,
     Input(params): Input<UserParams>,
 ) -> Result<Json<UserBody>, AuthError> {
@@ -51,10 +49,10 @@ pub(crate) async fn create(
         is_sso_user: false,
     };
     let user = insert(&context, &mut db, new, &changes).await?;
-    // A moment apart, since identities are listed by age.
+    // A microsecond apart, since identities are listed by age.
     let moments = (0..).map(|moment| context.now + Duration::microseconds(moment));
     for (contact, now) in changes.contacts().iter().zip(moments) {
-        accounts::put_identity(&mut db, &user, contact, false, now).await?;
+        accounts::upsert_identity(&mut db, &user, contact, false, now).await?;
     }
     let traits = json!({
         "user_id": id, "user_email": user.email, "user_phone": user.phone,
@@ -66,34 +64,36 @@ pub(crate) async fn create(
     Ok(Json(body))
 }
 
-/// The row, then what has to come after it (§11).
+/// Inserts the row, then updates what must not be part of the insert (§11).
 async fn insert(
-    context: &Context,
+    context: &RequestContext,
     db: &mut ServiceTransaction,
     new: NewUser,
     changes: &Changes,
 ) -> Result<User, AuthError> {
     let inserted = users::insert(db, new, context.now).await;
-    let mut user = inserted.map_err(|error| conflict::or_taken(FAILED, error))?;
+    let mut user =
+        inserted.map_err(|error| conflict::or_taken(error, AuthError::creating_user_failed))?;
     let late = Changes {
-        // Stood in the insert already, where a null is as good as any other value.
+        // Part of the insert already.
         user_metadata: None,
         ..changes.clone()
     };
     late.apply(&mut user, context.now);
-    let saved = update::save(db, &user, context.now).await;
-    saved.map_err(|error| conflict::or_taken(FAILED, error))
+    let saved = users::save(db, &user, context.now).await;
+    saved.map_err(|error| conflict::or_taken(error, AuthError::creating_user_failed))
 }
 
-/// Of the contacts that were given, of which there must be one.
+/// The provider of each contact that was given; there must be one.
 fn providers(changes: &Changes) -> Result<Vec<&'static str>, AuthError> {
     let contacts = changes.contacts().into_iter();
     let providers: Vec<_> = contacts.map(|contact| contact.provider()).collect();
-    match providers.is_empty() {
-        false => Ok(providers),
-        true => Err(AuthError::invalid(
+    if providers.is_empty() {
+        Err(AuthError::validation_failed(
             "Cannot create a user without either an email or phone",
-        )),
+        ))
+    } else {
+        Ok(providers)
     }
 }
 
@@ -108,17 +108,22 @@ fn new_id(text: &str) -> Result<Uuid, AuthError> {
         return Ok(random::uuid());
     }
     match text.parse::<Uuid>() {
-        Err(_) => Err(AuthError::invalid("ID must conform to the uuid v4 format")),
-        Ok(id) if id.is_nil() => Err(AuthError::invalid("ID cannot be a nil uuid")),
+        Err(_) => Err(AuthError::validation_failed(
+            "ID must conform to the uuid v4 format",
+        )),
+        Ok(id) if id.is_nil() => Err(AuthError::validation_failed("ID cannot be a nil uuid")),
         Ok(id) => Ok(id),
     }
 }
 
-/// Of the password, or as it was brought along, or of one that nobody knows.
-async fn encrypted_password(context: &Context, params: &UserParams) -> Result<String, AuthError> {
+/// The hash of the password, the hash that was given, or that of a random password.
+async fn encrypted_password(
+    context: &RequestContext,
+    params: &UserParams,
+) -> Result<String, AuthError> {
     let password = params.password.as_deref();
     match (password, params.password_hash.as_str()) {
-        (Some(_), hash) if !hash.is_empty() => Err(AuthError::invalid(
+        (Some(_), hash) if !hash.is_empty() => Err(AuthError::validation_failed(
             "Only a password or a password hash should be provided",
         )),
         (Some("") | None, "") => hash(context, &random::url_text::<48>()).await,
@@ -133,7 +138,7 @@ async fn encrypted_password(context: &Context, params: &UserParams) -> Result<St
     }
 }
 
-async fn hash(context: &Context, password: &str) -> Result<String, AuthError> {
+async fn hash(context: &RequestContext, password: &str) -> Result<String, AuthError> {
     let hasher = context.service.hasher();
     hasher.hash(password, context.config.password.cost).await
 }

@@ -1,4 +1,4 @@
-//! `DELETE /admin/users/{id}`: away with the row, or with all that it says about a person.
+//! `DELETE /admin/users/{id}`: deletes the row, or anonymizes it.
 
 use axum::Json;
 use serde::Deserialize;
@@ -8,8 +8,9 @@ use super::one_user::{self, UserPath};
 use crate::{
     AuthError,
     audit::{self, Action},
+    caller::Admin,
     removal,
-    request::{Admin, Context, Input},
+    request::{Input, RequestContext},
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -20,7 +21,7 @@ pub(crate) struct DeleteParams {
 
 /// `DELETE /admin/users/{id}`
 pub(crate) async fn delete(
-    context: Context,
+    context: RequestContext,
     admin: Admin,
     path: UserPath,
     Input(params): Input<DeleteParams>,
@@ -33,7 +34,7 @@ pub(crate) async fn delete(
     });
     audit::write(&context, &mut db, &admin, Action::UserDeleted, traits).await?;
     let removed = removal::remove(&context, &mut db, &user, params.should_soft_delete).await;
-    removed.map_err(|error| AuthError::database("Database error deleting user", error))?;
+    removed.map_err(AuthError::deleting_user_failed)?;
     db.commit().await?;
     Ok(Json(json!({})))
 }

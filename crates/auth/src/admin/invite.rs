@@ -1,4 +1,4 @@
-//! `POST /invite`: a mail that lets somebody make the account theirs.
+//! `POST /invite`: creates a user and mails them a link to accept.
 
 use axum::Json;
 use plinth_project::ServiceTransaction;
@@ -10,13 +10,12 @@ use crate::{
     AuthError,
     accounts::{self, Metadata},
     audit::{self, Action},
-    mail::LetterKind,
+    caller::Admin,
+    contact::{self, Contact},
+    mail::TokenMailKind,
     messages,
     model::{Object, User, UserBody, users},
-    request::{
-        Admin, Context, Input,
-        contact::{self, Contact},
-    },
+    request::{Input, RequestContext},
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -26,9 +25,9 @@ pub(crate) struct InviteParams {
     data: Object,
 }
 
-/// `POST /invite`. Somebody who never accepted is invited again, as often as one likes.
+/// `POST /invite`. A user who has not accepted yet can be invited again.
 pub(crate) async fn invite(
-    context: Context,
+    context: RequestContext,
     admin: Admin,
     Input(params): Input<InviteParams>,
 ) -> Result<Json<UserBody>, AuthError> {
@@ -39,44 +38,43 @@ pub(crate) async fn invite(
     };
     let is_new = found.is_none();
     let (mut db, user) = match found {
-        Some(user) if user.is_email_confirmed() => return Err(conflict::email_exists()),
+        Some(user) if user.is_email_confirmed() => return Err(AuthError::email_exists()),
         Some(user) => (context.begin().await?, user),
-        None => newcomer(&context, email, params.data).await?,
+        None => new_invited_user(&context, email, params.data).await?,
     };
     let user = mark_invited(&context, &mut db, &admin, user).await?;
-    let kind = LetterKind::Invite;
-    let user = messages::send_letter(&context, &mut db, &user, kind, None).await?;
+    let kind = TokenMailKind::Invite;
+    let user = messages::send_token_mail(&context, &mut db, &user, kind, None).await?;
     let body = users::load_body(&mut db, user).await?;
     db.commit().await?;
     if is_new {
-        accounts::tell_after(&context, &body).await?;
+        accounts::run_after_created_hook(&context, &body).await?;
     }
     Ok(Json(body))
 }
 
-async fn newcomer(
-    context: &Context,
+async fn new_invited_user(
+    context: &RequestContext,
     email: String,
     data: Object,
 ) -> Result<(ServiceTransaction, User), AuthError> {
     let contact = Contact::Email(email);
     let new = accounts::new_user(context, &contact, String::new(), data);
-    accounts::ask_before(context, &new).await?;
+    accounts::run_before_created_hook(context, &new).await?;
     let mut db = context.begin().await?;
     let user = accounts::create(context, &mut db, new, &contact, Metadata::AsGiven).await;
     let user = user.map_err(conflict::or_not_saved)?;
     Ok((db, user))
 }
 
-/// Notes that the user is invited, and by whom.
+/// Stores that the user is invited, and writes it to the audit log.
 pub(super) async fn mark_invited(
-    context: &Context,
+    context: &RequestContext,
     db: &mut ServiceTransaction,
     admin: &Admin,
     user: User,
 ) -> Result<User, AuthError> {
     let traits = json!({ "user_id": user.id, "user_email": user.email });
     audit::write(context, db, admin, Action::UserInvited, traits).await?;
-    let now = context.now;
-    Ok(users::update(db, user.id, now, "invited_at = $1", &[&now]).await?)
+    Ok(users::set_invited(db, user.id, context.now).await?)
 }

@@ -1,4 +1,4 @@
-//! `POST /admin/generate_link`: the link of a mail without the mail.
+//! `POST /admin/generate_link`: returns the link that a mail would contain, without sending it.
 
 use axum::Json;
 use plinth_project::ServiceTransaction;
@@ -10,18 +10,16 @@ use crate::{
     AuthError,
     accounts::{self, Metadata},
     audit::{self, Action},
-    error::Code,
+    caller::Admin,
+    contact::{self, Contact},
     mail,
     messages::{self, Issued},
     model::{NewUser, Object, TokenKind, User, UserBody, users},
     password, random,
-    request::{
-        Admin, Context, Input,
-        contact::{self, Contact},
-    },
+    request::{Input, RequestContext},
 };
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct LinkParams {
     r#type: String,
@@ -66,7 +64,9 @@ impl Kind {
         ];
         let found = all.into_iter().find(|kind| kind.as_str() == text);
         found.ok_or_else(|| {
-            AuthError::invalid(format!("Invalid email action link type requested: {text}"))
+            AuthError::validation_failed(format!(
+                "Invalid email action link type requested: {text}"
+            ))
         })
     }
 
@@ -81,7 +81,7 @@ impl Kind {
         }
     }
 
-    /// The mail whose path the link has, and the `type` that it names.
+    /// The mail whose URL path the link has, and the `type` in it.
     fn link_names(self) -> (&'static str, &'static str) {
         match self {
             Self::Signup => ("confirmation", "signup"),
@@ -95,21 +95,19 @@ impl Kind {
 
 /// `POST /admin/generate_link`
 pub(crate) async fn generate(
-    context: Context,
+    context: RequestContext,
     admin: Admin,
     Input(params): Input<LinkParams>,
 ) -> Result<Json<LinkBody>, AuthError> {
     let email = contact::email(&params.email)?;
     let kind = Kind::parse(&params.r#type)?;
-    let redirect_to = match context.may_redirect_to(&params.redirect_to) {
-        true => params.redirect_to.clone(),
-        false => context.redirect_to(),
-    };
+    let redirect_to = context.resolve_redirect(&params.redirect_to);
+    let redirect_to = redirect_to.unwrap_or_else(|| context.redirect_to());
     let found = {
         let mut db = context.db().await?;
         users::find_by_email(&mut db, &email, context.audience()).await?
     };
-    let request = Request {
+    let request = LinkRequest {
         context: &context,
         admin: &admin,
         params: &params,
@@ -118,7 +116,7 @@ pub(crate) async fn generate(
     let (kind, new) = match &found {
         Some(_) => (kind, None),
         None => {
-            let (kind, new) = request.newcomer(kind).await?;
+            let (kind, new) = request.new_user(kind).await?;
             (kind, Some(new))
         }
     };
@@ -128,7 +126,7 @@ pub(crate) async fn generate(
     let user = match (found, new) {
         (_, Some(new)) => request.create(&mut db, new).await?,
         (Some(user), None) => user,
-        (None, None) => return Err(not_found()),
+        (None, None) => return Err(AuthError::user_with_email_not_found()),
     };
     let (user, otp) = match kind {
         Kind::Signup => request.signup(&mut db, user).await?,
@@ -141,7 +139,7 @@ pub(crate) async fn generate(
     let user = users::load_body(&mut db, user).await?;
     db.commit().await?;
     if is_new {
-        accounts::tell_after(&context, &user).await?;
+        accounts::run_after_created_hook(&context, &user).await?;
     }
     let (path_of, link_type) = kind.link_names();
     Ok(Json(LinkBody {
@@ -154,28 +152,28 @@ pub(crate) async fn generate(
     }))
 }
 
-struct Request<'a> {
-    context: &'a Context,
+struct LinkRequest<'a> {
+    context: &'a RequestContext,
     admin: &'a Admin,
     params: &'a LinkParams,
     email: &'a str,
 }
 
-impl Request<'_> {
-    /// Somebody unknown: who they will be, and what the link becomes. Nothing is stored yet.
-    async fn newcomer(&self, kind: Kind) -> Result<(Kind, NewUser), AuthError> {
+impl LinkRequest<'_> {
+    /// The user to be created, and the kind of link for them. Nothing is stored yet.
+    async fn new_user(&self, kind: Kind) -> Result<(Kind, NewUser), AuthError> {
         let (kind, encrypted_password) = match kind {
             Kind::Signup => (Kind::Signup, self.chosen_password().await?),
             Kind::MagicLink => (Kind::Signup, self.hash(&random::url_text::<48>()).await?),
             Kind::Invite => (Kind::Invite, String::new()),
             Kind::Recovery | Kind::EmailChangeCurrent | Kind::EmailChangeNew => {
-                return Err(not_found());
+                return Err(AuthError::user_with_email_not_found());
             }
         };
         let data = self.params.data.clone();
         let contact = self.address();
         let new = accounts::new_user(self.context, &contact, encrypted_password, data);
-        accounts::ask_before(self.context, &new).await?;
+        accounts::run_before_created_hook(self.context, &new).await?;
         Ok((kind, new))
     }
 
@@ -189,7 +187,7 @@ impl Request<'_> {
         Contact::Email(self.email.to_owned())
     }
 
-    /// Makes the token that the link is for; nothing is sent.
+    /// Issues the token of the link; nothing is sent.
     async fn issue(
         &self,
         db: &mut ServiceTransaction,
@@ -203,7 +201,7 @@ impl Request<'_> {
     async fn chosen_password(&self) -> Result<String, AuthError> {
         let password = &self.params.password;
         if password.is_empty() {
-            return Err(AuthError::invalid("Signup requires a valid password"));
+            return Err(AuthError::signup_without_password());
         }
         password::check_strength(self.context, password).await?;
         self.hash(password).await
@@ -221,13 +219,11 @@ impl Request<'_> {
         db: &mut ServiceTransaction,
         user: User,
     ) -> Result<(User, Issued), AuthError> {
-        refuse_confirmed(&user)?;
+        reject_confirmed(&user)?;
         let mut metadata = user.user_metadata.clone();
         users::merge(&mut metadata, &self.params.data);
-        let metadata = Value::Object(metadata);
-        let columns = "raw_user_meta_data = $1";
         let now = self.context.now;
-        let user = users::update(db, user.id, now, columns, &[&metadata]).await?;
+        let user = users::set_user_metadata(db, user.id, metadata, now).await?;
         self.issue(db, user, TokenKind::Confirmation, &self.address())
             .await
     }
@@ -237,7 +233,7 @@ impl Request<'_> {
         db: &mut ServiceTransaction,
         user: User,
     ) -> Result<(User, Issued), AuthError> {
-        refuse_confirmed(&user)?;
+        reject_confirmed(&user)?;
         let user = invite::mark_invited(self.context, db, self.admin, user).await?;
         self.issue(db, user, TokenKind::Confirmation, &self.address())
             .await
@@ -262,32 +258,29 @@ impl Request<'_> {
     ) -> Result<(User, Issued), AuthError> {
         let is_current = kind == Kind::EmailChangeCurrent;
         if is_current && !self.context.config.mail.is_change_confirmed_twice {
-            return Err(AuthError::invalid(
+            return Err(AuthError::validation_failed(
                 "Enable secure email change to generate link for current email",
             ));
         }
         let new_email = contact::email(&self.params.new_email)?;
         if users::is_email_taken(db, &new_email, &user.aud, Some(user.id)).await? {
-            return Err(conflict::email_exists());
+            return Err(AuthError::email_exists());
         }
-        let columns = "email_change = $1, email_change_confirm_status = 0";
         let now = self.context.now;
-        let user = users::update(db, user.id, now, columns, &[&new_email]).await?;
-        let (token, to) = match is_current {
-            true => (TokenKind::EmailChangeCurrent, self.address()),
-            false => (TokenKind::EmailChangeNew, Contact::Email(new_email)),
+        let user = users::set_email_change(db, user.id, &new_email, now).await?;
+        let (token, to) = if is_current {
+            (TokenKind::EmailChangeCurrent, self.address())
+        } else {
+            (TokenKind::EmailChangeNew, Contact::Email(new_email))
         };
         self.issue(db, user, token, &to).await
     }
 }
 
-fn refuse_confirmed(user: &User) -> Result<(), AuthError> {
-    match user.is_email_confirmed() {
-        true => Err(conflict::email_exists()),
-        false => Ok(()),
+fn reject_confirmed(user: &User) -> Result<(), AuthError> {
+    if user.is_email_confirmed() {
+        Err(AuthError::email_exists())
+    } else {
+        Ok(())
     }
-}
-
-fn not_found() -> AuthError {
-    AuthError::new(404, Code::UserNotFound, "User with this email not found")
 }

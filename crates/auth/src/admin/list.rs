@@ -2,22 +2,27 @@
 
 use axum::{Json, extract::RawQuery};
 use http::HeaderMap;
+use plinth_db::{DbError, Queries};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    Page,
-    by_number::ByNumber,
-    cursor::{self, Cursor, Position},
-    order::Order,
-    page::{Pairs, pairs, value},
-    selection::{From, Selection},
-    total::Totals,
+    cursor::{self, Cursor},
+    numbered_pages::NumberedPages,
+    order,
+    total::TotalCache,
 };
 use crate::{
     AuthError,
-    model::{User, UserBody},
-    request::{Admin, Context},
+    caller::Admin,
+    model::{
+        User, UserBody,
+        user_list::{Order, Position, Search, Start, UserList},
+    },
+    request::{
+        RequestContext,
+        page::{Page, QueryPairs, find_value, parse_pairs},
+    },
 };
 
 #[derive(Serialize)]
@@ -30,63 +35,83 @@ pub(crate) struct ListBody {
 
 /// `GET /admin/users`
 pub(crate) async fn list(
-    context: Context,
+    context: RequestContext,
     _admin: Admin,
     RawQuery(query): RawQuery,
 ) -> Result<(HeaderMap, Json<ListBody>), AuthError> {
-    let asked = pairs(query.as_deref());
-    let order = Order::parse(&asked)?;
-    let names_page = value(&asked, "page")
-        .or(value(&asked, "per_page"))
+    let query_pairs = parse_pairs(query.as_deref());
+    let order = order::parse(&query_pairs)?;
+    let names_page = find_value(&query_pairs, "page")
+        .or(find_value(&query_pairs, "per_page"))
         .is_some();
-    match context.config.is_cursor_paging_enabled && !names_page {
-        true => by_cursor(&context, &asked, order).await,
-        false => by_page(&context, &asked, order).await,
+    if context.config.is_cursor_paging_enabled && !names_page {
+        by_cursor(&context, &query_pairs, order).await
+    } else {
+        by_page(&context, &query_pairs, order).await
     }
 }
 
 async fn by_page(
-    context: &Context,
-    asked: &Pairs,
+    context: &RequestContext,
+    query_pairs: &QueryPairs,
     order: Order,
 ) -> Result<(HeaderMap, Json<ListBody>), AuthError> {
-    let page = Page::parse(asked)?;
+    let page = Page::parse(query_pairs)?;
     let mut db = context.db().await?;
-    let selection = &Selection::new(context, &mut db, value(asked, "filter")).await?;
-    let list = ByNumber {
+    let users = &user_list(context, &mut db, find_value(query_pairs, "filter")).await?;
+    let pages = NumberedPages {
         context,
-        selection,
+        users,
         order,
     };
-    let page_of_rows = list.page(&mut db, page.limit() + 1, page.offset());
-    let (rows, total) = page_of_rows.await?;
-    let (users, has_more) = cut(rows, page.limit());
-    let total = Totals::settle(total, page.rows_seen(users.len()), has_more);
-    let headers = page.headers("/admin/users", asked, total);
-    Ok((headers, Json(ListBody::new(selection, users, None))))
+    let read = pages.read_page(&mut db, page.limit() + 1, page.offset());
+    let (rows, total) = read.await?;
+    let (rows, has_more) = split_page(rows, page.limit());
+    let total = TotalCache::at_least(total, page.rows_seen(rows.len()), has_more);
+    let headers = page.headers("/admin/users", query_pairs, total);
+    Ok((headers, Json(ListBody::new(users.audience(), rows, None))))
 }
 
 async fn by_cursor(
-    context: &Context,
-    asked: &Pairs,
+    context: &RequestContext,
+    query_pairs: &QueryPairs,
     order: Order,
 ) -> Result<(HeaderMap, Json<ListBody>), AuthError> {
-    let cursor = Cursor::parse(asked)?;
+    let cursor = Cursor::parse(query_pairs)?;
     let mut db = context.db().await?;
-    let selection = &Selection::new(context, &mut db, value(asked, "filter")).await?;
-    let from = cursor.after.map_or(From::TheTop, From::After);
-    let rows = selection
-        .read(&mut db, order, from, cursor.limit + 1, 0)
+    let users = user_list(context, &mut db, find_value(query_pairs, "filter")).await?;
+    let start = cursor.after.map_or(Start::First, Start::After);
+    let rows = users
+        .read(&mut db, order, start, cursor.limit + 1, 0)
         .await?;
-    let (users, has_more) = cut(rows, cursor.limit);
-    let next = users.last().map(Position::of).filter(|_| has_more);
-    let headers = cursor::headers("/admin/users", asked, next);
+    let (rows, has_more) = split_page(rows, cursor.limit);
+    let next = rows.last().map(Position::of).filter(|_| has_more);
+    let headers = cursor::headers("/admin/users", query_pairs, next);
     let pagination = Some(cursor::body(next));
-    Ok((headers, Json(ListBody::new(selection, users, pagination))))
+    Ok((
+        headers,
+        Json(ListBody::new(users.audience(), rows, pagination)),
+    ))
 }
 
-/// One row more than asked for was read: it tells whether there is another page.
-fn cut(mut rows: Vec<User>, limit: i64) -> (Vec<User>, bool) {
+async fn user_list<'a>(
+    context: &'a RequestContext,
+    db: &mut impl Queries,
+    filter: Option<&str>,
+) -> Result<UserList<'a>, DbError> {
+    let search = match filter {
+        None => None,
+        Some(text) => {
+            let cache = &context.state.common_pieces;
+            let common = cache.get(db, context.now).await?;
+            Some(Search::new(text, common.as_deref()))
+        }
+    };
+    Ok(UserList::new(context.audience(), search))
+}
+
+/// One row more than the page holds was read: it shows whether there is another page.
+fn split_page(mut rows: Vec<User>, limit: i64) -> (Vec<User>, bool) {
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let has_more = rows.len() > limit;
     rows.truncate(limit);
@@ -94,13 +119,13 @@ fn cut(mut rows: Vec<User>, limit: i64) -> (Vec<User>, bool) {
 }
 
 impl ListBody {
-    fn new(selection: &Selection<'_>, users: Vec<User>, pagination: Option<Value>) -> Self {
+    fn new(aud: &str, users: Vec<User>, pagination: Option<Value>) -> Self {
         let users = users.into_iter();
         Self {
             users: users
                 .map(|user| UserBody::new(user, None, Vec::new()))
                 .collect(),
-            aud: selection.aud.to_owned(),
+            aud: aud.to_owned(),
             pagination,
         }
     }

@@ -1,32 +1,30 @@
-//! Known places in the list of users, so that a page far down costs as little as the first.
+//! Known positions in the list of users, so that a page far down costs as little as the first.
 //!
-//! To skip rows is to read them. Whoever goes far down a large list reads them once; every 250th is
-//! remembered as a milestone, with how many rows there are between each and the next, and the pages
-//! after that are read from the milestone above them. Rows before the first milestone are counted
-//! each time: that is where accounts come in the list that has the newest first. In the other one
-//! they come at its end, where there are no milestones yet.
+//! `offset` reads the rows that it skips. The first request for a page far down a large list reads
+//! them once; every 250th row is cached as a milestone, with the number of rows from each to the
+//! next, and later pages are read from the milestone before them. Rows before the first milestone
+//! are counted each time: in the list with the newest first, that is where new users appear. In the
+//! other one they appear at the end, behind the last milestone.
 //!
-//! Rows that vanish (or appear) in between make milestones wrong until they are made anew. No page
-//! shows wrong rows for that, only some that should be a little further up or down. Whoever reads
-//! one page after the other does not even see that: a page that reaches the next milestone sooner
-//! or later than it should tells where that really is, before the page after it is read.
+//! Rows that are deleted or inserted in between make milestones wrong until they expire. Then a page
+//! may be shifted by a few rows, but never shows wrong ones. A client that reads page after page does
+//! not even see the shift: a page that reaches the next milestone too early or too late shows where
+//! it really is, and the milestone is corrected before the next page is read.
 
-mod kept;
-pub(super) mod store;
+mod cache;
 
-pub(crate) use kept::KeptMilestones;
-pub(super) use kept::List;
+pub(crate) use cache::MilestoneCache;
 
-use super::{cursor::Position, order::Order};
+use crate::model::user_list::{Order, Position, Segment};
 
-/// How many rows there are from one to the next, and at least before the first.
-const INTERVAL: u64 = 250;
+/// How many rows there are from one milestone to the next, and at least before the first.
+pub(super) const INTERVAL: u64 = 250;
 
-/// At least one place in a list. Each is before its row, which may vanish without harm.
+/// At least one position in a list. A milestone stays valid when its row is deleted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Milestones {
     order: Order,
-    /// As the list has them.
+    /// In the order of the list.
     rows: Vec<Position>,
     /// How many rows there are from each to the next.
     lengths: Vec<u64>,
@@ -34,35 +32,33 @@ pub(super) struct Milestones {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Milestone {
-    /// How many milestones are before it.
     index: usize,
     pub(super) row: Position,
-    /// How many rows there are between the first and this one.
-    pub(super) place: u64,
+    /// How many rows there are from the first milestone to this one.
+    pub(super) offset: u64,
 }
 
-/// What is between two milestones and has not the length that was remembered.
+/// The rows between two neighbouring milestones, whose cached number is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stretch {
+pub(super) struct WrongLength {
     index: usize,
-    pub(super) start: Position,
-    pub(super) end: Position,
-    /// If it is known by now.
+    pub(super) segment: Segment,
+    /// The right number, if the page shows it.
     pub(super) length: Option<u64>,
 }
 
 impl Milestones {
-    /// Rows that are an interval apart.
+    /// From rows that are an interval apart.
     pub(super) fn new(order: Order, rows: Vec<Position>) -> Option<Self> {
-        let stretches = rows.len().checked_sub(1)?;
+        let segments = rows.len().checked_sub(1)?;
         Some(Self {
             order,
             rows,
-            lengths: vec![INTERVAL; stretches],
+            lengths: vec![INTERVAL; segments],
         })
     }
 
-    /// Goes on with rows that are an interval apart, and from the last.
+    /// Appends rows that are an interval apart, and from the last milestone.
     pub(super) fn extend(&mut self, rows: Vec<Position>) {
         let lengths = rows.iter().map(|_| INTERVAL);
         self.lengths.extend(lengths);
@@ -73,7 +69,7 @@ impl Milestones {
         Milestone {
             index: 0,
             row: self.rows[0],
-            place: 0,
+            offset: 0,
         }
     }
 
@@ -82,41 +78,57 @@ impl Milestones {
         Milestone {
             index,
             row: self.rows[index],
-            place: self.lengths.iter().sum(),
+            offset: self.lengths.iter().sum(),
         }
     }
 
-    /// Whether there is one close before a place.
-    pub(super) fn reach(&self, place: u64) -> bool {
-        place < self.last().place + 2 * INTERVAL
+    /// Everything from the first to the last milestone.
+    pub(super) fn span(&self) -> (Order, Segment) {
+        let segment = Segment {
+            start: self.first().row,
+            end: self.last().row,
+        };
+        (self.order, segment)
     }
 
-    /// The last one before a place.
-    pub(super) fn nearest(&self, place: u64) -> Milestone {
+    /// Whether there is a milestone close before an offset.
+    pub(super) fn cover(&self, offset: u64) -> bool {
+        offset < self.last().offset + 2 * INTERVAL
+    }
+
+    /// The last milestone before an offset.
+    pub(super) fn nearest(&self, offset: u64) -> Milestone {
         let mut nearest = self.first();
         while let Some(next) = self.after(nearest)
-            && next.place <= place
+            && next.offset <= offset
         {
             nearest = next;
         }
         nearest
     }
 
-    /// The first stretch that the rows of a page show to be of another length. `start` is the
-    /// place of the first row, `from` the milestone that it was counted from.
-    pub(super) fn astray(&self, from: Milestone, start: u64, rows: &[Position]) -> Option<Stretch> {
+    /// The first length that the rows of a page show to be wrong. `start` is the offset of the first
+    /// row, `from` the milestone that it was counted from.
+    pub(super) fn find_wrong_length(
+        &self,
+        from: Milestone,
+        start: u64,
+        rows: &[Position],
+    ) -> Option<WrongLength> {
         let end = rows.len() as u64;
         let mut milestone = from;
         while let Some(next) = self.after(milestone) {
             let before = rows.partition_point(|row| self.order.is_before(*row, next.row)) as u64;
-            if before != next.place.saturating_sub(start).min(end) {
-                // Where no row is on the one side, the milestone may be anywhere there.
-                let is_in_sight = before < end && (before > 0 || start <= milestone.place);
-                let length = (start + before).saturating_sub(milestone.place);
-                return Some(Stretch {
+            if before != next.offset.saturating_sub(start).min(end) {
+                // Without rows of the page on both sides, the milestone may be anywhere there.
+                let is_in_sight = before < end && (before > 0 || start <= milestone.offset);
+                let length = (start + before).saturating_sub(milestone.offset);
+                return Some(WrongLength {
                     index: milestone.index,
-                    start: milestone.row,
-                    end: next.row,
+                    segment: Segment {
+                        start: milestone.row,
+                        end: next.row,
+                    },
                     length: is_in_sight.then_some(length),
                 });
             }
@@ -128,10 +140,10 @@ impl Milestones {
         None
     }
 
-    /// Remembers how long a stretch really is.
-    pub(super) fn correct(&mut self, stretch: Stretch, length: u64) {
-        if let Some(known) = self.lengths.get_mut(stretch.index) {
-            *known = length;
+    /// Sets the right length.
+    pub(super) fn correct(&mut self, wrong: WrongLength, length: u64) {
+        if let Some(cached) = self.lengths.get_mut(wrong.index) {
+            *cached = length;
         }
     }
 
@@ -140,7 +152,7 @@ impl Milestones {
         Some(Milestone {
             index,
             row: *self.rows.get(index)?,
-            place: milestone.place + self.lengths.get(milestone.index)?,
+            offset: milestone.offset + self.lengths.get(milestone.index)?,
         })
     }
 }

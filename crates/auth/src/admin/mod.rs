@@ -1,8 +1,8 @@
-//! What those who administrate do with accounts (auth contract §2.13).
+//! Endpoints for administrators: users, invitations, links, audit log (auth contract §2.13).
 
 mod audit_log;
 mod ban;
-mod by_number;
+mod common_pieces;
 mod conflict;
 mod create;
 mod cursor;
@@ -11,25 +11,21 @@ mod invite;
 mod links;
 mod list;
 mod milestones;
+mod numbered_pages;
 mod one_user;
 mod order;
-mod page;
 mod params;
-mod search;
-mod search_index;
-mod selection;
 mod total;
 mod update;
 
 pub(crate) use audit_log::list as list_audit_log;
+pub(crate) use common_pieces::CommonPiecesCache;
 pub(crate) use create::create;
 pub(crate) use delete::delete;
 pub(crate) use invite::invite;
 pub(crate) use links::generate as generate_link;
 pub(crate) use list::list;
-pub(crate) use milestones::KeptMilestones;
+pub(crate) use milestones::MilestoneCache;
 pub(crate) use one_user::read;
-pub(crate) use page::{Page, Pairs, pairs, value};
-pub(crate) use search_index::SearchIndex;
-pub(crate) use total::Totals;
+pub(crate) use total::TotalCache;
 pub(crate) use update::update;

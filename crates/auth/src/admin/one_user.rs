@@ -1,4 +1,4 @@
-//! `GET /admin/users/{id}`, and finding the user that a path names.
+//! `GET /admin/users/{id}`, and loading the user of a path.
 
 use axum::{
     Json,
@@ -9,37 +9,36 @@ use uuid::Uuid;
 
 use crate::{
     AuthError,
-    error::Code,
+    caller::Admin,
     model::{User, UserBody, users},
-    request::{Admin, Context},
+    request::RequestContext,
 };
 
-/// `{user_id}` of a path, whatever it is.
+/// `{user_id}` of a path, which may be malformed.
 pub(crate) type UserPath = Result<Path<Uuid>, PathRejection>;
 
 /// `GET /admin/users/{id}`
 pub(crate) async fn read(
-    context: Context,
+    context: RequestContext,
     _admin: Admin,
     path: UserPath,
 ) -> Result<Json<UserBody>, AuthError> {
     let id = user_id(path)?;
     let mut db = context.db().await?;
-    let user = users::find(&mut db, id).await?.ok_or_else(not_found)?;
+    let user = users::find(&mut db, id)
+        .await?
+        .ok_or_else(AuthError::user_not_found)?;
     Ok(Json(users::load_body(&mut db, user).await?))
 }
 
-/// What the path says, if it is an id.
 pub(super) fn user_id(path: UserPath) -> Result<Uuid, AuthError> {
-    let Path(id) = path.map_err(|_| AuthError::bad_path_id("user_id"))?;
+    let Path(id) = path.map_err(|_| AuthError::invalid_path_id("user_id"))?;
     Ok(id)
 }
 
-/// The user of the path; nobody else may change the row until the transaction ends.
+/// The user of the path, locked until the transaction ends.
 pub(super) async fn lock(db: &mut impl Queries, id: Uuid) -> Result<User, AuthError> {
-    users::lock(db, id).await?.ok_or_else(not_found)
-}
-
-fn not_found() -> AuthError {
-    AuthError::new(404, Code::UserNotFound, "User not found")
+    users::lock(db, id)
+        .await?
+        .ok_or_else(AuthError::user_not_found)
 }

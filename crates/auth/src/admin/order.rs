@@ -1,80 +1,40 @@
-//! The order of the list of users.
+//! `sort` of `GET /admin/users`.
 
-use super::{cursor::Position, page::Pairs};
-use crate::AuthError;
+use crate::{AuthError, model::user_list::Order, request::page::QueryPairs};
 
-/// By age.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Order {
-    NewestFirst,
-    OldestFirst,
+/// `sort=created_at asc`, several times if need be: with one column, the first decides.
+pub(super) fn parse(query_pairs: &QueryPairs) -> Result<Order, AuthError> {
+    let sorts = query_pairs.iter().filter(|(name, _)| name == "sort");
+    let orders: Result<Vec<Order>, AuthError> = sorts.map(|(_, sort)| parse_one(sort)).collect();
+    Ok(orders?.first().copied().unwrap_or(Order::NewestFirst))
 }
 
-impl Order {
-    /// `sort=created_at asc`, several times if need be: with one column, the first decides.
-    pub(super) fn parse(asked: &Pairs) -> Result<Self, AuthError> {
-        let sorts = asked.iter().filter(|(name, _)| name == "sort");
-        let orders: Result<Vec<Self>, AuthError> = sorts.map(|(_, sort)| Self::one(sort)).collect();
-        Ok(orders?.first().copied().unwrap_or(Self::NewestFirst))
+fn parse_one(sort: &str) -> Result<Order, AuthError> {
+    let (field, direction) = sort.split_once(' ').unwrap_or((sort, "desc"));
+    if field != "created_at" {
+        return Err(AuthError::validation_failed(format!(
+            "Bad Sort Parameters: bad field for sort '{field}'"
+        )));
     }
-
-    fn one(sort: &str) -> Result<Self, AuthError> {
-        let (field, direction) = sort.split_once(' ').unwrap_or((sort, "desc"));
-        if field != "created_at" {
-            return Err(AuthError::invalid(format!(
-                "Bad Sort Parameters: bad field for sort '{field}'"
-            )));
-        }
-        match direction.to_ascii_lowercase().as_str() {
-            "asc" => Ok(Self::OldestFirst),
-            "desc" => Ok(Self::NewestFirst),
-            _ => Err(AuthError::invalid(format!(
-                "Bad Sort Parameters: bad direction for sort '{direction}', only 'asc' and \
-                 'desc' allowed"
-            ))),
-        }
-    }
-
-    /// How rows that come later compare with one.
-    pub(super) fn beyond(self) -> &'static str {
-        match self {
-            Self::NewestFirst => "<",
-            Self::OldestFirst => ">",
-        }
-    }
-
-    /// How rows that come sooner compare with one.
-    pub(super) fn before(self) -> &'static str {
-        match self {
-            Self::NewestFirst => ">",
-            Self::OldestFirst => "<",
-        }
-    }
-
-    /// Whether a row comes sooner than another.
-    pub(super) fn is_before(self, row: Position, other: Position) -> bool {
-        match self {
-            Self::NewestFirst => row > other,
-            Self::OldestFirst => row < other,
-        }
-    }
-
-    pub(super) fn as_sql(self) -> &'static str {
-        match self {
-            Self::NewestFirst => "desc",
-            Self::OldestFirst => "asc",
-        }
+    match direction.to_ascii_lowercase().as_str() {
+        "asc" => Ok(Order::OldestFirst),
+        "desc" => Ok(Order::NewestFirst),
+        _ => Err(AuthError::validation_failed(format!(
+            "Bad Sort Parameters: bad direction for sort '{direction}', only 'asc' and 'desc' \
+             allowed"
+        ))),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::page::pairs, *};
+    use super::*;
+    use crate::request::page::parse_pairs;
 
     #[test]
     fn only_the_age_sorts() {
         let check = |query, expected| {
-            assert_eq!(Order::parse(&pairs(Some(query))).ok(), expected, "{query}");
+            assert_eq!(parse(&parse_pairs(Some(query))).ok(), expected, "{query}");
         };
         check("", Some(Order::NewestFirst));
         check("sort=created_at", Some(Order::NewestFirst));

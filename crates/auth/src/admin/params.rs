@@ -1,5 +1,4 @@
-//! What a body of `POST /admin/users` and `PUT /admin/users/{id}` asks for, and its effect on a
-//! user.
+//! The body of `POST /admin/users` and `PUT /admin/users/{id}`, and the changes that it asks for.
 
 use serde::Deserialize;
 use time::OffsetDateTime;
@@ -7,12 +6,12 @@ use time::OffsetDateTime;
 use super::ban::Ban;
 use crate::{
     AuthError,
+    contact::{self, Contact},
     model::{Object, User, users},
-    request::contact::{self, Contact},
 };
 
-/// As it is sent.
-#[derive(Debug, Default, Deserialize)]
+/// The body as it is sent.
+#[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct UserParams {
     pub(super) id: String,
@@ -29,7 +28,7 @@ pub(crate) struct UserParams {
     ban_duration: String,
 }
 
-/// As it was found to be good.
+/// The validated changes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Changes {
     pub(super) role: Option<String>,
@@ -59,7 +58,7 @@ impl Changes {
         })
     }
 
-    /// The user as they are to be.
+    /// Applies the changes to the user.
     pub(super) fn apply(&self, user: &mut User, now: OffsetDateTime) {
         if let Some(role) = &self.role {
             user.role.clone_from(role);
@@ -100,7 +99,7 @@ impl Changes {
         email.into_iter().chain(phone).collect()
     }
 
-    /// Whether this one is confirmed with it.
+    /// Whether this contact is confirmed by the request.
     pub(super) fn confirms_contact(&self, contact: &Contact) -> bool {
         match contact {
             Contact::Email(_) => self.confirms_email,
@@ -108,8 +107,8 @@ impl Changes {
         }
     }
 
-    /// Whether what is pending has no point any more: because of a confirmation, or because it was
-    /// sent to an address or number that was the user's.
+    /// Whether pending tokens have to be revoked: because of a confirmation, or because they were
+    /// sent to the old address or number.
     pub(super) fn ends_pending(&self, user: &User) -> bool {
         let is_moved = |new: &Option<String>, old: &str| new.as_deref().is_some_and(|it| it != old);
         self.confirms_email

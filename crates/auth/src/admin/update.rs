@@ -1,8 +1,8 @@
-//! `PUT /admin/users/{id}`: changes that take effect at once.
+//! `PUT /admin/users/{id}`: changes without confirmation.
 
 use axum::Json;
-use plinth_db::{DbError, Params, Queries};
-use serde_json::{Value, json};
+use plinth_db::{DbError, Queries};
+use serde_json::json;
 use time::OffsetDateTime;
 
 use super::{
@@ -13,23 +13,23 @@ use super::{
 use crate::{
     AuthError, accounts,
     audit::{self, Action},
+    caller::Admin,
+    contact::Contact,
     model::{User, UserBody, identities, one_time, sessions, users},
     password,
-    request::{Admin, Context, Input, contact::Contact},
+    request::{Input, RequestContext},
 };
-
-const FAILED: &str = "Error updating user";
 
 /// `PUT /admin/users/{id}`
 pub(crate) async fn update(
-    context: Context,
+    context: RequestContext,
     admin: Admin,
     path: UserPath,
     Input(params): Input<UserParams>,
 ) -> Result<Json<UserBody>, AuthError> {
     let id = one_user::user_id(path)?;
     let changes = Changes::parse(&params)?;
-    // Hashing is slow, so no row is locked meanwhile.
+    // Hashing is slow, so it is done before the row is locked.
     let password = match &params.password {
         None => None,
         Some(password) => Some(new_hash(&context, password).await?),
@@ -46,12 +46,13 @@ pub(crate) async fn update(
     }
     for contact in changes.contacts() {
         let is_verified = changes.confirms_contact(&contact);
-        accounts::put_identity(&mut db, &user, &contact, is_verified, context.now).await?;
+        accounts::upsert_identity(&mut db, &user, &contact, is_verified, context.now).await?;
     }
     let is_first_password = password.is_some() && !user.has_password();
     changes.apply(&mut user, context.now);
-    let saved = save(&mut db, &user, context.now).await;
-    let mut user = saved.map_err(|error| conflict::or_taken(FAILED, error))?;
+    let saved = users::save(&mut db, &user, context.now).await;
+    let mut user =
+        saved.map_err(|error| conflict::or_taken(error, AuthError::updating_user_failed))?;
     if is_first_password && context.config.password.makes_email_identity {
         user = add_email_identity(&mut db, user, context.now).await?;
     }
@@ -64,54 +65,27 @@ pub(crate) async fn update(
     Ok(Json(body))
 }
 
-async fn new_hash(context: &Context, password: &str) -> Result<String, AuthError> {
+async fn new_hash(context: &RequestContext, password: &str) -> Result<String, AuthError> {
     password::check_strength(context, password).await?;
     let hasher = context.service.hasher();
     hasher.hash(password, context.config.password.cost).await
 }
 
-/// Whoever knew the old password may no longer be trusted: sessions and pending links end.
+/// Sets a new password; ends sessions and pending tokens, which may belong to somebody who knew the
+/// old one.
 async fn set_password(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: &User,
     hash: &str,
 ) -> Result<(), DbError> {
-    let columns = "encrypted_password = $1, confirmation_sent_at = null, recovery_sent_at = null,
-                   email_change_sent_at = null, phone_change_sent_at = null,
-                   reauthentication_sent_at = null";
-    users::update(db, user.id, context.now, columns, &[&hash]).await?;
+    users::reset_password_hash(db, user.id, hash, context.now).await?;
     one_time::clear_all(db, user.id, context.now).await?;
     sessions::delete_all_but(db, user.id, None).await
 }
 
-/// Writes what [`Changes::apply`] may have changed. The row is locked, so what it leaves alone is
-/// written back as it is.
-pub(super) async fn save(
-    db: &mut impl Queries,
-    user: &User,
-    now: OffsetDateTime,
-) -> Result<User, DbError> {
-    let columns = "role = $1, email = nullif($2, ''), phone = nullif($3, ''),
-                   email_confirmed_at = $4, phone_confirmed_at = $5, raw_app_meta_data = $6,
-                   raw_user_meta_data = $7, banned_until = $8, is_anonymous = $9";
-    let app_metadata = Value::Object(user.app_metadata.clone());
-    let user_metadata = Value::Object(user.user_metadata.clone());
-    let values: Params<'_> = &[
-        &user.role,
-        &user.email,
-        &user.phone,
-        &user.email_confirmed_at,
-        &user.phone_confirmed_at,
-        &app_metadata,
-        &user_metadata,
-        &user.banned_until,
-        &user.is_anonymous,
-    ];
-    users::update(db, user.id, now, columns, values).await
-}
-
-/// Somebody who came through a provider can from now on sign in with address and password.
+/// Adds an `email` identity to a user who signed up through a provider, since they can now sign in
+/// with address and password.
 async fn add_email_identity(
     db: &mut impl Queries,
     user: User,
@@ -122,6 +96,6 @@ async fn add_email_identity(
         return Ok(user);
     }
     let contact = Contact::Email(user.email.clone());
-    accounts::put_identity(db, &user, &contact, true, now).await?;
+    accounts::upsert_identity(db, &user, &contact, true, now).await?;
     identities::recompute_providers(db, &user, now).await
 }

@@ -1,4 +1,4 @@
-//! Other ways to sign in, and other applications that sign in through us.
+//! Sign-in through providers, and the project as an OAuth server.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -31,9 +31,9 @@ pub(crate) struct ExternalConfig {
 }
 
 impl ExternalConfig {
-    /// Nobody is given less time than five minutes.
-    pub(crate) fn flow_lifetime(asked: Duration) -> Duration {
-        asked.max(Duration::from_secs(300))
+    /// At least five minutes.
+    pub(crate) fn flow_lifetime(requested: Duration) -> Duration {
+        requested.max(Duration::from_secs(300))
     }
 }
 
@@ -41,19 +41,19 @@ impl ExternalConfig {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ProviderConfig {
     pub(crate) is_enabled: bool,
-    /// The first drives the redirect flow, all are audiences of ID tokens.
+    /// The first is used in the redirect flow, all are accepted as audiences of ID tokens.
     pub(crate) client_ids: Vec<String>,
     pub(crate) secret: Option<Secret>,
     pub(crate) redirect_uri: Option<String>,
     /// Of a self-hosted or single-tenant provider.
     pub(crate) url: Option<String>,
-    /// `…_API_URL`: where the profile is read, when it is not the provider's own place.
+    /// `…_API_URL`: where the profile is read, if not at the provider's default.
     pub(crate) api_url: Option<String>,
     pub(crate) is_email_optional: bool,
     pub(crate) skips_nonce_check: bool,
 }
 
-/// Which providers' addresses mean the same person.
+/// Linking domains: identities of the same domain and address belong to the same user.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LinkingDomains {
     /// `EXPERIMENTAL_PROVIDER_LINKING_DOMAINS`: domain by provider.
@@ -63,8 +63,8 @@ pub(crate) struct LinkingDomains {
 }
 
 impl LinkingDomains {
-    /// Providers outside of the default domain.
-    pub(crate) fn apart(&self) -> Vec<&str> {
+    /// Providers outside of the default linking domain.
+    pub(crate) fn separate_domains(&self) -> Vec<&str> {
         let elsewhere = self.by_provider.iter();
         let elsewhere = elsewhere.filter(|(_, domain)| *domain != "default");
         let elsewhere = elsewhere.map(|(provider, _)| provider.as_str());
@@ -73,8 +73,8 @@ impl LinkingDomains {
             .collect()
     }
 
-    /// The domain of a provider.
-    pub(crate) fn of<'a>(&'a self, provider: &'a str) -> &'a str {
+    /// The linking domain of a provider.
+    pub(crate) fn domain_of<'a>(&'a self, provider: &'a str) -> &'a str {
         if provider.starts_with("sso:") || self.own.iter().any(|own| own == provider) {
             return provider;
         }
@@ -89,7 +89,7 @@ impl LinkingDomains {
 pub(crate) struct OAuthServerConfig {
     pub(crate) is_enabled: bool,
     pub(crate) allows_dynamic_registration: bool,
-    /// Page that asks for consent, below the site's URL.
+    /// Path of the consent page below the site's URL.
     pub(crate) authorization_path: String,
     pub(crate) authorization_lifetime: Duration,
     pub(crate) default_scope: String,
@@ -102,6 +102,6 @@ pub(crate) struct CustomProvidersConfig {
     /// 0: no limit.
     pub(crate) max_providers: usize,
     pub(crate) external_url: Option<String>,
-    /// Whether URLs may be plain http and lead to this machine or its network: for tests only.
+    /// Whether URLs may be plain http and lead to private networks: for tests only.
     pub(crate) allows_local_urls: bool,
 }

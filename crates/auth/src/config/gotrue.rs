@@ -1,8 +1,8 @@
-//! From the environment of GoTrue, for the service alone (auth contract §12).
+//! Settings from GoTrue's environment variables, for the standalone service (auth contract §12).
 //!
 //! Names and defaults are GoTrue's, with these exceptions: new users have the audience and role
-//! `authenticated`, a replaced refresh token may be shown again for ten seconds, and limits count
-//! by the client's address where no header is named.
+//! `authenticated`, the reuse interval of refresh tokens is ten seconds, and rate limits count by
+//! the client's address where no header is named.
 
 mod external;
 mod limits;
@@ -17,10 +17,10 @@ use std::time::Duration;
 use url::Url;
 
 use super::{
-    AuthConfig, HibpConfig, JwtConfig, MfaConfig, PasswordConfig, PhoneFactorConfig, RefreshConfig,
-    RefreshTokens, SelfDelete, SessionsConfig, Switches, WebAuthnConfig, otp_length, password,
+    AllowList, AuthConfig, HibpConfig, JwtConfig, MfaConfig, PasswordConfig, PhoneFactorConfig,
+    RefreshConfig, RefreshTokens, SelfDelete, SessionsConfig, Switches, WebAuthnConfig, otp_length,
+    password,
 };
-use crate::{password::character_sets, request::redirect::AllowList};
 pub use server::ServerConfig;
 use variables::Variables;
 
@@ -28,46 +28,49 @@ const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Everything that GoTrue's environment says.
+/// Everything that GoTrue's environment configures.
 #[derive(Debug)]
 pub struct GotrueConfig {
     /// For the service.
     pub auth: AuthConfig,
     /// For the process.
     pub server: ServerConfig,
-    /// Names that mean nothing, or nothing yet.
+    /// Variables that are unknown, not supported, or missing behind a proxy.
     pub warnings: Vec<String>,
 }
 
 impl GotrueConfig {
-    /// Reads and checks; all problems are told at once.
+    /// Reads and validates; returns all problems at once.
     pub fn load(
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, Vec<String>> {
         let mut variables = Variables::new(environment);
         let server = ServerConfig::read(&mut variables);
         let auth = auth(&mut variables);
-        let warnings = variables.finish()?;
+        let mut warnings = variables.finish()?;
         match (auth, server) {
-            (Some(auth), Some(server)) => Ok(Self {
-                auth,
-                server,
-                warnings,
-            }),
-            _ => unreachable!("what is missing was told as a problem"),
+            (Some(auth), Some(server)) => {
+                warnings.extend(server.shared_limit_warning(&auth));
+                Ok(Self {
+                    auth,
+                    server,
+                    warnings,
+                })
+            }
+            _ => unreachable!("missing values were recorded as problems"),
         }
     }
 
     /// From this process's environment.
     pub fn load_from_process() -> Result<Self, Vec<String>> {
-        // Names and values that are not text are none of ours.
+        // Variables that are not UTF-8 are ignored.
         Self::load(std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         }))
     }
 }
 
-/// `None` when something that is required is missing; then a problem was told.
+/// `None` when a required variable is missing, which is recorded as a problem.
 fn auth(v: &mut Variables) -> Option<AuthConfig> {
     let site_url: Option<Url> = v.required_url("SITE_URL");
     let external_url = v.required_url_of(&["API_API_EXTERNAL_URL"], Some("API_EXTERNAL_URL"));
@@ -91,7 +94,7 @@ fn auth(v: &mut Variables) -> Option<AuthConfig> {
         oauth_server: external::oauth_server(v),
         custom_providers: external::custom_providers(v),
         is_manual_linking_enabled: v.flag("SECURITY_MANUAL_LINKING_ENABLED", false),
-        is_audit_kept: !v.flag("AUDIT_LOG_DISABLE_POSTGRES", false),
+        is_audit_enabled: !v.flag("AUDIT_LOG_DISABLE_POSTGRES", false),
         is_cursor_paging_enabled: v.flag("EXPERIMENTAL_CURSOR_PAGINATION_ENABLED", false),
         http_timeout: v.duration("INTERNAL_HTTP_TIMEOUT", 10 * SECOND),
         // GoTrue has no such endpoint and no account pages.
@@ -107,7 +110,7 @@ fn auth(v: &mut Variables) -> Option<AuthConfig> {
 fn jwt(v: &mut Variables) -> JwtConfig {
     let seconds = v.number("JWT_EXP", 3600);
     JwtConfig {
-        lifetime: super::bounded(SECOND * if seconds == 0 { 3600 } else { seconds }),
+        lifetime: super::cap_duration(SECOND * if seconds == 0 { 3600 } else { seconds }),
         audience: v.text_or("JWT_AUD", "authenticated"),
         default_role: v.text_or("JWT_DEFAULT_GROUP_NAME", "authenticated"),
         admin_roles: v.list_or("JWT_ADMIN_ROLES", &["service_role", "supabase_admin"]),
@@ -129,7 +132,7 @@ fn refresh(v: &mut Variables) -> RefreshConfig {
     let reuse_interval = v.number("SECURITY_REFRESH_TOKEN_REUSE_INTERVAL", 10);
     RefreshConfig {
         is_rotation_enabled: v.flag("SECURITY_REFRESH_TOKEN_ROTATION_ENABLED", true),
-        reuse_interval: super::bounded(SECOND * reuse_interval),
+        reuse_interval: super::cap_duration(SECOND * reuse_interval),
         is_reuse_allowed: v.flag("SECURITY_REFRESH_TOKEN_ALLOW_REUSE", false),
         tokens: match v.number_up_to("SECURITY_REFRESH_TOKEN_ALGORITHM_VERSION", 0, 2) {
             2 => RefreshTokens::Counted,
@@ -148,7 +151,7 @@ fn password(v: &mut Variables) -> PasswordConfig {
     };
     PasswordConfig {
         min_length: password::min_length(v.number("PASSWORD_MIN_LENGTH", 6) as usize),
-        required_characters: character_sets(&required),
+        required_characters: password::character_sets(&required),
         hibp: v.flag("PASSWORD_HIBP_ENABLED", false).then_some(hibp),
         cost: 10,
         change_needs_reauthentication: v

@@ -1,4 +1,4 @@
-//! Calls to the user's own code (auth contract §9).
+//! Hooks: calls to the project's own code (auth contract §9).
 
 use data_encoding::BASE64;
 use plinth_token::Secret;
@@ -20,24 +20,24 @@ pub(crate) struct HooksConfig {
 #[derive(Debug, Clone)]
 pub(crate) struct Hook {
     pub(crate) target: HookTarget,
-    /// Each of them signs the call; HTTP only.
+    /// Keys that sign the request; HTTP only.
     pub(crate) secrets: Vec<Secret>,
 }
 
-/// Where the code is.
+/// Where the hook is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HookTarget {
     /// `pg-functions://<database>/<schema>/<function>`
     Function { schema: String, name: String },
     /// An HTTP address.
     Http(Url),
-    /// Nothing that can be called, and why. What asks for it is refused: a hook that somebody
-    /// switched on must not be passed by.
+    /// A hook that is enabled but misconfigured, and why. Requests that need it fail: it must not
+    /// be skipped silently.
     Unusable(String),
 }
 
 impl Hook {
-    /// From `HOOK_<NAME>_URI` and `HOOK_<NAME>_SECRETS`, the latter parted by `|`.
+    /// From `HOOK_<NAME>_URI` and `HOOK_<NAME>_SECRETS`, the latter separated by `|`.
     pub(crate) fn parse(uri: &str, secrets: Option<&Secret>) -> Result<Self, String> {
         let url = Url::parse(uri).map_err(|_| format!("{uri:?} is no URI"))?;
         match url.scheme() {
@@ -46,7 +46,7 @@ impl Hook {
                 secrets: Vec::new(),
             }),
             "https" => Self::http(url, secrets),
-            "http" if is_this_machine(&url) => Self::http(url, secrets),
+            "http" if is_loopback(&url) => Self::http(url, secrets),
             "http" => Err("plain http is for hooks on this machine only; use https".to_owned()),
             other => Err(format!(
                 "{other}:// is no kind of hook; use pg-functions://, https:// or, on this \
@@ -75,7 +75,7 @@ impl Hook {
     }
 }
 
-/// `v1,whsec_<base64>`, without what every secret begins with.
+/// The base64 of `v1,whsec_<base64>`.
 fn signing_key(text: &str) -> Option<Secret> {
     let encoded = text.trim().strip_prefix("v1,whsec_")?;
     let key = BASE64.decode(encoded.as_bytes()).ok()?;
@@ -95,7 +95,7 @@ fn function(url: &Url) -> Result<HookTarget, String> {
     }
 }
 
-/// What needs no quotes in SQL, and so is what people wrote.
+/// An identifier that needs no quotes in SQL.
 fn is_name(text: &&str) -> bool {
     let is_first = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
     (1..=63).contains(&text.len())
@@ -105,7 +105,7 @@ fn is_name(text: &&str) -> bool {
             .all(|byte| is_first(byte) || byte.is_ascii_digit() || byte == b'$')
 }
 
-fn is_this_machine(url: &Url) -> bool {
+fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     matches!(
         host,
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_called_is_refused() {
+    fn invalid_hooks_are_rejected() {
         for (uri, secrets) in [
             ("", ""),
             ("no uri", ""),

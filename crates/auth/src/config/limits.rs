@@ -1,11 +1,11 @@
-//! How often something may be asked, and by whom (auth contract §7.3, §8.1, §8.2).
+//! Rate limits and captchas (auth contract §7.3, §8.1, §8.2).
 
 use std::time::Duration;
 
 use http::HeaderName;
 use plinth_token::Secret;
 
-/// So many in so long.
+/// A number of events per time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rate {
     pub(crate) count: f64,
@@ -13,36 +13,34 @@ pub(crate) struct Rate {
     pub(crate) refill: Refill,
 }
 
-/// When what was used up comes back.
+/// How a bucket is refilled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Refill {
-    /// Little by little; so many may be saved up.
+    /// Continuously, up to `burst`.
     Steady { burst: f64 },
-    /// All at once, when the time is over.
+    /// Completely, when the window ends.
     AtOnce,
 }
 
-/// How many requests of one client may come at once (§8.1).
+/// Capacity of the buckets of one client (§8.1).
 pub(crate) const BURST: f64 = 30.0;
 const HOUR: Duration = Duration::from_secs(3600);
 
 impl Rate {
-    /// So many per five minutes.
     pub(crate) fn per_five_minutes(count: f64) -> Self {
         Self::steady(count, Duration::from_secs(300), BURST)
     }
 
-    /// So many per minute.
     pub(crate) fn per_minute(count: f64) -> Self {
         Self::steady(count, Duration::from_secs(60), BURST)
     }
 
-    /// So many per hour, and as many at once.
+    /// With a burst of the same number.
     pub(crate) fn per_hour(count: f64) -> Self {
         Self::steady(count, HOUR, count)
     }
 
-    /// So many in each hour.
+    /// In fixed windows of an hour.
     pub(crate) fn in_each_hour(count: f64) -> Self {
         Self {
             count,
@@ -51,7 +49,6 @@ impl Rate {
         }
     }
 
-    /// So many in so long, and at most `burst` at once.
     pub(crate) fn steady(count: f64, per: Duration, burst: f64) -> Self {
         Self {
             count,
@@ -61,18 +58,38 @@ impl Rate {
     }
 }
 
+/// A limit of the requests of one client.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct ClientLimit {
+    pub(crate) rate: Rate,
+    /// Whether it has the default value.
+    pub(crate) is_default: bool,
+}
+
+impl ClientLimit {
+    /// A limit that applies to every client.
+    pub(crate) fn strict(rate: Rate) -> Self {
+        Self {
+            rate,
+            is_default: false,
+        }
+    }
+}
+
 /// `RATE_LIMIT_*`
 #[derive(Debug, Clone)]
 pub(crate) struct RateLimits {
-    /// `RATE_LIMIT_HEADER`: names the client, instead of its address.
+    /// `RATE_LIMIT_HEADER`: identifies the client instead of its address.
     pub(crate) client_header: Option<HeaderName>,
-    pub(crate) otp: Rate,
-    pub(crate) anonymous_users: Rate,
-    pub(crate) token_refresh: Rate,
-    pub(crate) verify: Rate,
-    pub(crate) mfa: Rate,
-    pub(crate) passkey: Rate,
-    pub(crate) client_registration: Rate,
+    /// Whether all nodes count sign-ins, refreshes and verifications together.
+    pub(crate) is_shared: bool,
+    pub(crate) otp: ClientLimit,
+    pub(crate) anonymous_users: ClientLimit,
+    pub(crate) token_refresh: ClientLimit,
+    pub(crate) verify: ClientLimit,
+    pub(crate) mfa: ClientLimit,
+    pub(crate) passkey: ClientLimit,
+    pub(crate) client_registration: ClientLimit,
     /// For all mails of the project together.
     pub(crate) email_sent: Rate,
     pub(crate) sms_sent: Rate,
@@ -83,11 +100,11 @@ pub(crate) struct RateLimits {
 pub(crate) struct CaptchaConfig {
     pub(crate) secret: Secret,
     pub(crate) timeout: Duration,
-    /// The provider's own, unless a test says otherwise.
+    /// The provider's own, except in tests.
     pub(crate) url: String,
 }
 
-/// Who checks.
+/// Who verifies captcha tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CaptchaProvider {
     HCaptcha,
@@ -104,7 +121,7 @@ impl CaptchaProvider {
         }
     }
 
-    /// Its own address.
+    /// The URL of its API.
     pub(crate) fn url(self) -> &'static str {
         match self {
             Self::HCaptcha => "https://hcaptcha.com/siteverify",

@@ -1,4 +1,4 @@
-//! Mail: when it is sent, how, and with which words.
+//! Settings of mail.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -17,7 +17,7 @@ pub(crate) struct MailConfig {
     pub(crate) otp_lifetime: Duration,
     /// `MAILER_OTP_LENGTH`
     pub(crate) otp_length: usize,
-    /// Between two mails of a kind to one person. `SMTP_MAX_FREQUENCY`
+    /// Between two mails of a kind to one user. `SMTP_MAX_FREQUENCY`
     pub(crate) min_interval: Duration,
     /// `MAILER_URLPATHS_*`, by kind of mail (`confirmation`, `recovery`, `invite`,
     /// `email_change`); missing ones are `/verify` below the service.
@@ -36,16 +36,35 @@ pub(crate) struct MailConfig {
     pub(crate) is_validation_extended: bool,
     /// `MAILER_EMAIL_VALIDATION_BLOCKED_MX`
     pub(crate) blocked_mail_servers: Vec<String>,
+    pub(crate) brand: Brand,
     /// `SMTP_*`; `None`: mails go to the development mailbox.
     pub(crate) smtp: Option<SmtpConfig>,
 }
 
-/// Where the words of a mail come from.
+/// Who the default mails come from.
+#[derive(Debug, Clone)]
+pub(crate) struct Brand {
+    /// `[plinth.account] title`
+    pub(crate) name: Option<String>,
+    /// The colour of buttons. `[plinth.account] accent`
+    pub(crate) accent: String,
+}
+
+impl Default for Brand {
+    fn default() -> Self {
+        Self {
+            name: None,
+            accent: "#1f6f54".to_owned(),
+        }
+    }
+}
+
+/// Where a template comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TemplateSource {
-    /// They stand in the settings (a file's text was read with them).
+    /// From the settings, or from a file that they name.
     Text(String),
-    /// They are fetched and kept for a while.
+    /// Fetched and cached.
     Url(String),
 }
 
@@ -60,6 +79,6 @@ pub(crate) struct SmtpConfig {
     pub(crate) sender_address: String,
     /// `SMTP_SENDER_NAME`
     pub(crate) sender_name: String,
-    /// `SMTP_HEADERS`: further headers, `$messageType` in them is the template's name.
+    /// `SMTP_HEADERS`: further headers, `$messageType` in them is the kind of mail.
     pub(crate) headers: Vec<(String, String)>,
 }

@@ -16,15 +16,15 @@ pub(crate) struct MfaConfig {
     pub(crate) max_verified: usize,
     /// `MFA_CHALLENGE_EXPIRY_DURATION`
     pub(crate) challenge_lifetime: Duration,
-    /// `MFA_FACTOR_EXPIRY_DURATION`: of factors that nobody confirmed.
+    /// `MFA_FACTOR_EXPIRY_DURATION`: of unverified factors.
     pub(crate) factor_lifetime: Duration,
     pub(crate) by_phone: PhoneFactorConfig,
 }
 
 impl MfaConfig {
-    /// Nobody is given less time than five minutes.
-    pub(crate) fn factor_lifetime(asked: Duration) -> Duration {
-        asked.max(Duration::from_secs(300))
+    /// At least five minutes.
+    pub(crate) fn factor_lifetime(requested: Duration) -> Duration {
+        requested.max(Duration::from_secs(300))
     }
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct WebAuthnConfig {
     /// `None`: the host of the site's URL.
     pub(crate) rp_id: Option<String>,
     pub(crate) rp_display_name: Option<String>,
-    /// Empty: the site's own.
+    /// Empty: the site's origin.
     pub(crate) rp_origins: Vec<Url>,
     pub(crate) challenge_lifetime: Duration,
     pub(crate) are_passkeys_enabled: bool,

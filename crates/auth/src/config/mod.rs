@@ -16,6 +16,7 @@ mod sms;
 
 use std::time::Duration;
 
+use plinth_project::AllowList;
 use url::Url;
 
 pub(crate) use external::{
@@ -23,26 +24,28 @@ pub(crate) use external::{
 };
 pub use gotrue::{GotrueConfig, ServerConfig};
 pub(crate) use hooks::{Hook, HookTarget, HooksConfig};
-pub(crate) use limits::{BURST, CaptchaConfig, CaptchaProvider, Rate, RateLimits, Refill};
-pub(crate) use mail::{MailConfig, SmtpConfig, TemplateSource};
+pub(crate) use limits::{
+    BURST, CaptchaConfig, CaptchaProvider, ClientLimit, Rate, RateLimits, Refill,
+};
+pub(crate) use mail::{Brand, MailConfig, SmtpConfig, TemplateSource};
 pub(crate) use mfa::{MfaConfig, PhoneFactorConfig, Switches, WebAuthnConfig};
+#[cfg(test)]
+pub(crate) use password::character_sets;
 pub(crate) use password::{HibpConfig, PasswordConfig};
 pub(crate) use sessions::{RefreshConfig, RefreshTokens, SessionsConfig};
 pub(crate) use sms::{SmsConfig, SmsProvider, TestNumbers};
 
-use crate::request::redirect::AllowList;
-
-/// Everything that can be chosen about the service.
+/// All settings of the service.
 #[derive(Debug, Clone)]
 pub struct AuthConfig {
-    /// Where mails and flows send people back to. `SITE_URL`
+    /// Where mails and flows redirect users to. `SITE_URL`
     pub(crate) site_url: Url,
-    /// Other places they may be sent to. `URI_ALLOW_LIST`
+    /// Other allowed redirect targets. `URI_ALLOW_LIST`
     pub(crate) redirects: AllowList,
     /// Where clients reach the service; `None`: below the project's public URL.
     /// `API_EXTERNAL_URL`
     pub(crate) external_url: Option<String>,
-    /// Longest time for one request. `API_MAX_REQUEST_DURATION`
+    /// Timeout of a request. `API_MAX_REQUEST_DURATION`
     pub(crate) max_request_duration: Duration,
     /// `not DISABLE_SIGNUP`
     pub(crate) is_signup_enabled: bool,
@@ -66,19 +69,19 @@ pub struct AuthConfig {
     /// `EXPERIMENTAL_CURSOR_PAGINATION_ENABLED`
     pub(crate) is_cursor_paging_enabled: bool,
     /// `not AUDIT_LOG_DISABLE_POSTGRES`
-    pub(crate) is_audit_kept: bool,
-    /// Longest time for a call to another service. `INTERNAL_HTTP_TIMEOUT`
+    pub(crate) is_audit_enabled: bool,
+    /// Timeout of a request to another service. `INTERNAL_HTTP_TIMEOUT`
     pub(crate) http_timeout: Duration,
     /// `[plinth.account] self_delete`
     pub(crate) self_delete: SelfDelete,
     /// `[plinth.account] path`: where the account pages are, below the project's public URL.
     pub(crate) account_path: String,
-    /// Whether old rows are removed from time to time. `DB_CLEANUP_ENABLED`
+    /// Whether expired rows are deleted. `DB_CLEANUP_ENABLED`
     pub(crate) is_cleanup_enabled: bool,
 }
 
 impl AuthConfig {
-    /// The site's URL as people write it: without the slash that a URL of only a host gets.
+    /// The site's URL without the slash that the parser appends to a bare host.
     pub(crate) fn site(&self) -> &str {
         let url = self.site_url.as_str();
         match self.site_url.path() {
@@ -95,7 +98,7 @@ pub(crate) struct JwtConfig {
     pub(crate) lifetime: Duration,
     /// `JWT_AUD`: who tokens are for.
     pub(crate) audience: String,
-    /// `JWT_DEFAULT_GROUP_NAME`: the Postgres role of new users.
+    /// `JWT_DEFAULT_GROUP_NAME`: the PostgreSQL role of new users.
     pub(crate) default_role: String,
     /// `JWT_ADMIN_ROLES`
     pub(crate) admin_roles: Vec<String>,
@@ -103,34 +106,33 @@ pub(crate) struct JwtConfig {
     pub(crate) issuer: Option<String>,
 }
 
-/// What becomes of users who delete themselves.
+/// Whether users can delete their own account, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SelfDelete {
-    /// They cannot.
     Off,
-    /// Their data is blanked, the row stays.
+    /// The row is anonymized.
     Soft,
-    /// The row goes.
+    /// The row is deleted.
     Hard,
 }
 
-/// Nobody means more, and times that far ahead can still be written down.
-const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+/// The maximum of durations, so that sums with the current time stay within the calendar.
+const MAX_DURATION: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
-/// A span that can be added to any time without leaving the calendar.
-pub(crate) fn bounded(span: Duration) -> Duration {
-    span.min(CENTURY)
+/// Caps a duration.
+pub(crate) fn cap_duration(span: Duration) -> Duration {
+    span.min(MAX_DURATION)
 }
 
-/// Digits of a one-time code: six to ten, or else six.
-pub(crate) fn otp_length(asked: usize) -> usize {
-    match asked {
-        6..=10 => asked,
+/// The length of a one-time code: six to ten digits, otherwise six.
+pub(crate) fn otp_length(requested: usize) -> usize {
+    match requested {
+        6..=10 => requested,
         _ => 6,
     }
 }
 
-/// `a, b` as two; empty ones are none.
+/// Splits `a, b`; empty items are dropped.
 pub(crate) fn comma_list(text: &str) -> Vec<String> {
     let items = text.split(',').map(str::trim);
     items

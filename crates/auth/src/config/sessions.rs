@@ -1,4 +1,4 @@
-//! How long sign-ins last.
+//! Lifetime of sessions, and refresh tokens.
 
 use std::time::Duration;
 
@@ -9,8 +9,7 @@ pub(crate) struct SessionsConfig {
     pub(crate) timebox: Option<Duration>,
     /// `SESSIONS_INACTIVITY_TIMEOUT`
     pub(crate) inactivity_timeout: Option<Duration>,
-    /// For how long somebody with a second factor may go on without it.
-    /// `SESSIONS_ALLOW_LOW_AAL`
+    /// How long a session of a user with a second factor may stay at aal1. `SESSIONS_ALLOW_LOW_AAL`
     pub(crate) allow_low_aal: Option<Duration>,
     /// `SESSIONS_SINGLE_PER_USER`
     pub(crate) is_single_per_user: bool,
@@ -21,7 +20,7 @@ pub(crate) struct SessionsConfig {
 /// `SECURITY_REFRESH_TOKEN_*`
 #[derive(Debug, Clone)]
 pub(crate) struct RefreshConfig {
-    /// `…_ROTATION_ENABLED`: whether a token that is shown again ends its family.
+    /// `…_ROTATION_ENABLED`: whether reuse of a token revokes its session.
     pub(crate) is_rotation_enabled: bool,
     /// `…_REUSE_INTERVAL`
     pub(crate) reuse_interval: Duration,
@@ -29,7 +28,7 @@ pub(crate) struct RefreshConfig {
     pub(crate) is_reuse_allowed: bool,
     /// `…_ALGORITHM_VERSION`
     pub(crate) tokens: RefreshTokens,
-    /// `…_UPGRADE_PERCENTAGE`: of sessions with older tokens.
+    /// `…_UPGRADE_PERCENTAGE`: share of the sessions with row tokens that switch to counters.
     pub(crate) upgrade_percentage: u8,
 }
 

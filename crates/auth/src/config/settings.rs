@@ -1,4 +1,4 @@
-//! From the settings tree of the full server.
+//! Settings from the settings tree of the full server.
 
 mod external;
 mod limits;
@@ -8,26 +8,27 @@ mod sms;
 use std::time::Duration;
 
 use plinth_project::FromSettings;
-use plinth_settings::{Settings, password_characters};
+use plinth_settings::{
+    Key, SettingKey, Settings, WrittenUrl,
+    keys::{auth, auth_email, auth_mfa, plinth_account, plinth_auth},
+    password_characters,
+};
 use plinth_token::Secret;
 use url::Url;
 
 use super::{
-    AuthConfig, HibpConfig, JwtConfig, MfaConfig, PasswordConfig, PhoneFactorConfig, RefreshConfig,
-    RefreshTokens, SelfDelete, SessionsConfig, Switches, WebAuthnConfig, password,
+    AllowList, AuthConfig, HibpConfig, JwtConfig, MfaConfig, PasswordConfig, PhoneFactorConfig,
+    RefreshConfig, RefreshTokens, SelfDelete, SessionsConfig, Switches, WebAuthnConfig, password,
 };
-use crate::request::redirect::AllowList;
 
 impl FromSettings for AuthConfig {
     fn from_settings(settings: &Settings) -> Self {
         Self {
-            site_url: settings
-                .opt_url("auth.site_url")
-                .expect("the setting has a default"),
-            redirects: AllowList::new(settings.list("auth.additional_redirect_urls")),
-            external_url: owned(settings, "auth.external_url"),
-            max_request_duration: duration(settings, "plinth.auth.request_timeout"),
-            is_signup_enabled: settings.bool("auth.enable_signup"),
+            site_url: settings.get(auth::SITE_URL).url().clone(),
+            redirects: AllowList::new(settings.get(auth::ADDITIONAL_REDIRECT_URLS)),
+            external_url: written_url(settings, auth::EXTERNAL_URL),
+            max_request_duration: duration(settings, plinth_auth::REQUEST_TIMEOUT),
+            is_signup_enabled: settings.get(auth::ENABLE_SIGNUP),
             jwt: jwt(settings),
             sessions: sessions(settings),
             refresh: refresh(settings),
@@ -42,148 +43,156 @@ impl FromSettings for AuthConfig {
             hooks: external::hooks(settings),
             oauth_server: external::oauth_server(settings),
             custom_providers: external::custom_providers(settings),
-            is_manual_linking_enabled: settings.bool("auth.enable_manual_linking"),
-            is_audit_kept: settings.bool("plinth.auth.audit_log"),
-            is_cursor_paging_enabled: settings.bool("plinth.auth.cursor_pagination"),
-            http_timeout: duration(settings, "plinth.auth.http_timeout"),
-            self_delete: match settings.text("plinth.account.self_delete") {
+            is_manual_linking_enabled: settings.get(auth::ENABLE_MANUAL_LINKING),
+            is_audit_enabled: settings.get(plinth_auth::AUDIT_LOG),
+            is_cursor_paging_enabled: settings.get(plinth_auth::CURSOR_PAGINATION),
+            http_timeout: duration(settings, plinth_auth::HTTP_TIMEOUT),
+            self_delete: match settings.get(plinth_account::SELF_DELETE) {
                 "off" => SelfDelete::Off,
                 "soft" => SelfDelete::Soft,
                 _ => SelfDelete::Hard,
             },
-            account_path: settings.text("plinth.account.path").to_owned(),
-            is_cleanup_enabled: settings.bool("plinth.auth.cleanup"),
+            account_path: settings.get(plinth_account::PATH).to_owned(),
+            is_cleanup_enabled: settings.get(plinth_auth::CLEANUP),
         }
     }
 }
 
 fn jwt(settings: &Settings) -> JwtConfig {
     JwtConfig {
-        lifetime: seconds(settings, "auth.jwt_expiry"),
-        audience: settings.text("plinth.auth.audience").to_owned(),
-        default_role: settings.text("plinth.auth.default_role").to_owned(),
-        admin_roles: settings.list("plinth.auth.admin_roles").to_vec(),
-        issuer: owned(settings, "auth.jwt_issuer"),
+        lifetime: seconds(settings, auth::JWT_EXPIRY),
+        audience: settings.get(plinth_auth::AUDIENCE).to_owned(),
+        default_role: settings.get(plinth_auth::DEFAULT_ROLE).to_owned(),
+        admin_roles: settings.get(plinth_auth::ADMIN_ROLES).to_vec(),
+        issuer: owned(settings, auth::JWT_ISSUER),
     }
 }
 
 fn sessions(settings: &Settings) -> SessionsConfig {
     // Zero, as templates write it, is no limit.
-    let limit = |path| {
-        let limit = settings.opt_duration(path).filter(|limit| !limit.is_zero());
-        limit.map(super::bounded)
+    let limit = |key: Key<Option<Duration>>| {
+        let limit = settings.get(key).filter(|limit| !limit.is_zero());
+        limit.map(super::cap_duration)
     };
     SessionsConfig {
-        timebox: limit("auth.sessions.timebox"),
-        inactivity_timeout: limit("auth.sessions.inactivity_timeout"),
-        allow_low_aal: limit("plinth.auth.sessions.allow_low_aal"),
-        is_single_per_user: settings.bool("plinth.auth.sessions.single_per_user"),
-        tags: settings.list("plinth.auth.sessions.tags").to_vec(),
+        timebox: limit(auth::SESSIONS_TIMEBOX),
+        inactivity_timeout: limit(auth::SESSIONS_INACTIVITY_TIMEOUT),
+        allow_low_aal: limit(plinth_auth::SESSIONS_ALLOW_LOW_AAL),
+        is_single_per_user: settings.get(plinth_auth::SESSIONS_SINGLE_PER_USER),
+        tags: settings.get(plinth_auth::SESSIONS_TAGS).to_vec(),
     }
 }
 
 fn refresh(settings: &Settings) -> RefreshConfig {
     RefreshConfig {
-        is_rotation_enabled: settings.bool("auth.enable_refresh_token_rotation"),
-        reuse_interval: seconds(settings, "auth.refresh_token_reuse_interval"),
-        is_reuse_allowed: settings.bool("plinth.auth.refresh_tokens.allow_reuse"),
-        tokens: match settings.text("plinth.auth.refresh_tokens.kind") {
+        is_rotation_enabled: settings.get(auth::ENABLE_REFRESH_TOKEN_ROTATION),
+        reuse_interval: seconds(settings, auth::REFRESH_TOKEN_REUSE_INTERVAL),
+        is_reuse_allowed: settings.get(plinth_auth::REFRESH_TOKENS_ALLOW_REUSE),
+        tokens: match settings.get(plinth_auth::REFRESH_TOKENS_KIND) {
             "counted" => RefreshTokens::Counted,
             _ => RefreshTokens::Chained,
         },
-        upgrade_percentage: count(settings, "plinth.auth.refresh_tokens.upgrade_percentage"),
+        upgrade_percentage: settings.get(plinth_auth::REFRESH_TOKENS_UPGRADE_PERCENTAGE),
     }
 }
 
 fn password(settings: &Settings) -> PasswordConfig {
-    let has_hibp = settings.bool("plinth.auth.password.hibp.enabled");
+    let has_hibp = settings.get(plinth_auth::PASSWORD_HIBP_ENABLED);
     PasswordConfig {
-        min_length: password::min_length(count(settings, "auth.minimum_password_length")),
-        required_characters: password_characters(settings.opt_text("auth.password_requirements"))
+        min_length: password::min_length(settings.get(auth::MINIMUM_PASSWORD_LENGTH)),
+        required_characters: password_characters(Some(settings.get(auth::PASSWORD_REQUIREMENTS)))
             .iter()
             .map(ToString::to_string)
             .collect(),
         hibp: has_hibp.then(|| HibpConfig {
-            fails_closed: settings.bool("plinth.auth.password.hibp.fail_closed"),
-            url: settings.text("plinth.auth.password.hibp.url").to_owned(),
+            fails_closed: settings.get(plinth_auth::PASSWORD_HIBP_FAIL_CLOSED),
+            url: settings
+                .get(plinth_auth::PASSWORD_HIBP_URL)
+                .as_written()
+                .to_owned(),
             user_agent: settings
-                .text("plinth.auth.password.hibp.user_agent")
+                .get(plinth_auth::PASSWORD_HIBP_USER_AGENT)
                 .to_owned(),
         }),
-        cost: count(settings, "plinth.auth.password.hash_cost"),
-        change_needs_reauthentication: settings.bool("auth.email.secure_password_change"),
-        change_needs_current: settings.bool("auth.email.require_current_password"),
-        makes_email_identity: settings.bool("plinth.auth.password.creates_email_identity"),
+        cost: settings.get(plinth_auth::PASSWORD_HASH_COST),
+        change_needs_reauthentication: settings.get(auth_email::SECURE_PASSWORD_CHANGE),
+        change_needs_current: settings.get(auth_email::REQUIRE_CURRENT_PASSWORD),
+        makes_email_identity: settings.get(plinth_auth::PASSWORD_CREATES_EMAIL_IDENTITY),
     }
 }
 
 fn mfa(settings: &Settings) -> MfaConfig {
-    let switches = |kind: &str| Switches {
-        is_enrol_enabled: settings.bool(&format!("auth.mfa.{kind}.enroll_enabled")),
-        is_verify_enabled: settings.bool(&format!("auth.mfa.{kind}.verify_enabled")),
+    let switches = |enrol, verify| Switches {
+        is_enrol_enabled: settings.get(enrol),
+        is_verify_enabled: settings.get(verify),
     };
     MfaConfig {
-        totp: switches("totp"),
-        phone: switches("phone"),
-        webauthn: switches("web_authn"),
-        max_enrolled: count(settings, "auth.mfa.max_enrolled_factors"),
-        max_verified: count(settings, "plinth.auth.mfa.max_verified_factors"),
-        challenge_lifetime: duration(settings, "plinth.auth.mfa.challenge_lifetime"),
+        totp: switches(auth_mfa::TOTP_ENROLL_ENABLED, auth_mfa::TOTP_VERIFY_ENABLED),
+        phone: switches(
+            auth_mfa::PHONE_ENROLL_ENABLED,
+            auth_mfa::PHONE_VERIFY_ENABLED,
+        ),
+        webauthn: switches(
+            auth_mfa::WEB_AUTHN_ENROLL_ENABLED,
+            auth_mfa::WEB_AUTHN_VERIFY_ENABLED,
+        ),
+        max_enrolled: settings.get(auth_mfa::MAX_ENROLLED_FACTORS),
+        max_verified: settings.get(plinth_auth::MFA_MAX_VERIFIED_FACTORS),
+        challenge_lifetime: duration(settings, plinth_auth::MFA_CHALLENGE_LIFETIME),
         factor_lifetime: MfaConfig::factor_lifetime(duration(
             settings,
-            "plinth.auth.mfa.factor_lifetime",
+            plinth_auth::MFA_FACTOR_LIFETIME,
         )),
         by_phone: PhoneFactorConfig {
-            otp_length: super::otp_length(count(settings, "auth.mfa.phone.otp_length")),
-            min_interval: duration(settings, "auth.mfa.phone.max_frequency"),
-            template: settings.text("auth.mfa.phone.template").to_owned(),
+            otp_length: super::otp_length(settings.get(auth_mfa::PHONE_OTP_LENGTH)),
+            min_interval: duration(settings, auth_mfa::PHONE_MAX_FREQUENCY),
+            template: settings.get(auth_mfa::PHONE_TEMPLATE).to_owned(),
         },
     }
 }
 
 fn webauthn(settings: &Settings) -> WebAuthnConfig {
-    let origins = settings.list("auth.webauthn.rp_origins").iter();
+    let origins = settings.get(auth::WEBAUTHN_RP_ORIGINS).iter();
     WebAuthnConfig {
-        rp_id: owned(settings, "auth.webauthn.rp_id"),
-        rp_display_name: owned(settings, "auth.webauthn.rp_display_name"),
+        rp_id: owned(settings, auth::WEBAUTHN_RP_ID),
+        rp_display_name: owned(settings, auth::WEBAUTHN_RP_DISPLAY_NAME),
         rp_origins: origins
             .filter_map(|origin| match Url::parse(origin) {
                 Ok(url) => Some(url),
                 Err(_) => {
-                    tracing::warn!("auth.webauthn.rp_origins: {origin:?} is no URL and is ignored");
+                    tracing::warn!("auth.webauthn.rp_origins: {origin:?} is not a URL, ignored");
                     None
                 }
             })
             .collect(),
-        challenge_lifetime: duration(settings, "plinth.auth.webauthn.challenge_lifetime"),
-        are_passkeys_enabled: settings.bool("auth.passkey.enabled"),
-        max_passkeys_per_user: count(settings, "plinth.auth.webauthn.max_passkeys"),
+        challenge_lifetime: duration(settings, plinth_auth::WEBAUTHN_CHALLENGE_LIFETIME),
+        are_passkeys_enabled: settings.get(auth::PASSKEY_ENABLED),
+        max_passkeys_per_user: settings.get(plinth_auth::WEBAUTHN_MAX_PASSKEYS),
     }
 }
 
-fn owned(settings: &Settings, path: &str) -> Option<String> {
-    settings.opt_text(path).map(str::to_owned)
+fn owned(settings: &Settings, key: SettingKey<'_, Option<String>>) -> Option<String> {
+    settings.get(key).map(str::to_owned)
 }
 
-fn secret(settings: &Settings, path: &str) -> Option<Secret> {
-    let secret = settings.secret(path)?;
+fn written_url(settings: &Settings, key: SettingKey<'_, Option<WrittenUrl>>) -> Option<String> {
+    settings.get(key).map(|url| url.as_written().to_owned())
+}
+
+fn secret(
+    settings: &Settings,
+    key: SettingKey<'_, Option<plinth_settings::Secret>>,
+) -> Option<Secret> {
+    let secret = settings.get(key)?;
     Some(Secret::new(secret.expose())).filter(|secret| !secret.is_empty())
 }
 
-/// A whole number of a range that the tree has checked.
-fn count<T: TryFrom<i64>>(settings: &Settings, path: &str) -> T {
-    match T::try_from(settings.integer(path)) {
-        Ok(number) => number,
-        Err(_) => unreachable!("the tree keeps {path} in its range"),
-    }
+fn duration(settings: &Settings, key: Key<Duration>) -> Duration {
+    super::cap_duration(settings.get(key))
 }
 
-fn duration(settings: &Settings, path: &str) -> Duration {
-    super::bounded(settings.duration(path))
-}
-
-fn seconds(settings: &Settings, path: &str) -> Duration {
-    super::bounded(Duration::from_secs(count(settings, path)))
+fn seconds(settings: &Settings, key: Key<u64>) -> Duration {
+    super::cap_duration(Duration::from_secs(settings.get(key)))
 }
 
 #[cfg(test)]
@@ -213,8 +222,8 @@ mod tests {
         assert!(config.mail.is_autoconfirmed && config.mail.smtp.is_none());
         assert!(config.external.is_email_enabled && !config.external.is_anonymous_enabled);
         assert!(config.mfa.totp.is_enrol_enabled && config.mfa.totp.is_verify_enabled);
-        assert_eq!(config.rates.otp, Rate::per_five_minutes(30.0));
-        assert_eq!(config.rates.anonymous_users, Rate::per_hour(30.0));
+        assert_eq!(config.rates.otp.rate, Rate::per_five_minutes(30.0));
+        assert_eq!(config.rates.anonymous_users.rate, Rate::per_hour(30.0));
         assert_eq!(config.rates.email_sent.count, 360_000.0);
         assert_eq!(config.password.min_length, 6);
         assert_eq!(config.password.cost, 10);

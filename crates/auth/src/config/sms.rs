@@ -1,11 +1,11 @@
-//! Text messages: when they are sent, through whom, and with which words.
+//! Settings of text messages.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 use plinth_token::Secret;
 use time::OffsetDateTime;
 
-use crate::request::contact;
+use crate::contact;
 
 /// `SMS_*`
 #[derive(Debug, Clone)]
@@ -22,17 +22,27 @@ pub(crate) struct SmsConfig {
     pub(crate) template: String,
     /// `SMS_TEST_OTP`
     pub(crate) test_numbers: TestNumbers,
-    /// `SMS_PROVIDER` and its settings; `None`: nobody delivers.
+    /// `SMS_PROVIDER` and its settings; `None`: no messages can be sent.
     pub(crate) provider: Option<SmsProvider>,
 }
 
-/// Numbers with a fixed code, to which nothing is sent.
-#[derive(Debug, Clone, Default)]
+/// Test numbers with a fixed code, to which nothing is sent.
+#[derive(Clone, Default)]
 pub(crate) struct TestNumbers {
     /// Code by number, without `+`.
     pub(crate) codes: BTreeMap<String, String>,
     /// `SMS_TEST_OTP_VALID_UNTIL`
     pub(crate) valid_until: Option<OffsetDateTime>,
+}
+
+/// Without the codes.
+impl fmt::Debug for TestNumbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestNumbers")
+            .field("phones", &self.codes.keys())
+            .field("valid_until", &self.valid_until)
+            .finish()
+    }
 }
 
 impl TestNumbers {
@@ -60,7 +70,7 @@ impl TestNumbers {
     }
 }
 
-/// Who delivers. `base_url` is the provider's own unless a test says otherwise.
+/// The SMS provider. `base_url` is its own, except in tests.
 #[derive(Debug, Clone)]
 pub(crate) enum SmsProvider {
     Twilio {
@@ -70,7 +80,7 @@ pub(crate) enum SmsProvider {
         message_service_sid: String,
         content_sid: Option<String>,
     },
-    /// Makes and checks the codes itself.
+    /// Generates and checks the codes itself.
     TwilioVerify {
         base_url: String,
         account_sid: String,
@@ -89,7 +99,7 @@ pub(crate) enum SmsProvider {
     },
     Vonage {
         base_url: String,
-        api_key: String,
+        api_key: Secret,
         api_secret: Secret,
         from: String,
     },
@@ -111,5 +121,28 @@ impl SmsProvider {
             Self::Textlocal { .. } => "textlocal",
             Self::Vonage { .. } => "vonage",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_printed_provider_shows_neither_key_nor_secret() {
+        let vonage = SmsProvider::Vonage {
+            base_url: SmsProvider::VONAGE_URL.to_owned(),
+            api_key: Secret::new("open"),
+            api_secret: Secret::new("sesame"),
+            from: "me".to_owned(),
+        };
+
+        let printed = format!("{vonage:?}");
+
+        assert!(printed.contains("api_key: ***"), "{printed}");
+        assert!(
+            !printed.contains("open") && !printed.contains("sesame"),
+            "{printed}"
+        );
     }
 }

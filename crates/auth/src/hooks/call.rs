@@ -1,24 +1,23 @@
-//! One call of a hook, whichever way it goes.
+//! One call of a hook, by HTTP or as a database function.
 
 use std::time::Instant;
 
-use plinth_db::Queries;
+use plinth_db::{DbError, Queries};
 use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
 
-use super::{function, http};
+use super::http;
 use crate::{
     AuthError,
     config::{Hook, HookTarget},
-    error::Code,
-    model::Object,
-    request::Context,
+    model::{Object, hook_functions, savepoint::Savepoint},
+    request::RequestContext,
 };
 
-/// A hook and what it is told.
+/// A hook and its payload.
 pub(super) struct Call<'a> {
-    context: &'a Context,
+    context: &'a RequestContext,
     hook: &'a Hook,
     name: &'static str,
     payload: Value,
@@ -27,7 +26,7 @@ pub(super) struct Call<'a> {
 impl<'a> Call<'a> {
     /// `input` is an object; `metadata` is added to it.
     pub(super) fn new(
-        context: &'a Context,
+        context: &'a RequestContext,
         hook: &'a Hook,
         name: &'static str,
         mut input: Value,
@@ -41,60 +40,77 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Inside the transaction of `db`; what a function writes lasts if that does.
-    pub(super) async fn inside(self, db: &mut impl Queries) -> Result<Object, AuthError> {
+    /// In the transaction of `db`, which also commits what a function writes.
+    pub(super) async fn run_in_transaction(
+        self,
+        db: &mut impl Queries,
+    ) -> Result<Object, AuthError> {
         let started = Instant::now();
-        let answer = self.run(db).await;
-        self.finish(started, answer)
+        let response = self.run(db).await;
+        self.finish(started, response)
     }
 
-    /// The same, but a function that fails does not take the transaction with it.
-    pub(super) async fn guarded(self, db: &mut impl Queries) -> Result<Object, AuthError> {
+    /// In the transaction of `db`, but with a savepoint: a function that fails does not abort the
+    /// transaction.
+    pub(super) async fn run_in_savepoint(self, db: &mut impl Queries) -> Result<Object, AuthError> {
         let started = Instant::now();
-        let is_function = matches!(self.hook.target, HookTarget::Function { .. });
-        let guard = match is_function {
-            true => function::Guard::set(db).await,
-            false => function::Guard::none(),
+        let HookTarget::Function { schema, name } = &self.hook.target else {
+            let response = self.post().await;
+            return self.finish(started, response);
         };
-        let answer = self.run(db).await;
-        guard.release(db, answer.is_ok()).await?;
-        self.finish(started, answer)
+        let savepoint = Savepoint::set(db).await;
+        let response = self.function(db, schema, name).await;
+        if response.is_ok() {
+            savepoint.release(db).await?;
+        } else {
+            savepoint.roll_back(db).await?;
+        }
+        self.finish(started, response)
     }
 
     /// In a transaction of its own.
-    pub(super) async fn alone(self) -> Result<Object, AuthError> {
+    pub(super) async fn run_in_own_transaction(self) -> Result<Object, AuthError> {
         let started = Instant::now();
-        let answer = match &self.hook.target {
+        let response = match &self.hook.target {
             HookTarget::Function { .. } => {
                 let mut db = self.context.begin().await?;
-                let answer = self.run(&mut db).await;
-                if answer.is_ok() {
+                let response = self.run(&mut db).await;
+                if response.is_ok() {
                     db.commit().await?;
                 }
-                answer
+                response
             }
-            _ => self.over_http().await,
+            _ => self.post().await,
         };
-        self.finish(started, answer)
+        self.finish(started, response)
     }
 
     async fn run(&self, db: &mut impl Queries) -> Result<Option<Value>, AuthError> {
         match &self.hook.target {
-            HookTarget::Function { schema, name } => {
-                function::call(db, schema, name, &self.payload).await
-            }
-            _ => self.over_http().await,
+            HookTarget::Function { schema, name } => self.function(db, schema, name).await,
+            _ => self.post().await,
         }
     }
 
-    async fn over_http(&self) -> Result<Option<Value>, AuthError> {
+    async fn function(
+        &self,
+        db: &mut impl Queries,
+        schema: &str,
+        name: &str,
+    ) -> Result<Option<Value>, AuthError> {
+        let response = hook_functions::call(db, schema, name, &self.payload).await;
+        response.map_err(|error| match error {
+            DbError::Postgres(_) => AuthError::hook_function_failed(schema, name, error),
+            error => error.into(),
+        })
+    }
+
+    async fn post(&self) -> Result<Option<Value>, AuthError> {
         match &self.hook.target {
             HookTarget::Http(url) => {
                 http::post(self.context, url, &self.hook.secrets, &self.payload).await
             }
-            HookTarget::Unusable(reason) => {
-                Err(AuthError::internal("The hook cannot be called", reason))
-            }
+            HookTarget::Unusable(reason) => Err(AuthError::hook_not_callable(reason)),
             HookTarget::Function { .. } => unreachable!("functions are called in a transaction"),
         }
     }
@@ -102,19 +118,19 @@ impl<'a> Call<'a> {
     fn finish(
         &self,
         started: Instant,
-        answer: Result<Option<Value>, AuthError>,
+        response: Result<Option<Value>, AuthError>,
     ) -> Result<Object, AuthError> {
         let milliseconds = started.elapsed().as_millis() as u64;
-        let answer = answer.and_then(understood);
-        match &answer {
-            Ok(_) => tracing::debug!(milliseconds, "the hook {} answered", self.name),
-            Err(error) => tracing::warn!(milliseconds, "the hook {} failed: {error}", self.name),
+        let response = response.and_then(parse_response);
+        match &response {
+            Ok(_) => tracing::debug!(milliseconds, "hook {} responded", self.name),
+            Err(error) => tracing::warn!(milliseconds, "hook {} failed: {error}", self.name),
         }
-        answer
+        response
     }
 }
 
-fn metadata(context: &Context, name: &str) -> Value {
+fn metadata(context: &RequestContext, name: &str) -> Value {
     let mut metadata = json!({
         "uuid": Uuid::new_v4(),
         "time": context.now.format(&Rfc3339).unwrap_or_default(),
@@ -127,44 +143,36 @@ fn metadata(context: &Context, name: &str) -> Value {
     metadata
 }
 
-/// The object that the hook answered, unless it is an error of its own.
-fn understood(answer: Option<Value>) -> Result<Object, AuthError> {
-    let object = match answer {
+/// The object that the hook returned, unless it reports an error.
+fn parse_response(response: Option<Value>) -> Result<Object, AuthError> {
+    let object = match response {
         None | Some(Value::Null) => return Ok(Object::new()),
         Some(Value::Object(object)) => object,
         Some(other) => {
-            return Err(AuthError::internal(
-                "Error unmarshaling JSON output.",
-                format!("a hook answered {} instead of an object", kind(&other)),
-            ));
+            return Err(AuthError::hook_response_malformed(format!(
+                "a hook responded with {} instead of an object",
+                json_type(&other)
+            )));
         }
     };
-    match refusal(&object) {
+    match error_of_hook(&object) {
         Some(error) => Err(error),
         None => Ok(object),
     }
 }
 
-/// `{"error":{"http_code":…,"message":…}}`; without a message it is none.
-fn refusal(answer: &Object) -> Option<AuthError> {
-    let error = answer.get("error")?.as_object()?;
+/// The error `{"error":{"http_code":…,"message":…}}`, if it has a message.
+fn error_of_hook(response: &Object) -> Option<AuthError> {
+    let error = response.get("error")?.as_object()?;
     let message = error.get("message")?.as_str()?;
     if message.is_empty() {
         return None;
     }
-    let asked = error.get("http_code").and_then(Value::as_u64);
-    let status = asked
-        .and_then(|status| u16::try_from(status).ok())
-        .filter(|status| (400..=599).contains(status))
-        .unwrap_or(500);
-    let code = match status {
-        500 => Code::UnexpectedFailure,
-        _ => Code::Unknown,
-    };
-    Some(AuthError::new(status, code, message.to_owned()))
+    let status = error.get("http_code").and_then(Value::as_u64);
+    Some(AuthError::from_hook(status, message.to_owned()))
 }
 
-fn kind(value: &Value) -> &'static str {
+fn json_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "nothing",
         Value::Bool(_) => "a truth value",
@@ -178,14 +186,15 @@ fn kind(value: &Value) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Code;
 
-    fn status_and_code(answer: Value) -> Option<(u16, Code, String)> {
-        let error = understood(Some(answer)).err()?;
+    fn status_and_code(response: Value) -> Option<(u16, Code, String)> {
+        let error = parse_response(Some(response)).err()?;
         Some((error.status().as_u16(), error.code(), error.to_string()))
     }
 
     #[test]
-    fn a_hooks_error_is_the_answer() {
+    fn a_hooks_error_is_the_response() {
         let error =
             |http_code: Value| json!({ "error": { "http_code": http_code, "message": "no" } });
         let expected = |status, code| Some((status, code, "no".to_owned()));
@@ -193,8 +202,8 @@ mod tests {
         let teapot = status_and_code(error(json!(418)));
         assert_eq!(teapot, expected(418, Code::Unknown));
         for odd in [json!(null), json!(0), json!(200), json!(70_000), json!("x")] {
-            let answer = status_and_code(error(odd));
-            assert_eq!(answer, expected(500, Code::UnexpectedFailure));
+            let response = status_and_code(error(odd));
+            assert_eq!(response, expected(500, Code::UnexpectedFailure));
         }
     }
 

@@ -1,8 +1,8 @@
-//! What a token must say, whatever a hook makes of it.
+//! Claims that an access token must have, whatever a hook returns.
 
 use serde_json::Value;
 
-use crate::{AuthError, error::Code, model::Object};
+use crate::{AuthError, model::Object};
 
 const REQUIRED: [&str; 10] = [
     "aud",
@@ -17,7 +17,7 @@ const REQUIRED: [&str; 10] = [
     "is_anonymous",
 ];
 
-/// Claims of a known kind, required or not.
+/// Types of known claims, required or not.
 const KINDS: [(&str, Kind); 16] = [
     ("aud", Kind::TextOrList),
     ("exp", Kind::Integer),
@@ -70,25 +70,23 @@ impl Kind {
     }
 }
 
-/// `1.0` is one too.
+/// `1.0` counts too.
 fn is_integer(value: &Value) -> bool {
     value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0)
 }
 
-/// The claims in a hook's answer, if a token can be made of them.
-pub(super) fn from_answer(mut answer: Object) -> Result<Object, AuthError> {
-    let claims = match answer.remove("claims") {
+/// The claims in a hook's response, if they are valid for a token.
+pub(super) fn from_response(mut response: Object) -> Result<Object, AuthError> {
+    let claims = match response.remove("claims") {
         Some(Value::Object(claims)) => claims,
-        Some(_) => return Err(refused("output claims field is not an object".to_owned())),
-        None => return Err(refused("output claims field is missing".to_owned())),
+        Some(_) => return Err(AuthError::hook_claims_not_object()),
+        None => return Err(AuthError::hook_claims_missing()),
     };
     let problems = problems(&claims);
-    match problems.is_empty() {
-        true => Ok(claims),
-        false => Err(refused(format!(
-            "output claims do not conform to the expected schema: \n{}",
-            problems.concat()
-        ))),
+    if problems.is_empty() {
+        Ok(claims)
+    } else {
+        Err(AuthError::hook_claims_invalid(&problems.concat()))
     }
 }
 
@@ -102,15 +100,12 @@ fn problems(claims: &Object) -> Vec<String> {
     missing.chain(misfits).collect()
 }
 
-fn refused(message: String) -> AuthError {
-    AuthError::new(500, Code::UnexpectedFailure, message)
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::error::Code;
 
     fn good() -> Value {
         json!({
@@ -121,10 +116,10 @@ mod tests {
     }
 
     fn check(claims: Value) -> Result<Object, AuthError> {
-        let Value::Object(answer) = json!({ "claims": claims }) else {
+        let Value::Object(response) = json!({ "claims": claims }) else {
             unreachable!()
         };
-        from_answer(answer)
+        from_response(response)
     }
 
     #[test]
@@ -163,8 +158,8 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_claims_is_refused() {
-        from_answer(Object::new()).expect_err("nothing");
+    fn a_response_without_claims_is_rejected() {
+        from_response(Object::new()).expect_err("nothing");
         check(Value::Null).expect_err("null");
     }
 }

@@ -1,4 +1,4 @@
-//! Hooks behind an HTTP address, signed as Standard Webhooks has it.
+//! HTTP hooks, signed according to Standard Webhooks.
 
 use std::time::Duration;
 
@@ -13,70 +13,61 @@ use uuid::Uuid;
 
 use crate::{
     AuthError,
-    error::Code,
-    outgoing::{self, Unreadable},
-    request::Context,
+    outgoing::{self, ReadError},
+    request::RequestContext,
 };
 
-/// For all tries together.
-const AT_MOST: Duration = Duration::from_secs(5);
-const TRIES: usize = 3;
-const BETWEEN_TRIES: Duration = Duration::from_secs(2);
-const MAX_ANSWER_BYTES: usize = 200 * 1024;
+/// For all attempts together.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_ATTEMPTS: usize = 3;
+const RETRY_DELAY: Duration = Duration::from_secs(2);
+const MAX_RESPONSE_BYTES: usize = 200 * 1024;
 
-/// Why a try led to nothing.
-enum Failed {
-    /// Another one may succeed.
-    Again(AuthError),
-    ForGood(AuthError),
+/// Why an attempt failed.
+enum AttemptError {
+    /// Another attempt may succeed.
+    Retryable(AuthError),
+    Fatal(AuthError),
 }
 
-/// Tells the hook; `None` when it has nothing to say.
+/// Posts the payload; `None` when the hook returns no content.
 pub(super) async fn post(
-    context: &Context,
+    context: &RequestContext,
     url: &Url,
     secrets: &[Secret],
     payload: &Value,
 ) -> Result<Option<Value>, AuthError> {
     let body = payload.to_string();
-    let deadline = Instant::now() + AT_MOST;
-    let mut tries = 1;
+    let deadline = Instant::now() + TOTAL_TIMEOUT;
+    let mut attempts = 1;
     loop {
         let attempt = attempt(context, url, secrets, &body);
         let failed = match timeout_at(deadline, attempt).await {
-            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Ok(response)) => return Ok(response),
             Ok(Err(failed)) => failed,
-            Err(_) => return Err(too_slow()),
+            Err(_) => return Err(AuthError::hook_timeout(TOTAL_TIMEOUT.as_secs())),
         };
         match failed {
-            Failed::ForGood(error) => return Err(error),
-            Failed::Again(error) if tries == TRIES => return Err(error),
-            Failed::Again(_) => {}
+            AttemptError::Fatal(error) => return Err(error),
+            AttemptError::Retryable(error) if attempts == MAX_ATTEMPTS => return Err(error),
+            AttemptError::Retryable(_) => {}
         }
-        tries += 1;
-        let next = Instant::now() + BETWEEN_TRIES;
+        attempts += 1;
+        let next = Instant::now() + RETRY_DELAY;
         if next >= deadline {
-            return Err(too_slow());
+            return Err(AuthError::hook_timeout(TOTAL_TIMEOUT.as_secs()));
         }
         sleep_until(next).await;
     }
 }
 
-fn too_slow() -> AuthError {
-    let message = format!(
-        "Failed to reach hook within maximum time of {} seconds",
-        AT_MOST.as_secs()
-    );
-    AuthError::new(422, Code::HookTimeout, message)
-}
-
-/// Every try has its own id and time, and so its own signatures.
+/// Every attempt has its own id, timestamp and signatures.
 async fn attempt(
-    context: &Context,
+    context: &RequestContext,
     url: &Url,
     secrets: &[Secret],
     body: &str,
-) -> Result<Option<Value>, Failed> {
+) -> Result<Option<Value>, AttemptError> {
     let id = Uuid::new_v4().to_string();
     let timestamp = context.service.clock().now().unix_timestamp();
     let request = context
@@ -93,92 +84,66 @@ async fn attempt(
         )
         .body(body.to_owned());
     let response = request.send().await.map_err(|error| {
-        tracing::warn!("a hook was not reached: {}", outgoing::describe(&error));
-        Failed::Again(AuthError::new(
-            422,
-            Code::HookTimeoutAfterRetry,
-            "Failed to reach hook after maximum retries",
-        ))
+        tracing::warn!("hook request failed: {}", outgoing::describe(&error));
+        AttemptError::Retryable(AuthError::hook_unreachable())
     })?;
     match response.status() {
         StatusCode::NO_CONTENT => Ok(None),
         StatusCode::OK | StatusCode::ACCEPTED => {
-            let answer = read(response).await;
-            answer.map(Some).map_err(Failed::ForGood)
+            let response = read(response).await;
+            response.map(Some).map_err(AttemptError::Fatal)
         }
-        status => Err(refused(status, &response)),
+        status => Err(status_error(status, &response)),
     }
 }
 
-fn refused(status: StatusCode, response: &reqwest::Response) -> Failed {
-    let failure = |message: String| AuthError::new(500, Code::UnexpectedFailure, message);
+fn status_error(status: StatusCode, response: &reqwest::Response) -> AttemptError {
     match status {
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-            let error = failure("Service currently unavailable due to hook".to_owned());
-            match response.headers().contains_key(header::RETRY_AFTER) {
-                true => Failed::Again(error),
-                false => Failed::ForGood(error),
+            let error = AuthError::hook_unavailable();
+            if response.headers().contains_key(header::RETRY_AFTER) {
+                AttemptError::Retryable(error)
+            } else {
+                AttemptError::Fatal(error)
             }
         }
-        StatusCode::BAD_REQUEST => {
-            Failed::ForGood(failure("Invalid payload sent to hook".to_owned()))
-        }
-        StatusCode::UNAUTHORIZED => {
-            Failed::ForGood(failure("Hook requires authorization token".to_owned()))
-        }
-        status => Failed::ForGood(failure(format!(
-            "Unexpected status code returned from hook: {}",
-            status.as_u16()
-        ))),
+        StatusCode::BAD_REQUEST => AttemptError::Fatal(AuthError::hook_rejected_payload()),
+        StatusCode::UNAUTHORIZED => AttemptError::Fatal(AuthError::hook_unauthorized()),
+        status => AttemptError::Fatal(AuthError::hook_status_unexpected(status)),
     }
 }
 
 async fn read(response: reqwest::Response) -> Result<Value, AuthError> {
     check_content_type(&response)?;
-    let bytes = outgoing::read(response, MAX_ANSWER_BYTES)
+    let bytes = outgoing::read_body(response, MAX_RESPONSE_BYTES)
         .await
         .map_err(|error| match error {
-            Unreadable::TooLong(max) => AuthError::new(
-                422,
-                Code::HookPayloadOverSizeLimit,
-                format!("Payload size exceeded size limit of {max} bytes"),
-            ),
-            Unreadable::Broken(cause) => {
-                AuthError::internal("The hook's answer could not be read", cause)
-            }
+            ReadError::TooLong(max) => AuthError::hook_response_too_large(max),
+            ReadError::Broken(cause) => AuthError::reading_hook_response_failed(cause),
         })?;
-    serde_json::from_slice(&bytes)
-        .map_err(|error| AuthError::internal("Error unmarshaling JSON output.", error))
+    serde_json::from_slice(&bytes).map_err(AuthError::hook_response_malformed)
 }
 
 fn check_content_type(response: &reqwest::Response) -> Result<(), AuthError> {
-    let refused = |message: String| {
-        Err(AuthError::new(
-            400,
-            Code::HookPayloadInvalidContentType,
-            message,
-        ))
-    };
     let Some(given) = response.headers().get(header::CONTENT_TYPE) else {
-        return refused("Invalid Content-Type: Missing Content-Type header".to_owned());
+        return Err(AuthError::hook_content_type_missing());
     };
     let given = String::from_utf8_lossy(given.as_bytes());
     let media_type = given.split(';').next().unwrap_or_default().trim();
-    match media_type.eq_ignore_ascii_case("application/json") {
-        true => Ok(()),
-        false => refused(format!(
-            "Invalid JSON response. Received content-type: {given}"
-        )),
+    if media_type.eq_ignore_ascii_case("application/json") {
+        Ok(())
+    } else {
+        Err(AuthError::hook_content_type_invalid(&given))
     }
 }
 
-/// One signature of each secret, over id, time and body.
+/// One signature per secret, over id, timestamp and body.
 fn signatures(secrets: &[Secret], id: &str, timestamp: i64, body: &str) -> String {
     let signed = format!("{id}.{timestamp}.{body}");
     let signatures: Vec<String> = secrets
         .iter()
         .filter_map(|secret| {
-            // Settings refuse what is no base64.
+            // The settings reject secrets that are not base64.
             let key = BASE64.decode(secret.expose().as_bytes()).ok()?;
             let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
             let tag = hmac::sign(&key, signed.as_bytes());
@@ -194,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_signature_is_that_of_standard_webhooks() {
-        // Key, message and result as the specification's own libraries have them in their tests.
+        // The test vector of the specification's own libraries.
         let secret = Secret::new("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
         let id = "msg_p5jXN8AQM9LWM0D4loKWxJek";
         let body = r#"{"test": 2432232314}"#;

@@ -1,11 +1,10 @@
-//! Calls to the user's own code (auth contract §9).
+//! Hooks: calls to the project's own code (auth contract §9).
 //!
-//! A hook is a database function or an HTTP address; [`Call`] knows both ways. What each hook is
-//! told and what its answer means is here.
+//! A hook is a database function or an HTTP endpoint; [`Call`] handles both. This module has the
+//! payload of each hook and what its response means.
 
 mod call;
 mod claims;
-mod function;
 mod http;
 
 use plinth_db::Queries;
@@ -17,13 +16,13 @@ use crate::{
     AuthError,
     config::{Hook, HookTarget},
     model::{Factor, Object, UserBody},
-    request::Context,
+    request::RequestContext,
 };
 use call::Call;
 
-/// The claims that the token shall have.
+/// The claims of the access token, after the hook has changed them.
 pub(crate) async fn custom_access_token(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: Uuid,
     claims: Object,
@@ -33,14 +32,14 @@ pub(crate) async fn custom_access_token(
         None => Ok(claims),
         Some(hook) => {
             let call = token_call(context, hook, user, claims, method);
-            claims::from_answer(call.inside(db).await?)
+            claims::from_response(call.run_in_transaction(db).await?)
         }
     }
 }
 
-/// The same outside of any transaction.
-pub(crate) async fn custom_access_token_alone(
-    context: &Context,
+/// As [`custom_access_token`], outside of any transaction.
+pub(crate) async fn custom_access_token_detached(
+    context: &RequestContext,
     user: Uuid,
     claims: Object,
     method: &str,
@@ -49,13 +48,13 @@ pub(crate) async fn custom_access_token_alone(
         None => Ok(claims),
         Some(hook) => {
             let call = token_call(context, hook, user, claims, method);
-            claims::from_answer(call.alone().await?)
+            claims::from_response(call.run_in_own_transaction().await?)
         }
     }
 }
 
 fn token_call<'a>(
-    context: &'a Context,
+    context: &'a RequestContext,
     hook: &'a Hook,
     user: Uuid,
     claims: Object,
@@ -65,16 +64,16 @@ fn token_call<'a>(
     Call::new(context, hook, "customize-access-token", input)
 }
 
-/// Whether somebody outside decides what is in access tokens, which can take seconds.
-pub(crate) fn is_token_made_elsewhere(context: &Context) -> bool {
+/// Whether access tokens need an HTTP request to a hook, which can take seconds.
+pub(crate) fn is_token_hook_remote(context: &RequestContext) -> bool {
     let hook = context.config.hooks.custom_access_token.as_ref();
     hook.is_some_and(|hook| matches!(hook.target, HookTarget::Http(_)))
 }
 
-/// Lets the hook send a mail. `payload` has `user` and `email_data`. Says whether there is such a
-/// hook; if so, nobody else sends the mail.
+/// Lets the hook send a mail. `payload` has `user` and `email_data`. Returns whether there is such
+/// a hook; if so, the mail is not sent otherwise.
 pub(crate) async fn send_email(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     payload: Object,
 ) -> Result<bool, AuthError> {
@@ -82,13 +81,13 @@ pub(crate) async fn send_email(
         return Ok(false);
     };
     let call = Call::new(context, hook, "send-email", Value::Object(payload));
-    call.guarded(db).await.map(|_| true)
+    call.run_in_savepoint(db).await.map(|_| true)
 }
 
-/// Lets the hook send a text message. `payload` has `user` and `sms`. Says whether there is such a
-/// hook.
+/// Lets the hook send a text message. `payload` has `user` and `sms`. Returns whether there is such
+/// a hook.
 pub(crate) async fn send_sms(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     payload: Object,
 ) -> Result<bool, AuthError> {
@@ -96,34 +95,34 @@ pub(crate) async fn send_sms(
         return Ok(false);
     };
     let call = Call::new(context, hook, "send-sms", Value::Object(payload));
-    call.guarded(db).await.map(|_| true)
+    call.run_in_savepoint(db).await.map(|_| true)
 }
 
-/// May refuse a user who is about to be made. Called outside of any transaction.
+/// May reject a user who is about to be created. Called outside of any transaction.
 pub(crate) async fn before_user_created(
-    context: &Context,
+    context: &RequestContext,
     user: &UserBody,
 ) -> Result<(), AuthError> {
     let Some(hook) = &context.config.hooks.before_user_created else {
         return Ok(());
     };
-    let call = Call::new(context, hook, "before-user-created", about(user));
-    call.alone().await.map(|_| ())
+    let call = Call::new(context, hook, "before-user-created", user_payload(user));
+    call.run_in_own_transaction().await.map(|_| ())
 }
 
-/// Told of a user who was made. Called outside of any transaction.
+/// Called after a user was created, outside of any transaction.
 pub(crate) async fn after_user_created(
-    context: &Context,
+    context: &RequestContext,
     user: &UserBody,
 ) -> Result<(), AuthError> {
     let Some(hook) = &context.config.hooks.after_user_created else {
         return Ok(());
     };
-    let call = Call::new(context, hook, "after-user-created", about(user));
-    call.alone().await.map(|_| ())
+    let call = Call::new(context, hook, "after-user-created", user_payload(user));
+    call.run_in_own_transaction().await.map(|_| ())
 }
 
-fn about(user: &UserBody) -> Value {
+fn user_payload(user: &UserBody) -> Value {
     #[derive(Serialize)]
     struct About<'a> {
         user: &'a UserBody,
@@ -131,20 +130,20 @@ fn about(user: &UserBody) -> Value {
     json!(About { user })
 }
 
-/// What the hook says to an attempt.
+/// The hook's decision on an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Decision {
     Continue,
     Reject {
         message: String,
-        /// Of the password hook only.
+        /// From the password hook only.
         signs_out: bool,
     },
 }
 
-/// Somebody showed a password that is right or wrong. Called outside of any transaction.
+/// Reports a right or wrong password. Called outside of any transaction.
 pub(crate) async fn password_verification_attempt(
-    context: &Context,
+    context: &RequestContext,
     user: Uuid,
     is_valid: bool,
 ) -> Result<Decision, AuthError> {
@@ -153,16 +152,16 @@ pub(crate) async fn password_verification_attempt(
     };
     let input = json!({ "user_id": user, "valid": is_valid });
     let call = Call::new(context, hook, "password-verification", input);
-    let answer = call.alone().await?;
+    let response = call.run_in_own_transaction().await?;
     Ok(decision(
-        &answer,
+        &response,
         "Further password verification attempts will be rejected.",
     ))
 }
 
-/// Somebody showed a code of a factor that is right or wrong. Called outside of any transaction.
+/// Reports a right or wrong code of a factor. Called outside of any transaction.
 pub(crate) async fn mfa_verification_attempt(
-    context: &Context,
+    context: &RequestContext,
     user: Uuid,
     factor: &Factor,
     is_valid: bool,
@@ -177,23 +176,23 @@ pub(crate) async fn mfa_verification_attempt(
         "valid": is_valid,
     });
     let call = Call::new(context, hook, "mfa-verification", input);
-    let answer = call.alone().await?;
+    let response = call.run_in_own_transaction().await?;
     Ok(decision(
-        &answer,
+        &response,
         "Further MFA verification attempts will be rejected.",
     ))
 }
 
-/// Anything but `reject` lets the attempt go on.
-fn decision(answer: &Object, default_message: &str) -> Decision {
-    let text = |key: &str| answer.get(key).and_then(Value::as_str);
+/// Anything but `reject` means continue.
+fn decision(response: &Object, default_message: &str) -> Decision {
+    let text = |key: &str| response.get(key).and_then(Value::as_str);
     if text("decision") != Some("reject") {
         return Decision::Continue;
     }
     let message = text("message").filter(|message| !message.is_empty());
     Decision::Reject {
         message: message.unwrap_or(default_message).to_owned(),
-        signs_out: answer.get("should_logout_user") == Some(&Value::Bool(true)),
+        signs_out: response.get("should_logout_user") == Some(&Value::Bool(true)),
     }
 }
 
@@ -201,11 +200,11 @@ fn decision(answer: &Object, default_message: &str) -> Decision {
 mod tests {
     use super::*;
 
-    fn decide(answer: Value) -> Decision {
-        let Value::Object(answer) = answer else {
+    fn decide(response: Value) -> Decision {
+        let Value::Object(response) = response else {
             panic!("an object");
         };
-        decision(&answer, "no more")
+        decision(&response, "no more")
     }
 
     #[test]
@@ -223,9 +222,9 @@ mod tests {
                 signs_out: false
             }
         );
-        let answer = json!({ "decision": "reject", "message": "go", "should_logout_user": true });
+        let response = json!({ "decision": "reject", "message": "go", "should_logout_user": true });
         assert_eq!(
-            decide(answer),
+            decide(response),
             Decision::Reject {
                 message: "go".to_owned(),
                 signs_out: true

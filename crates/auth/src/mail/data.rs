@@ -1,34 +1,34 @@
-//! What templates can name (auth contract §7.2).
+//! The data of templates (auth contract §7.2).
 
 use serde_json::{Value, json};
 
-use super::{EmailChange, Letter, LetterKind, Notice, Token, link};
-use crate::{model::User, request::Context};
+use super::{EmailChange, Notification, Token, TokenMail, TokenMailKind, link};
+use crate::{model::User, request::RequestContext};
 
-/// For a letter with a token.
-pub(super) fn of_letter(context: &Context, letter: &Letter<'_>) -> Value {
-    let mut data = of_user(context, letter.user, &letter.user.email);
-    data["Token"] = letter.otp.into();
-    let (path_of, verification_type) = match letter.kind {
-        LetterKind::Confirmation => ("confirmation", "signup"),
-        LetterKind::Recovery => ("recovery", "recovery"),
-        LetterKind::MagicLink => ("recovery", "magiclink"),
-        LetterKind::Invite => ("invite", "invite"),
-        LetterKind::Reauthentication => return data,
+/// For a mail with a token.
+pub(super) fn of_token_mail(context: &RequestContext, mail: &TokenMail<'_>) -> Value {
+    let mut data = of_user(context, mail.user, &mail.user.email);
+    data["Token"] = mail.otp.into();
+    let (path_of, verification_type) = match mail.kind {
+        TokenMailKind::Confirmation => ("confirmation", "signup"),
+        TokenMailKind::Recovery => ("recovery", "recovery"),
+        TokenMailKind::MagicLink => ("recovery", "magiclink"),
+        TokenMailKind::Invite => ("invite", "invite"),
+        TokenMailKind::Reauthentication => return data,
     };
     let parts = link::Parts {
         path_of,
         verification_type,
-        token_hash: letter.token_hash,
-        redirect_to: letter.redirect_to,
+        token_hash: mail.token_hash,
+        redirect_to: mail.redirect_to,
     };
     add_link(&mut data, context, &parts);
     data
 }
 
-/// For one of the letters of a change of address.
+/// For one of the mails of a change of address.
 pub(super) fn of_change(
-    context: &Context,
+    context: &RequestContext,
     change: &EmailChange<'_>,
     to: &str,
     token: &Token<'_>,
@@ -47,40 +47,49 @@ pub(super) fn of_change(
     data
 }
 
-/// For a notice.
-pub(super) fn of_notice(context: &Context, user: &User, to: &str, notice: &Notice<'_>) -> Value {
-    // An identity may have taken the address it brought along with it.
-    let email = match notice {
-        Notice::IdentityUnlinked { .. } => to,
+/// For a notification.
+pub(super) fn of_notification(
+    context: &RequestContext,
+    user: &User,
+    to: &str,
+    notification: &Notification<'_>,
+) -> Value {
+    // The address may have been removed together with the identity.
+    let email = match notification {
+        Notification::IdentityUnlinked { .. } => to,
         _ => &user.email,
     };
     let mut data = of_user(context, user, email);
-    match notice {
-        Notice::PasswordChanged => {}
-        Notice::EmailChanged { old_email } => data["OldEmail"] = (*old_email).into(),
-        Notice::PhoneChanged { old_phone } => {
+    match notification {
+        Notification::PasswordChanged => {}
+        Notification::EmailChanged { old_email } => data["OldEmail"] = (*old_email).into(),
+        Notification::PhoneChanged { old_phone } => {
             data["Phone"] = user.phone.as_str().into();
             data["OldPhone"] = (*old_phone).into();
         }
-        Notice::IdentityLinked { provider } | Notice::IdentityUnlinked { provider } => {
+        Notification::IdentityLinked { provider } | Notification::IdentityUnlinked { provider } => {
             data["Provider"] = (*provider).into();
         }
-        Notice::FactorEnrolled { factor_type } | Notice::FactorUnenrolled { factor_type } => {
+        Notification::FactorEnrolled { factor_type }
+        | Notification::FactorUnenrolled { factor_type } => {
             data["FactorType"] = (*factor_type).into();
         }
     }
     data
 }
 
-fn of_user(context: &Context, user: &User, email: &str) -> Value {
+fn of_user(context: &RequestContext, user: &User, email: &str) -> Value {
+    let brand = &context.config.mail.brand;
     json!({
         "SiteURL": context.config.site(),
+        "SiteName": brand.name,
+        "Accent": brand.accent,
         "Email": email,
         "Data": user.user_metadata,
     })
 }
 
-fn add_link(data: &mut Value, context: &Context, parts: &link::Parts<'_>) {
+fn add_link(data: &mut Value, context: &RequestContext, parts: &link::Parts<'_>) {
     data["ConfirmationURL"] = link::build(context, parts).into();
     data["TokenHash"] = parts.token_hash.into();
     data["RedirectTo"] = parts.redirect_to.into();

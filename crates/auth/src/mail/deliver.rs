@@ -1,4 +1,4 @@
-//! The way out of a mail: checks, then the project's hook, its mail server, or the mailbox.
+//! Delivers a mail: checks, then the project's hook, its mail server, or the mailbox.
 
 use plinth_db::Queries;
 use serde_json::Value;
@@ -14,27 +14,26 @@ use crate::{
     AuthError, hooks,
     model::User,
     rate_limit::{Sending, check_sending},
-    request::Context,
+    request::RequestContext,
 };
 
-/// One letter, or the two that belong together.
+/// One mail, or the two of a change of address.
 pub(super) struct Outgoing<'a> {
     pub(super) kind: Kind,
     pub(super) user: &'a User,
-    /// Addresses, each with what the letter to it is filled with.
-    pub(super) letters: Vec<(&'a str, Value)>,
-    /// The address that the user shall have.
+    /// Recipients, each with the data of its template.
+    pub(super) mails: Vec<(&'a str, Value)>,
+    /// The new address of a change.
     pub(super) new_email: Option<&'a str>,
     pub(super) for_hook: EmailData<'a>,
 }
 
-/// Sends it, or says why not.
 pub(super) async fn deliver(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     outgoing: Outgoing<'_>,
 ) -> Result<(), AuthError> {
-    for (to, _) in &outgoing.letters {
+    for (to, _) in &outgoing.mails {
         recipient::check_authorized(&context.config.mail, to)?;
     }
     check_sending(context, Sending::Email)?;
@@ -47,23 +46,23 @@ pub(super) async fn deliver(
             return Ok(());
         }
     }
-    for (to, data) in &outgoing.letters {
+    for (to, data) in &outgoing.mails {
         recipient::check_reachable(&context.config.mail, to).await?;
         let message = message::compose(context, outgoing.kind, to, data).await;
-        hand_over(context, db, &message).await?;
+        send_message(context, db, &message).await?;
     }
     Ok(())
 }
 
-async fn hand_over(
-    context: &Context,
+async fn send_message(
+    context: &RequestContext,
     db: &mut impl Queries,
     message: &Message,
 ) -> Result<(), AuthError> {
     let failure = message.kind.failure();
     match &context.config.mail.smtp {
         Some(server) => smtp::send(context, server, message).await,
-        None => mailbox::keep(context, db, message)
+        None => mailbox::store(context, db, message)
             .await
             .map_err(|error| AuthError::database(failure, error)),
     }

@@ -1,7 +1,7 @@
-//! Whether a domain can get mail, as the name servers of this machine tell.
+//! Looks up the mail servers of a domain in DNS.
 //!
-//! Only what that takes: one question in a datagram, for the mail servers of a domain and, where
-//! it names none, for its addresses. The system's own resolver cannot be asked for mail servers.
+//! Only what that takes: one query in a UDP datagram, for the MX records of a domain and, if it has
+//! none, for its addresses. The system's resolver cannot look up MX records.
 
 mod packet;
 
@@ -12,61 +12,60 @@ use std::{
 
 use tokio::{fs, net::UdpSocket, time::timeout};
 
-use packet::{Answer, Kind};
+use packet::{DnsResponse, Kind};
 
-/// A name server has so long; the whole check is no longer than twice that for each of them.
-const PATIENCE: Duration = Duration::from_millis(1500);
+/// Per name server; the whole check takes at most three times that for each of them.
+const QUERY_TIMEOUT: Duration = Duration::from_millis(1500);
 const MAX_SERVERS: usize = 2;
 const PORT: u16 = 53;
 
-/// Who is asked.
+/// The name servers to query.
 #[derive(Debug, Clone)]
 pub(super) struct Resolver {
     servers: Vec<SocketAddr>,
 }
 
-/// What is known of a domain.
+/// Where the mail of a domain goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Mail {
-    /// These take its mail; a domain without mail servers takes its own.
-    Taken(Vec<String>),
-    /// Nobody takes it.
-    Nowhere,
-    /// Nobody could tell.
+pub(super) enum MailRouting {
+    /// The mail servers; a domain without MX records is its own.
+    Hosts(Vec<String>),
+    /// No mail can be delivered.
+    NoHost,
+    /// No name server responded.
     Unknown,
 }
 
 impl Resolver {
     /// The name servers of `/etc/resolv.conf`.
-    pub(super) async fn of_this_machine() -> Self {
+    pub(super) async fn from_system() -> Self {
         let text = fs::read_to_string("/etc/resolv.conf").await;
         let servers = name_servers(&text.unwrap_or_default());
         Self { servers }
     }
 
-    /// Who takes the mail of a domain.
-    pub(super) async fn mail_of(&self, domain: &str) -> Mail {
-        match self.ask(domain, Kind::Mx).await {
-            Some(Answer::NoSuchName) => return Mail::Nowhere,
-            Some(Answer::Found(hosts)) => return Mail::Taken(hosts),
-            Some(Answer::Nothing) => {}
-            None => return Mail::Unknown,
+    pub(super) async fn find_mail_hosts(&self, domain: &str) -> MailRouting {
+        match self.query(domain, Kind::Mx).await {
+            Some(DnsResponse::NoSuchName) => return MailRouting::NoHost,
+            Some(DnsResponse::Found(hosts)) => return MailRouting::Hosts(hosts),
+            Some(DnsResponse::Nothing) => {}
+            None => return MailRouting::Unknown,
         }
         for kind in [Kind::A, Kind::Aaaa] {
-            match self.ask(domain, kind).await {
-                Some(Answer::Found(_)) => return Mail::Taken(vec![domain.to_owned()]),
-                Some(Answer::Nothing | Answer::NoSuchName) => {}
-                None => return Mail::Unknown,
+            match self.query(domain, kind).await {
+                Some(DnsResponse::Found(_)) => return MailRouting::Hosts(vec![domain.to_owned()]),
+                Some(DnsResponse::Nothing | DnsResponse::NoSuchName) => {}
+                None => return MailRouting::Unknown,
             }
         }
-        Mail::Nowhere
+        MailRouting::NoHost
     }
 
-    async fn ask(&self, domain: &str, kind: Kind) -> Option<Answer> {
+    async fn query(&self, domain: &str, kind: Kind) -> Option<DnsResponse> {
         for server in &self.servers {
-            let asked = timeout(PATIENCE, ask(*server, domain, kind)).await;
-            if let Ok(Some(answer)) = asked {
-                return Some(answer);
+            let response = timeout(QUERY_TIMEOUT, query(*server, domain, kind)).await;
+            if let Ok(Some(response)) = response {
+                return Some(response);
             }
         }
         None
@@ -83,7 +82,7 @@ fn name_servers(resolv_conf: &str) -> Vec<SocketAddr> {
     servers.take(MAX_SERVERS).collect()
 }
 
-async fn ask(server: SocketAddr, domain: &str, kind: Kind) -> Option<Answer> {
+async fn query(server: SocketAddr, domain: &str, kind: Kind) -> Option<DnsResponse> {
     let any = match server {
         SocketAddr::V4(_) => "0.0.0.0:0",
         SocketAddr::V6(_) => "[::]:0",
@@ -91,14 +90,14 @@ async fn ask(server: SocketAddr, domain: &str, kind: Kind) -> Option<Answer> {
     let id = u16::from_be_bytes(crate::random::bytes());
     let question = packet::question(id, domain, kind)?;
     let socket = UdpSocket::bind(any).await.ok()?;
-    // Connected, so that answers of others are not seen.
+    // Connected, so that datagrams from other addresses are dropped.
     socket.connect(server).await.ok()?;
     socket.send(&question).await.ok()?;
-    let mut answer = [0; 1500];
+    let mut response = [0; 1500];
     loop {
-        let length = socket.recv(&mut answer).await.ok()?;
-        if let Some(answer) = packet::read(&answer[..length], id, kind) {
-            return Some(answer);
+        let length = socket.recv(&mut response).await.ok()?;
+        if let Some(response) = packet::read(&response[..length], id, kind) {
+            return Some(response);
         }
     }
 }

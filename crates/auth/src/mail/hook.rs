@@ -1,18 +1,18 @@
-//! What the send-email hook is told (auth contract §9).
+//! The payload of the send-email hook (auth contract §9).
 
 use plinth_db::Queries;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{EmailChange, Letter, Notice, kind::Kind, link};
+use super::{EmailChange, Notification, TokenMail, kind::Kind, link};
 use crate::{
     AuthError,
     model::{Object, User, users},
-    request::Context,
+    request::RequestContext,
 };
 
-/// `email_data`; what does not apply is empty.
-#[derive(Debug, Default, Serialize)]
+/// `email_data`; fields that do not apply are empty.
+#[derive(Default, Serialize)]
 pub(super) struct EmailData<'a> {
     token: &'a str,
     token_hash: &'a str,
@@ -28,7 +28,7 @@ pub(super) struct EmailData<'a> {
 }
 
 impl<'a> EmailData<'a> {
-    fn new(context: &Context, kind: Kind, redirect_to: String) -> Self {
+    fn new(context: &RequestContext, kind: Kind, redirect_to: String) -> Self {
         Self {
             redirect_to,
             email_action_type: kind.action(),
@@ -37,17 +37,17 @@ impl<'a> EmailData<'a> {
         }
     }
 
-    pub(super) fn of_letter(context: &Context, letter: &Letter<'a>) -> Self {
+    pub(super) fn of_token_mail(context: &RequestContext, mail: &TokenMail<'a>) -> Self {
         Self {
-            token: letter.otp,
-            token_hash: letter.token_hash,
-            ..Self::new(context, letter.kind.into(), letter.redirect_to.to_owned())
+            token: mail.otp,
+            token_hash: mail.token_hash,
+            ..Self::new(context, mail.kind.into(), mail.redirect_to.to_owned())
         }
     }
 
-    /// The names are crossed, and people's hooks rely on it: where both addresses must agree,
-    /// `token` and `token_hash_new` belong to the present one.
-    pub(super) fn of_change(context: &Context, change: &EmailChange<'a>) -> Self {
+    /// The names are swapped, and existing hooks rely on it: where both addresses must confirm,
+    /// `token` and `token_hash_new` belong to the current one.
+    pub(super) fn of_change(context: &RequestContext, change: &EmailChange<'a>) -> Self {
         let redirect_to = change.redirect_to.to_owned();
         let data = Self {
             token_hash: change.new.hash,
@@ -67,16 +67,21 @@ impl<'a> EmailData<'a> {
         }
     }
 
-    pub(super) fn of_notice(context: &Context, notice: &Notice<'a>) -> Self {
-        let mut data = Self::new(context, notice.into(), context.redirect_to());
-        match notice {
-            Notice::PasswordChanged => {}
-            Notice::EmailChanged { old_email } => data.old_email = old_email,
-            Notice::PhoneChanged { old_phone } => data.old_phone = old_phone,
-            Notice::IdentityLinked { provider } | Notice::IdentityUnlinked { provider } => {
+    pub(super) fn of_notification(
+        context: &RequestContext,
+        notification: &Notification<'a>,
+    ) -> Self {
+        let mut data = Self::new(context, notification.into(), context.redirect_to());
+        match notification {
+            Notification::PasswordChanged => {}
+            Notification::EmailChanged { old_email } => data.old_email = old_email,
+            Notification::PhoneChanged { old_phone } => data.old_phone = old_phone,
+            Notification::IdentityLinked { provider }
+            | Notification::IdentityUnlinked { provider } => {
                 data.provider = provider;
             }
-            Notice::FactorEnrolled { factor_type } | Notice::FactorUnenrolled { factor_type } => {
+            Notification::FactorEnrolled { factor_type }
+            | Notification::FactorUnenrolled { factor_type } => {
                 data.factor_type = factor_type;
             }
         }
@@ -84,7 +89,7 @@ impl<'a> EmailData<'a> {
     }
 }
 
-/// The whole call, except what every hook is told.
+/// The payload, without the metadata that every hook gets.
 pub(super) async fn payload(
     db: &mut impl Queries,
     user: &User,
@@ -92,7 +97,7 @@ pub(super) async fn payload(
     data: &EmailData<'_>,
 ) -> Result<Object, AuthError> {
     let mut body = users::load_body(db, user.clone()).await?;
-    // The row gets it only after the mails went out.
+    // The row is updated only after the mails are sent.
     if let Some(new_email) = new_email {
         new_email.clone_into(&mut body.new_email);
     }

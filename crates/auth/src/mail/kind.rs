@@ -1,8 +1,8 @@
-//! Which mails there are.
+//! The kinds of mails.
 
-use super::{LetterKind, Notice};
+use super::{Notification, TokenMailKind};
 
-/// A mail, by the template that it is made from (auth contract §7.2).
+/// A mail, by its template (auth contract §7.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
     Confirmation,
@@ -21,7 +21,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// As settings and headers name it.
+    /// Its name in settings.
     pub(crate) fn template(self) -> &'static str {
         match self {
             Self::Confirmation => "confirmation",
@@ -40,7 +40,15 @@ impl Kind {
         }
     }
 
-    /// As the send-email hook names it.
+    /// `$messageType` in headers: the template's name, with one exception that GoTrue has.
+    pub(super) fn message_type(self) -> &'static str {
+        match self {
+            Self::Reauthentication => "reauthenticate",
+            other => other.template(),
+        }
+    }
+
+    /// Its name in the payload of the send-email hook.
     pub(super) fn action(self) -> &'static str {
         match self {
             Self::Confirmation => "signup",
@@ -49,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// What the caller learns when it cannot be sent.
+    /// The text of the error when it cannot be sent.
     pub(super) fn failure(self) -> &'static str {
         match self {
             Self::Confirmation => "Error sending confirmation email",
@@ -62,34 +70,34 @@ impl Kind {
         }
     }
 
-    /// The name under which a notice is switched on.
+    /// The name of the setting that enables a notification.
     pub(super) fn switch(self) -> &'static str {
         self.template().trim_end_matches("_notification")
     }
 }
 
-impl From<LetterKind> for Kind {
-    fn from(kind: LetterKind) -> Self {
+impl From<TokenMailKind> for Kind {
+    fn from(kind: TokenMailKind) -> Self {
         match kind {
-            LetterKind::Confirmation => Self::Confirmation,
-            LetterKind::Recovery => Self::Recovery,
-            LetterKind::MagicLink => Self::MagicLink,
-            LetterKind::Invite => Self::Invite,
-            LetterKind::Reauthentication => Self::Reauthentication,
+            TokenMailKind::Confirmation => Self::Confirmation,
+            TokenMailKind::Recovery => Self::Recovery,
+            TokenMailKind::MagicLink => Self::MagicLink,
+            TokenMailKind::Invite => Self::Invite,
+            TokenMailKind::Reauthentication => Self::Reauthentication,
         }
     }
 }
 
-impl From<&Notice<'_>> for Kind {
-    fn from(notice: &Notice<'_>) -> Self {
-        match notice {
-            Notice::PasswordChanged => Self::PasswordChanged,
-            Notice::EmailChanged { .. } => Self::EmailChanged,
-            Notice::PhoneChanged { .. } => Self::PhoneChanged,
-            Notice::IdentityLinked { .. } => Self::IdentityLinked,
-            Notice::IdentityUnlinked { .. } => Self::IdentityUnlinked,
-            Notice::FactorEnrolled { .. } => Self::FactorEnrolled,
-            Notice::FactorUnenrolled { .. } => Self::FactorUnenrolled,
+impl From<&Notification<'_>> for Kind {
+    fn from(notification: &Notification<'_>) -> Self {
+        match notification {
+            Notification::PasswordChanged => Self::PasswordChanged,
+            Notification::EmailChanged { .. } => Self::EmailChanged,
+            Notification::PhoneChanged { .. } => Self::PhoneChanged,
+            Notification::IdentityLinked { .. } => Self::IdentityLinked,
+            Notification::IdentityUnlinked { .. } => Self::IdentityUnlinked,
+            Notification::FactorEnrolled { .. } => Self::FactorEnrolled,
+            Notification::FactorUnenrolled { .. } => Self::FactorUnenrolled,
         }
     }
 }

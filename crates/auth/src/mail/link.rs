@@ -1,10 +1,10 @@
-//! The links that letters contain (auth contract §7.2).
+//! The links in mails (auth contract §7.2).
 
 use url::{Url, form_urlencoded::byte_serialize};
 
-use crate::request::Context;
+use crate::request::RequestContext;
 
-/// What a link is made of.
+/// The parts of a link.
 pub(super) struct Parts<'a> {
     /// Whose path setting applies: `confirmation`, `recovery`, `invite` or `email_change`.
     pub(super) path_of: &'a str,
@@ -13,16 +13,16 @@ pub(super) struct Parts<'a> {
     pub(super) redirect_to: &'a str,
 }
 
-/// The whole link.
-pub(super) fn build(context: &Context, parts: &Parts<'_>) -> String {
+pub(super) fn build(context: &RequestContext, parts: &Parts<'_>) -> String {
     let external_url = external_url(context);
     let path = context.config.mail.paths.get(parts.path_of);
     let page = confirm_page(&context.account_url, parts.redirect_to);
     render(&external_url, path.map(String::as_str), page, parts)
 }
 
-/// Where clients reach the service, unless the request came through a host that links may name.
-pub(super) fn external_url(context: &Context) -> String {
+/// The public URL of the service; on the host that the request came through, if the settings allow
+/// links to it.
+pub(super) fn external_url(context: &RequestContext) -> String {
     let hosts = &context.config.mail.external_hosts;
     let through = context.forwarded_host.as_ref();
     match through.filter(|host| hosts.contains(host)) {
@@ -31,20 +31,21 @@ pub(super) fn external_url(context: &Context) -> String {
     }
 }
 
-/// The same path on another host. Only this machine may be named without TLS.
+/// The same path on another host. Only localhost may be used without TLS.
 fn on_host(external_url: &str, host: &str) -> String {
     let Ok(url) = Url::parse(external_url) else {
         return external_url.to_owned();
     };
-    let scheme = match host == "localhost" && url.scheme() == "http" {
-        true => "http",
-        false => "https",
+    let scheme = if host == "localhost" && url.scheme() == "http" {
+        "http"
+    } else {
+        "https"
     };
     format!("{scheme}://{host}{}", url.path().trim_end_matches('/'))
 }
 
-/// The page of the account pages that asks before it uses a token up, if that is the target:
-/// mail scanners open links, but press no buttons (client contract U5).
+/// The confirmation page of the account pages, if that is the target. It asks before it uses the
+/// token, because mail scanners open links, but press no buttons (client contract U5).
 fn confirm_page<'a>(account_url: &str, redirect_to: &'a str) -> Option<&'a str> {
     let rest = redirect_to.strip_prefix(account_url)?;
     let rest = rest.strip_prefix("/confirm")?;
@@ -68,7 +69,7 @@ fn render(external_url: &str, path: Option<&str>, page: Option<&str>, parts: &Pa
     format!("{base}?token={hash}&type={verification_type}&redirect_to={redirect_to}")
 }
 
-/// A path of the settings begins at the host's root.
+/// Paths from the settings are absolute.
 fn resolve(external_url: &str, path: &str) -> String {
     let resolved = Url::parse(external_url).and_then(|base| base.join(path));
     match resolved {
@@ -81,11 +82,12 @@ fn resolve(external_url: &str, path: &str) -> String {
     }
 }
 
-/// Targets with any of these are not encoded yet; others are taken to be.
+/// Targets with one of these characters would be read as another URL, and are encoded.
 fn redirect(target: &str) -> String {
-    match target.contains(['&', '=', '#']) {
-        true => encoded(target),
-        false => target.to_owned(),
+    if target.contains(['&', '=', '#', '%', '+']) {
+        encoded(target)
+    } else {
+        target.to_owned()
     }
 }
 
@@ -137,6 +139,16 @@ mod tests {
             "https://site.test/?a=b&c#d",
             "https://api.test/auth/v1/verify?token=pkce_abc&type=signup\
              &redirect_to=https%3A%2F%2Fsite.test%2F%3Fa%3Db%26c%23d",
+        );
+    }
+
+    #[test]
+    fn encoded_targets_survive_the_query() {
+        check(
+            None,
+            "https://site.test/%26+",
+            "https://api.test/auth/v1/verify?token=pkce_abc&type=signup\
+             &redirect_to=https%3A%2F%2Fsite.test%2F%2526%2B",
         );
     }
 

@@ -1,69 +1,42 @@
 //! The development mailbox: where mails go while no mail server is configured.
-//!
-//! It is written here and read by the platform API (console contract §2.8).
 
 use plinth_db::{DbError, Queries};
 
 use super::message::Message;
-use crate::request::Context;
+use crate::{
+    model::mailbox::{self, StoredMail},
+    request::RequestContext,
+};
 
-const KEEP: &str = "select plinth.keep_mail($1, $2, $3, $4, $5, $6, $7, $8, $9)";
-
-/// Looked up in the catalog, because naming what one may not see is an error that would end the
-/// transaction.
-const EXISTS: &str = "
-    select exists (
-        select
-        from pg_catalog.pg_proc as f
-        join pg_catalog.pg_namespace as n on n.oid = f.pronamespace
-        where n.nspname = 'plinth'
-          and f.proname = 'keep_mail'
-          and pg_catalog.has_schema_privilege(n.oid, 'usage')
-          and pg_catalog.has_function_privilege(f.oid, 'execute')
-    )";
-
-/// Keeps a mail, as part of the transaction that sends it.
-pub(super) async fn keep(
-    context: &Context,
+/// Stores a mail, as part of the transaction that sends it.
+pub(super) async fn store(
+    context: &RequestContext,
     db: &mut impl Queries,
     message: &Message,
 ) -> Result<(), DbError> {
-    if context.service.is_alone() && !exists(db).await? {
+    let template = message.kind.template();
+    if context.service.is_standalone() && !mailbox::exists(db).await? {
         tracing::warn!(
-            template = message.kind.template(),
-            "a mail was dropped: there is neither a mail server (SMTP_HOST) nor a mailbox"
+            template,
+            "dropping a mail: neither a mail server (SMTP_HOST) nor a mailbox is configured"
         );
         return Ok(());
     }
-    let sender = sender(context);
-    let template = message.kind.template();
-    // Postgres cannot hold it, and no reader shows it.
-    let without_nul = |text: &str| text.replace('\0', "");
-    db.execute(
-        KEEP,
-        &[
-            &context.now,
-            &sender,
-            &message.to,
-            &without_nul(&message.subject),
-            &template,
-            &without_nul(&message.html),
-            &without_nul(&message.text),
-            &message.links,
-            &message.otp,
-        ],
-    )
-    .await?;
-    Ok(())
+    let mail = StoredMail {
+        sent_at: context.now,
+        sender: &sender(context),
+        recipient: &message.to,
+        subject: &message.subject,
+        template,
+        html: &message.html,
+        text: &message.text,
+        links: &message.links,
+        otp: message.otp.as_deref(),
+    };
+    mailbox::insert(db, &mail).await
 }
 
-async fn exists(db: &mut impl Queries) -> Result<bool, DbError> {
-    let row = db.query_opt(EXISTS, &[]).await?;
-    row.map_or(Ok(false), |row| row.try_get(0))
-}
-
-/// Nobody answers there, as with mails that are really sent from such an address.
-fn sender(context: &Context) -> String {
+fn sender(context: &RequestContext) -> String {
     let host = context.config.site_url.host_str().unwrap_or("localhost");
     format!("no-reply@{host}")
 }

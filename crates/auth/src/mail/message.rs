@@ -1,58 +1,63 @@
-//! A mail that is ready to go.
+//! A rendered mail.
 
 use serde_json::Value;
 
 use super::{
+    custom_templates::{self, CustomTemplates},
+    defaults,
     kind::Kind,
-    reading,
-    sources::{self, Chosen},
-    words,
+    plain_text,
 };
-use crate::request::Context;
+use crate::request::RequestContext;
 
-/// A mail to one person.
-#[derive(Debug, Clone)]
+/// A mail to one recipient.
+#[derive(Clone)]
 pub(super) struct Message {
     pub(super) kind: Kind,
     pub(super) to: String,
     pub(super) subject: String,
     pub(super) html: String,
-    /// The same for those who do not read HTML.
+    /// The plain text part.
     pub(super) text: String,
     pub(super) links: Vec<String>,
     pub(super) otp: Option<String>,
 }
 
-/// Fills the project's words in; where they do not work, the default ones.
-pub(super) async fn compose(context: &Context, kind: Kind, to: &str, data: &Value) -> Message {
-    let chosen = sources::choose(context, kind).await;
+/// Renders the project's templates, or the default ones where those fail.
+pub(super) async fn compose(
+    context: &RequestContext,
+    kind: Kind,
+    to: &str,
+    data: &Value,
+) -> Message {
+    let chosen = custom_templates::load(context, kind).await;
     let subject = one_line(&subject(&chosen, kind, data));
     let html = body(&chosen, kind, data);
-    let reading = reading::read(&html);
+    let plain = plain_text::extract(&html);
     Message {
         kind,
         to: to.to_owned(),
         subject,
         html,
-        text: reading.text,
-        links: reading.links,
+        text: plain.text,
+        links: plain.links,
         otp: data["Token"].as_str().map(str::to_owned),
     }
 }
 
-fn subject(chosen: &Chosen, kind: Kind, data: &Value) -> String {
+fn subject(chosen: &CustomTemplates, kind: Kind, data: &Value) -> String {
     let own = chosen.subject.as_ref().map(|own| own.render_text(data));
-    let default = || words::of(kind).subject.render_text(data);
+    let default = || defaults::for_kind(kind).subject.render_text(data);
     first_that_works(kind, "subject", own, default)
 }
 
-fn body(chosen: &Chosen, kind: Kind, data: &Value) -> String {
+fn body(chosen: &CustomTemplates, kind: Kind, data: &Value) -> String {
     let own = chosen.body.as_ref().map(|own| own.render_html(data));
-    let default = || words::of(kind).body.render_html(data);
+    let default = || defaults::for_kind(kind).body.render_html(data);
     first_that_works(kind, "body", own, default)
 }
 
-type Rendered = Result<String, super::template::RenderError>;
+type Rendered = Result<String, crate::template::RenderError>;
 
 fn first_that_works(
     kind: Kind,
@@ -66,7 +71,7 @@ fn first_that_works(
             let template = kind.template();
             tracing::warn!(
                 template,
-                "the {what} of the mail {template} cannot be filled in, so the default is used: \
+                "cannot render the {what} template of the mail {template}, using the default: \
                  {error}"
             );
         }
@@ -75,7 +80,7 @@ fn first_that_works(
     default().unwrap_or_default()
 }
 
-/// A subject is one line, whatever the data brought: a line break would begin another header.
+/// A subject is one line: a line break would begin another header.
 fn one_line(text: &str) -> String {
     let spaced: String = text
         .chars()

@@ -1,10 +1,12 @@
-//! Mail: letters, their words and their way out (auth contract §7).
+//! Mail: rendering and delivery (auth contract §7).
 //!
-//! A letter is checked against the limits, offered to the project's send-email hook, filled in
-//! (`template/`, `words.rs`, `sources.rs`) and delivered: by the project's mail server, or into the
+//! A mail is checked against the rate limits, offered to the project's send-email hook, rendered
+//! (`custom_templates.rs`, `defaults.rs`) and delivered: to the project's mail server, or into the
 //! development mailbox where there is none.
 
+mod custom_templates;
 mod data;
+mod defaults;
 mod deliver;
 mod dns;
 mod hook;
@@ -12,45 +14,46 @@ mod kind;
 mod link;
 mod mailbox;
 mod message;
-mod reading;
+mod plain_text;
 mod recipient;
 mod smtp;
-mod sources;
-pub(crate) mod template;
-mod words;
 
 use plinth_db::Queries;
 
-use crate::{AuthError, model::User, request::Context};
+use crate::{
+    AuthError,
+    model::{User, savepoint::Savepoint},
+    request::RequestContext,
+};
 
 use deliver::{Outgoing, deliver};
 use hook::EmailData;
 use kind::Kind;
 
-/// What the service remembers of a project's mail.
+/// Cached templates and connections of one project.
 #[derive(Default)]
 pub(crate) struct MailState {
-    templates: sources::Fetched,
+    templates: custom_templates::TemplateCache,
     server: smtp::Server,
 }
 
-/// A letter that carries a one-time token.
-#[derive(Debug, Clone)]
-pub(crate) struct Letter<'a> {
-    pub(crate) kind: LetterKind,
+/// A mail that carries a one-time token.
+#[derive(Clone)]
+pub(crate) struct TokenMail<'a> {
+    pub(crate) kind: TokenMailKind,
     pub(crate) user: &'a User,
     /// The address it goes to.
     pub(crate) to: &'a str,
     pub(crate) otp: &'a str,
-    /// With its prefix in flows that end in a code exchange.
+    /// With a prefix in PKCE flows.
     pub(crate) token_hash: &'a str,
-    /// Where the link ends; resolved already.
+    /// Where the link redirects to.
     pub(crate) redirect_to: &'a str,
 }
 
-/// Which letter.
+/// Which mail with a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LetterKind {
+pub(crate) enum TokenMailKind {
     Confirmation,
     Recovery,
     MagicLink,
@@ -58,27 +61,27 @@ pub(crate) enum LetterKind {
     Reauthentication,
 }
 
-/// The two letters of a change of address, or the one.
-#[derive(Debug, Clone)]
+/// The mails of a change of address.
+#[derive(Clone)]
 pub(crate) struct EmailChange<'a> {
     pub(crate) user: &'a User,
     pub(crate) new_email: &'a str,
     pub(crate) new: Token<'a>,
-    /// To the present address, where both must agree.
+    /// To the current address, where both must confirm.
     pub(crate) current: Option<Token<'a>>,
     pub(crate) redirect_to: &'a str,
 }
 
-/// Digits, and the hash by which the link finds them.
-#[derive(Debug, Clone)]
+/// A code, and the hash that the link carries.
+#[derive(Clone)]
 pub(crate) struct Token<'a> {
     pub(crate) otp: &'a str,
     pub(crate) hash: &'a str,
 }
 
-/// News for the account's owner, sent only where the project wants it.
+/// A notification of the user, sent only where the project enables it.
 #[derive(Debug, Clone)]
-pub(crate) enum Notice<'a> {
+pub(crate) enum Notification<'a> {
     PasswordChanged,
     EmailChanged { old_email: &'a str },
     PhoneChanged { old_phone: &'a str },
@@ -88,54 +91,54 @@ pub(crate) enum Notice<'a> {
     FactorUnenrolled { factor_type: &'a str },
 }
 
-/// Sends a letter; its failure is the request's.
+/// Sends a mail; its failure fails the request.
 pub(crate) async fn send(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
-    letter: Letter<'_>,
+    mail: TokenMail<'_>,
 ) -> Result<(), AuthError> {
     let outgoing = Outgoing {
-        kind: letter.kind.into(),
-        user: letter.user,
-        letters: vec![(letter.to, data::of_letter(context, &letter))],
+        kind: mail.kind.into(),
+        user: mail.user,
+        mails: vec![(mail.to, data::of_token_mail(context, &mail))],
         new_email: None,
-        for_hook: EmailData::of_letter(context, &letter),
+        for_hook: EmailData::of_token_mail(context, &mail),
     };
     deliver(context, db, outgoing).await
 }
 
-/// Sends the letters of a change of address.
+/// Sends the mails of a change of address.
 pub(crate) async fn send_email_change(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     change: EmailChange<'_>,
 ) -> Result<(), AuthError> {
     let to_new = change.new_email;
     let data = data::of_change(context, &change, to_new, &change.new);
-    let mut letters = vec![(to_new, data)];
+    let mut mails = vec![(to_new, data)];
     if let Some(current) = &change.current {
         let to = change.user.email.as_str();
-        letters.push((to, data::of_change(context, &change, to, current)));
+        mails.push((to, data::of_change(context, &change, to, current)));
     }
     let outgoing = Outgoing {
         kind: Kind::EmailChange,
         user: change.user,
-        letters,
+        mails,
         new_email: Some(to_new),
         for_hook: EmailData::of_change(context, &change),
     };
     deliver(context, db, outgoing).await
 }
 
-/// Sends a notice to `to`; a failure is logged and nothing more.
+/// Sends a notification to `to`; a failure is only logged.
 pub(crate) async fn notify(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: &User,
     to: &str,
-    notice: Notice<'_>,
+    notification: Notification<'_>,
 ) {
-    let kind = Kind::from(&notice);
+    let kind = Kind::from(&notification);
     let mut wanted = context.config.mail.notifications.iter();
     if to.is_empty() || !wanted.any(|name| name == kind.switch()) {
         return;
@@ -143,26 +146,23 @@ pub(crate) async fn notify(
     let outgoing = Outgoing {
         kind,
         user,
-        letters: vec![(to, data::of_notice(context, user, to, &notice))],
+        mails: vec![(to, data::of_notification(context, user, to, &notification))],
         new_email: None,
-        for_hook: EmailData::of_notice(context, &notice),
+        for_hook: EmailData::of_notification(context, &notification),
     };
-    // What fails in Postgres ends the transaction that the notice is only a part of.
-    let is_guarded = db.execute("savepoint notice", &[]).await.is_ok();
+    let savepoint = Savepoint::set(db).await;
     if let Err(error) = deliver(context, db, outgoing).await {
         let template = kind.template();
-        // Not its text, which may name the address.
+        // Not the error's text, which may contain the address.
         let reason = error.cause().unwrap_or(error.code().as_str());
-        tracing::warn!(template, user.id = %user.id, "the notice {template} was not sent: {reason}");
-        if is_guarded {
-            _ = db.execute("rollback to savepoint notice", &[]).await;
-        }
+        tracing::warn!(template, user.id = %user.id, "notification mail {template} was not sent: {reason}");
+        _ = savepoint.roll_back(db).await;
     }
 }
 
-/// The link that a letter of this kind contains (§7.2), also for `generate_link`.
+/// The link in a mail of this kind (§7.2), also for `generate_link`.
 pub(crate) fn link(
-    context: &Context,
+    context: &RequestContext,
     path_of: &str,
     verification_type: &str,
     token_hash: &str,

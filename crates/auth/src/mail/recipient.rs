@@ -1,18 +1,18 @@
-//! Whom the project may write to (auth contract §7.3).
+//! Checks of recipients (auth contract §7.3).
 
-use super::dns::{Mail, Resolver};
-use crate::{AuthError, config::MailConfig, error::Code};
+use super::dns::{MailRouting, Resolver};
+use crate::{AuthError, config::MailConfig};
 
-/// Addresses that people type to get past a form.
-const JOKES: &[&str] = &[
+/// Addresses that users type to get past a form.
+const PLACEHOLDER_ADDRESSES: &[&str] = &[
     "test@gmail.com",
     "example@gmail.com",
     "someone@gmail.com",
     "test@email.com",
 ];
 
-/// Domains that nobody gets mail at: reserved ones, and frequent slips.
-const DEAD_DOMAINS: &[&str] = &[
+/// Domains that accept no mail: reserved ones, and frequent typos.
+const UNDELIVERABLE_DOMAINS: &[&str] = &[
     "test",
     "example",
     "invalid",
@@ -28,9 +28,9 @@ const DEAD_DOMAINS: &[&str] = &[
     "email.com",
 ];
 
-const DEAD_ENDINGS: &[&str] = &[".test", ".example", ".invalid", ".local", ".localhost"];
+const UNDELIVERABLE_SUFFIXES: &[&str] = &[".test", ".example", ".invalid", ".local", ".localhost"];
 
-/// The largest, which need not be asked for.
+/// The largest providers, which are not looked up.
 const KNOWN_DOMAINS: &[&str] = &[
     "gmail.com",
     "yahoo.com",
@@ -44,31 +44,27 @@ const KNOWN_DOMAINS: &[&str] = &[
     "mail.ru",
 ];
 
-/// So many characters a name has there at least.
-const SHORTEST_GMAIL_NAME: usize = 6;
+const MIN_GMAIL_NAME_CHARS: usize = 6;
 
-/// Where only some addresses are written to, it must be one of them; `+label` does not count.
+/// Rejects addresses that are not in the project's list, if it has one; a `+label` is ignored.
 pub(super) fn check_authorized(config: &MailConfig, address: &str) -> Result<(), AuthError> {
     let allowed = &config.authorized_addresses;
     let bare = without_label(address);
     let is_allowed =
         allowed.is_empty() || allowed.iter().any(|one| one.eq_ignore_ascii_case(&bare));
-    match is_allowed {
-        true => Ok(()),
-        false => Err(AuthError::new(
-            400,
-            Code::EmailAddressNotAuthorized,
-            format!("Email address \"{address}\" cannot be used as it is not authorized"),
-        )),
+    if is_allowed {
+        Ok(())
+    } else {
+        Err(AuthError::email_address_not_authorized(address))
     }
 }
 
-/// Where the project wants it, addresses that cannot work are refused before anything bounces.
+/// Rejects undeliverable addresses, where the project enables that.
 pub(super) async fn check_reachable(config: &MailConfig, address: &str) -> Result<(), AuthError> {
     if !config.is_validation_extended {
         return Ok(());
     }
-    let resolver = Resolver::of_this_machine().await;
+    let resolver = Resolver::from_system().await;
     check_with(&resolver, config, address).await
 }
 
@@ -77,28 +73,25 @@ async fn check_with(
     config: &MailConfig,
     address: &str,
 ) -> Result<(), AuthError> {
-    let is_reachable = is_plausible(address) && gets_mail(resolver, config, address).await;
-    match is_reachable {
-        true => Ok(()),
-        false => Err(AuthError::new(
-            400,
-            Code::EmailAddressInvalid,
-            format!("Email address \"{address}\" is invalid"),
-        )),
+    let is_reachable = is_plausible(address) && accepts_mail(resolver, config, address).await;
+    if is_reachable {
+        Ok(())
+    } else {
+        Err(AuthError::email_address_invalid(address))
     }
 }
 
-/// Whether the domain exists, and its mail is not taken by somebody whom the project shuns. Where
-/// nobody can tell, the address gets the benefit of the doubt.
-async fn gets_mail(resolver: &Resolver, config: &MailConfig, address: &str) -> bool {
+/// Whether the domain has a mail server that the project does not block. If no name server
+/// responds, the address is accepted.
+async fn accepts_mail(resolver: &Resolver, config: &MailConfig, address: &str) -> bool {
     let domain = address.rsplit_once('@').map_or("", |(_, domain)| domain);
     if KNOWN_DOMAINS.contains(&domain) {
         return true;
     }
-    match resolver.mail_of(domain).await {
-        Mail::Taken(hosts) => !hosts.iter().any(|host| is_blocked(config, host)),
-        Mail::Nowhere => false,
-        Mail::Unknown => true,
+    match resolver.find_mail_hosts(domain).await {
+        MailRouting::Hosts(hosts) => !hosts.iter().any(|host| is_blocked(config, host)),
+        MailRouting::NoHost => false,
+        MailRouting::Unknown => true,
     }
 }
 
@@ -117,16 +110,18 @@ fn without_label(address: &str) -> String {
     }
 }
 
-/// What can be told without asking anybody.
+/// The checks without DNS.
 fn is_plausible(address: &str) -> bool {
     let Some((local, domain)) = address.rsplit_once('@') else {
         return false;
     };
-    let is_dead = !domain.contains('.')
-        || DEAD_DOMAINS.contains(&domain)
-        || DEAD_ENDINGS.iter().any(|ending| domain.ends_with(ending));
-    let is_too_short = domain == "gmail.com" && local.len() < SHORTEST_GMAIL_NAME;
-    !JOKES.contains(&address) && !is_dead && !is_too_short
+    let is_undeliverable = !domain.contains('.')
+        || UNDELIVERABLE_DOMAINS.contains(&domain)
+        || UNDELIVERABLE_SUFFIXES
+            .iter()
+            .any(|ending| domain.ends_with(ending));
+    let is_too_short = domain == "gmail.com" && local.len() < MIN_GMAIL_NAME_CHARS;
+    !PLACEHOLDER_ADDRESSES.contains(&address) && !is_undeliverable && !is_too_short
 }
 
 #[cfg(test)]
@@ -135,9 +130,9 @@ mod tests {
     use plinth_settings::Loader;
 
     use super::*;
-    use crate::{AuthConfig, mail::dns::tests::server};
+    use crate::{AuthConfig, error::Code, mail::dns::tests::server};
 
-    /// What becomes of an address whose domain has the mail server `mx.test`.
+    /// Checks an address whose domain has the mail server `mx.test`.
     async fn check(blocked: &str) -> Result<(), AuthError> {
         let name = "plinth.auth.email.blocked_mail_servers";
         let loaded = Loader::new().command_line(name, blocked).load();
@@ -148,11 +143,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn addresses_are_refused_whose_mail_a_shunned_server_takes() {
+    async fn addresses_of_blocked_mail_servers_are_rejected() {
         for blocked in ["mx.test", "other.test,MX.test."] {
-            let refused = check(blocked).await.expect_err(blocked);
-            assert_eq!(refused.status(), 400);
-            assert_eq!(refused.code(), Code::EmailAddressInvalid);
+            let rejected = check(blocked).await.expect_err(blocked);
+            assert_eq!(rejected.status(), 400);
+            assert_eq!(rejected.code(), Code::EmailAddressInvalid);
         }
         for blocked in ["", "test", "x.test,mx.test.other"] {
             assert!(check(blocked).await.is_ok(), "{blocked}");

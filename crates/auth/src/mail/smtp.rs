@@ -1,7 +1,7 @@
-//! Mail servers.
+//! Sends mail by SMTP.
 //!
-//! Port 465 speaks TLS from the beginning. On others TLS begins when the server offers it; a
-//! password is never sent without it, except to this machine.
+//! Port 465 uses TLS from the start. On other ports STARTTLS is used if the server offers it; with
+//! a password it is required, except on localhost.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -23,46 +23,44 @@ use lettre::{
 use url::Url;
 
 use super::message::Message;
-use crate::{AuthConfig, AuthError, config::SmtpConfig, error::Code, request::Context};
+use crate::{AuthConfig, AuthError, config::SmtpConfig, request::RequestContext};
 
 type Transport = AsyncSmtpTransport<Tokio1Executor>;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const IMPLICIT_TLS_PORT: u16 = 465;
 
-/// How to reach the server, and the settings that this was made from.
+/// The transport, and the settings that it was made from.
 #[derive(Default)]
 pub(super) struct Server(Mutex<Option<(Arc<AuthConfig>, Transport)>>);
 
-/// Hands the mail to the server and waits until it has it.
+/// Sends the mail and waits until the server has accepted it.
 pub(super) async fn send(
-    context: &Context,
+    context: &RequestContext,
     config: &SmtpConfig,
     message: &Message,
 ) -> Result<(), AuthError> {
-    let to: Address = message.to.parse().map_err(|_| {
-        let text = format!("Email address \"{}\" is invalid", message.to);
-        AuthError::new(400, Code::EmailAddressInvalid, text)
-    })?;
+    let to = message.to.parse::<Address>();
+    let to = to.map_err(|_| AuthError::email_address_invalid(&message.to))?;
     let failed = |error: Failure| {
-        // Servers repeat whom they refuse, and logs hold no addresses.
+        // Servers repeat the recipient in errors, and logs must not contain addresses.
         let cause = error.to_string().replace(&message.to, "<recipient>");
         AuthError::internal(message.kind.failure(), cause)
     };
-    let letter = letter(context, config, to, message).map_err(failed)?;
+    let mail = mail(context, config, to, message).map_err(failed)?;
     let transport = context.state.mail.server.get(context, config);
     let transport = transport.map_err(failed)?;
-    let sent = tokio::time::timeout(context.config.http_timeout, transport.send(letter)).await;
+    let sent = tokio::time::timeout(context.config.http_timeout, transport.send(mail)).await;
     match sent {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(failed(error.into())),
-        Err(_) => Err(failed("the mail server did not answer in time".into())),
+        Err(_) => Err(failed("timeout waiting for the mail server".into())),
     }
 }
 
 impl Server {
-    /// The way to the server; made anew when the settings changed.
-    fn get(&self, context: &Context, config: &SmtpConfig) -> Result<Transport, Failure> {
+    /// The transport; created again when the settings have changed.
+    fn get(&self, context: &RequestContext, config: &SmtpConfig) -> Result<Transport, Failure> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((made_from, transport)) = &*held
             && Arc::ptr_eq(made_from, &context.config)
@@ -75,7 +73,7 @@ impl Server {
     }
 }
 
-fn transport(context: &Context, config: &SmtpConfig) -> Result<Transport, Failure> {
+fn transport(context: &RequestContext, config: &SmtpConfig) -> Result<Transport, Failure> {
     let mut builder = Transport::builder_dangerous(&config.host)
         .port(config.port)
         .tls(tls(config)?)
@@ -89,7 +87,7 @@ fn transport(context: &Context, config: &SmtpConfig) -> Result<Transport, Failur
     Ok(builder.build())
 }
 
-/// When TLS begins, and whether it must.
+/// The TLS mode.
 fn tls(config: &SmtpConfig) -> Result<Tls, Failure> {
     let parameters = TlsParameters::new(config.host.clone())?;
     Ok(match (config.port, &config.user) {
@@ -103,15 +101,15 @@ fn is_this_machine(host: &str) -> bool {
     matches!(host, "localhost" | "127.0.0.1" | "::1")
 }
 
-/// The name by which we greet, and below which message ids are ours.
-fn own_host(context: &Context) -> String {
+/// The host name for EHLO and message ids.
+fn own_host(context: &RequestContext) -> String {
     let url = Url::parse(&context.external_url).ok();
     let host = url.as_ref().and_then(Url::host_str);
     host.unwrap_or("localhost").to_owned()
 }
 
-fn letter(
-    context: &Context,
+fn mail(
+    context: &RequestContext,
     config: &SmtpConfig,
     to: Address,
     message: &Message,
@@ -128,10 +126,10 @@ fn letter(
         .date(SystemTime::from(context.now));
     for (name, value) in &config.headers {
         let Ok(name) = HeaderName::new_from_ascii(name.clone()) else {
-            tracing::warn!("{name:?} is no name of a header, so mails go out without it");
+            tracing::warn!("{name:?} is not a valid header name; mails are sent without it");
             continue;
         };
-        let value = one_line(&value.replace("$messageType", message.kind.template()));
+        let value = one_line(&value.replace("$messageType", message.kind.message_type()));
         builder = builder.raw_header(HeaderValue::new(name, value));
     }
     let body = MultiPart::alternative_plain_html(message.text.clone(), message.html.clone());

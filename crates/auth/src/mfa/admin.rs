@@ -9,18 +9,15 @@ use serde::Deserialize;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{
-    assurance::not_found,
-    enrol::{check_name, name_conflict},
-    store,
-};
+use super::enrol::check_name;
 use crate::{
     AuthError,
     audit::{self, Action},
-    error::Code,
-    mail::{self, Notice},
-    model::{Factor, FactorBody, FactorKind, User, factors, users},
-    request::{Admin, Context, Input, contact},
+    caller::Admin,
+    contact,
+    mail::{self, Notification},
+    model::{Conflict, Factor, FactorBody, FactorKind, User, factors, users},
+    request::{Input, RequestContext},
     sessions,
 };
 
@@ -35,11 +32,11 @@ pub(crate) struct UpdateParams {
 
 /// `GET /admin/users/{id}/factors`
 pub(crate) async fn list(
-    context: Context,
+    context: RequestContext,
     _admin: Admin,
     path: Result<Path<Uuid>, PathRejection>,
 ) -> Result<Json<Vec<FactorBody>>, AuthError> {
-    let Path(user) = path.map_err(|_| AuthError::bad_path_id("user_id"))?;
+    let Path(user) = path.map_err(|_| AuthError::invalid_path_id("user_id"))?;
     let mut db = context.db().await?;
     let user = find_user(&mut db, user).await?;
     let factors = factors::list(&mut db, user.id).await?;
@@ -48,7 +45,7 @@ pub(crate) async fn list(
 
 /// `PUT /admin/users/{id}/factors/{fid}`
 pub(crate) async fn update(
-    context: Context,
+    context: RequestContext,
     admin: Admin,
     path: FactorPath,
     Input(params): Input<UpdateParams>,
@@ -61,9 +58,9 @@ pub(crate) async fn update(
         FactorKind::Phone if !params.phone.is_empty() => Some(contact::phone(&params.phone)?),
         _ => None,
     };
-    let changed = store::update(&mut tx, factor.id, name, phone.as_deref(), context.now).await;
+    let changed = factors::update(&mut tx, factor.id, name, phone.as_deref(), context.now).await;
     let changed = changed.map_err(|error| conflict(error, &params.friendly_name))?;
-    let changed = changed.ok_or_else(not_found)?;
+    let changed = changed.ok_or_else(AuthError::factor_not_found)?;
     let traits = json!({
         "user_id": user.id, "factor_id": factor.id, "factor_type": factor.kind.as_str(),
     });
@@ -74,21 +71,21 @@ pub(crate) async fn update(
 
 /// `DELETE /admin/users/{id}/factors/{fid}`
 pub(crate) async fn delete(
-    context: Context,
+    context: RequestContext,
     admin: Admin,
     path: FactorPath,
 ) -> Result<Json<FactorBody>, AuthError> {
     let mut tx = context.begin().await?;
     let (user, factor) = lock(&mut tx, path).await?;
-    store::delete(&mut tx, factor.id).await?;
-    sessions::lower(&context, &mut tx, &factor).await?;
+    factors::delete(&mut tx, factor.id).await?;
+    sessions::lower_aal(&context, &mut tx, &factor).await?;
     let traits = json!({ "user_id": user.id, "factor_id": factor.id });
     audit::write(&context, &mut tx, &admin, Action::FactorDeleted, traits).await?;
     tx.commit().await?;
 
     if !user.email.is_empty() {
         let factor_type = factor.kind.as_str();
-        let notice = Notice::FactorUnenrolled { factor_type };
+        let notice = Notification::FactorUnenrolled { factor_type };
         let mut db = context.db().await?;
         mail::notify(&context, &mut db, &user, &user.email, notice).await;
     }
@@ -97,32 +94,27 @@ pub(crate) async fn delete(
 
 async fn find_user(db: &mut impl Queries, id: Uuid) -> Result<User, AuthError> {
     let user = users::find(db, id).await?;
-    user.ok_or_else(|| AuthError::new(404, Code::UserNotFound, "User not found"))
+    user.ok_or_else(AuthError::user_not_found)
 }
 
-/// User and factor of the path; nobody else may change the factor until the transaction ends.
+/// User and factor of the path; the factor is locked until the transaction ends.
 async fn lock(db: &mut impl Queries, path: FactorPath) -> Result<(User, Factor), AuthError> {
-    let Path((user, factor)) = path.map_err(|_| AuthError::bad_path_id("user_id"))?;
+    let Path((user, factor)) = path.map_err(|_| AuthError::invalid_path_id("user_id"))?;
     let user = user
         .parse()
-        .map_err(|_| AuthError::bad_path_id("user_id"))?;
+        .map_err(|_| AuthError::invalid_path_id("user_id"))?;
     let user = find_user(db, user).await?;
     let factor = factor
         .parse()
-        .map_err(|_| AuthError::bad_path_id("factor_id"))?;
-    let factor = store::lock(db, user.id, factor).await?;
-    Ok((user, factor.ok_or_else(not_found)?))
+        .map_err(|_| AuthError::invalid_path_id("factor_id"))?;
+    let factor = factors::lock(db, user.id, factor).await?;
+    Ok((user, factor.ok_or_else(AuthError::factor_not_found)?))
 }
 
 fn conflict(error: DbError, name: &str) -> AuthError {
-    let constraint = error.refusal().and_then(|it| it.constraint.as_deref());
-    match constraint {
-        Some("mfa_factors_user_friendly_name_unique") => name_conflict(name),
-        Some("unique_phone_factor_per_user") => AuthError::new(
-            422,
-            Code::MfaVerifiedFactorExists,
-            "The user has another factor with this phone number",
-        ),
+    match Conflict::find(&error) {
+        Some(Conflict::FactorName) => AuthError::factor_name_conflict(name),
+        Some(Conflict::FactorPhone) => AuthError::phone_factor_exists_for_admin(),
         _ => error.into(),
     }
 }

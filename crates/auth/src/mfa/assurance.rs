@@ -1,24 +1,21 @@
-//! Who may do what about factors.
+//! What a caller may do with factors.
 
 use axum::extract::{Path, rejection::PathRejection};
 use plinth_db::{DbError, Queries};
 use uuid::Uuid;
 
-use super::store;
 use crate::{
     AuthError,
+    caller::SignedIn,
     config::{MfaConfig, Switches},
-    error::Code,
     model::{Factor, FactorKind, Session, factors, sessions::Aal},
-    request::SignedIn,
 };
 
-/// `{id}` of a path, whatever it is.
+/// `{id}` of a path, which may be malformed.
 pub(super) type FactorPath = Result<Path<Uuid>, PathRejection>;
 
-/// What the path says, if it is an id.
 pub(super) fn factor_id(path: FactorPath) -> Result<Uuid, AuthError> {
-    let Path(id) = path.map_err(|_| AuthError::bad_path_id("factor_id"))?;
+    let Path(id) = path.map_err(|_| AuthError::invalid_path_id("factor_id"))?;
     Ok(id)
 }
 
@@ -28,116 +25,83 @@ pub(super) async fn find_own(
     caller: &SignedIn,
     id: Uuid,
 ) -> Result<Factor, AuthError> {
-    let factor = store::find(db, caller.user.id, id).await?;
-    factor.ok_or_else(not_found)
+    let factor = factors::find(db, caller.user.id, id).await?;
+    factor.ok_or_else(AuthError::factor_not_found)
 }
 
-pub(super) fn not_found() -> AuthError {
-    AuthError::new(404, Code::MfaFactorNotFound, "Factor not found")
-}
-
-/// Refuses those who have no account to protect.
+/// Rejects anonymous users.
 pub(crate) fn check_not_anonymous(caller: &SignedIn) -> Result<(), AuthError> {
-    match caller.user.is_anonymous {
-        false => Ok(()),
-        true => Err(AuthError::new(
-            403,
-            Code::NoAuthorization,
-            "Anonymous user not allowed to perform these actions",
-        )),
+    if caller.user.is_anonymous {
+        Err(AuthError::anonymous_user_not_allowed())
+    } else {
+        Ok(())
     }
 }
 
-/// The session that a factor is to be proven in. Tokens that tools made may have none.
+/// The session of the caller. Tokens that tools made may have none.
 pub(super) fn session(caller: &SignedIn) -> Result<&Session, AuthError> {
-    caller.session.as_ref().ok_or_else(|| {
-        AuthError::internal(
-            "A valid session and a registered user are required to enroll a factor",
-            "the token has no session",
-        )
-    })
+    caller
+        .session
+        .as_ref()
+        .ok_or_else(AuthError::no_session_for_factor)
 }
 
 pub(super) fn has_aal2(session: Option<&Session>) -> bool {
     session.is_some_and(|session| session.aal >= Aal::Aal2)
 }
 
-/// Whether the user has a second factor and did not prove it in this session.
-pub(crate) async fn has_verified_but_lacks_it(
+/// Whether the user has a verified factor and this session is below aal2.
+pub(crate) async fn lacks_assurance(
     db: &mut impl Queries,
     caller: &SignedIn,
 ) -> Result<bool, DbError> {
-    match has_aal2(caller.session.as_ref()) {
-        true => Ok(false),
-        false => factors::has_verified(db, caller.user.id).await,
+    if has_aal2(caller.session.as_ref()) {
+        Ok(false)
+    } else {
+        factors::has_verified(db, caller.user.id).await
     }
 }
 
-/// A factor that was never confirmed must not become a way round those that were: whoever knows
-/// only the password may have left it there.
+/// Verifying an unverified factor of a user who has a verified one takes aal2: somebody who knows
+/// only the password may have enrolled it.
 pub(super) async fn check_may_confirm(
     db: &mut impl Queries,
     caller: &SignedIn,
     factor: &Factor,
 ) -> Result<(), AuthError> {
-    match !factor.is_verified && has_verified_but_lacks_it(db, caller).await? {
-        false => Ok(()),
-        true => Err(needs_aal2("AAL2 required to enroll a new factor")),
+    if !factor.is_verified && lacks_assurance(db, caller).await? {
+        Err(AuthError::aal2_required_to_enroll())
+    } else {
+        Ok(())
     }
 }
 
-pub(crate) fn needs_aal2(message: &'static str) -> AuthError {
-    AuthError::new(403, Code::InsufficientAal, message)
-}
-
 pub(super) fn check_may_enrol(config: &MfaConfig, kind: FactorKind) -> Result<(), AuthError> {
-    let (switches, code, message) = match kind {
-        FactorKind::Totp => (
-            config.totp,
-            Code::MfaTotpEnrollNotEnabled,
-            "MFA enroll is disabled for TOTP",
-        ),
-        FactorKind::Phone => (
-            config.phone,
-            Code::MfaPhoneEnrollNotEnabled,
-            "MFA enroll is disabled for Phone",
-        ),
-        FactorKind::WebAuthn => (
-            config.webauthn,
-            Code::MfaWebauthnEnrollNotEnabled,
-            "MFA enroll is disabled for WebAuthn",
-        ),
-    };
-    let Switches {
-        is_enrol_enabled, ..
-    } = switches;
-    allow(is_enrol_enabled, code, message)
+    if switches(config, kind).is_enrol_enabled {
+        return Ok(());
+    }
+    Err(match kind {
+        FactorKind::Totp => AuthError::totp_enroll_disabled(),
+        FactorKind::Phone => AuthError::phone_enroll_disabled(),
+        FactorKind::WebAuthn => AuthError::webauthn_enroll_disabled(),
+    })
 }
 
 pub(super) fn check_may_verify(config: &MfaConfig, kind: FactorKind) -> Result<(), AuthError> {
-    let (switches, code, message) = match kind {
-        FactorKind::Totp => (
-            config.totp,
-            Code::MfaTotpVerifyNotEnabled,
-            "MFA verification is disabled for TOTP",
-        ),
-        FactorKind::Phone => (
-            config.phone,
-            Code::MfaPhoneVerifyNotEnabled,
-            "MFA verification is disabled for Phone",
-        ),
-        FactorKind::WebAuthn => (
-            config.webauthn,
-            Code::MfaWebauthnVerifyNotEnabled,
-            "MFA verification is disabled for WebAuthn",
-        ),
-    };
-    allow(switches.is_verify_enabled, code, message)
+    if switches(config, kind).is_verify_enabled {
+        return Ok(());
+    }
+    Err(match kind {
+        FactorKind::Totp => AuthError::totp_verify_disabled(),
+        FactorKind::Phone => AuthError::phone_verify_disabled(),
+        FactorKind::WebAuthn => AuthError::webauthn_verify_disabled(),
+    })
 }
 
-fn allow(is_enabled: bool, code: Code, message: &'static str) -> Result<(), AuthError> {
-    match is_enabled {
-        true => Ok(()),
-        false => Err(AuthError::new(422, code, message)),
+fn switches(config: &MfaConfig, kind: FactorKind) -> Switches {
+    match kind {
+        FactorKind::Totp => config.totp,
+        FactorKind::Phone => config.phone,
+        FactorKind::WebAuthn => config.webauthn,
     }
 }

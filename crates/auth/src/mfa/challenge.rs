@@ -9,23 +9,24 @@ use time::Duration;
 use super::{
     assurance::{
         FactorPath, check_may_confirm, check_may_verify, check_not_anonymous, factor_id, find_own,
-        not_found,
     },
-    sent_code,
-    store::{self, Challenge},
-    webauthn,
+    sent_code, webauthn,
 };
 use crate::{
     AuthError,
     audit::{self, Action},
-    model::{Factor, FactorKind},
+    caller::SignedIn,
+    model::{
+        Conflict, Factor, FactorKind, factors,
+        mfa_challenges::{self, MfaChallenge},
+    },
     random,
     rate_limit::{self, Bucket},
-    request::{Context, Input, SignedIn},
+    request::{Input, RequestContext},
     sms::Channel,
 };
 
-/// Two factors cannot have been asked for in the same microsecond, says the table.
+/// `last_challenged_at` is unique, so a conflict is retried with another microsecond.
 const ATTEMPTS: i64 = 5;
 
 #[derive(Debug, Default, Deserialize)]
@@ -34,9 +35,9 @@ pub(crate) struct ChallengeParams {
     channel: String,
 }
 
-/// `POST /factors/{id}/challenge`: what is to be answered to prove the factor.
+/// `POST /factors/{id}/challenge`: creates a challenge, and sends its code.
 pub(crate) async fn challenge(
-    context: Context,
+    context: RequestContext,
     caller: SignedIn,
     path: FactorPath,
     Input(params): Input<ChallengeParams>,
@@ -45,8 +46,7 @@ pub(crate) async fn challenge(
     let id = factor_id(path)?;
     let mut db = context.db().await?;
     let factor = find_own(&mut db, &caller, id).await?;
-    let key = format!("challenge {}", context.client.rate_key);
-    rate_limit::check_by(&context, Bucket::Mfa, &key)?;
+    rate_limit::check_action(&context, Bucket::Mfa, "challenge ")?;
     check_may_verify(&context.config.mfa, factor.kind)?;
     let channel = match factor.kind {
         FactorKind::Phone => Some(Channel::parse(&context, &params.channel)?),
@@ -56,13 +56,13 @@ pub(crate) async fn challenge(
     drop(db);
 
     let (mut tx, factor) = begin(&context, &caller, &factor).await?;
-    let mut challenge = Challenge {
+    let mut challenge = MfaChallenge {
         id: random::uuid(),
         factor_id: factor.id,
         created_at: context.now,
-        is_answered: false,
+        is_verified: false,
         ip: context.client.ip,
-        otp: channel.map(|_| sent_code::new(&context)),
+        otp: channel.map(|_| sent_code::new_code(&context)),
         web_authn: None,
     };
     let mut body = json!({
@@ -71,11 +71,12 @@ pub(crate) async fn challenge(
         "expires_at": (context.now + context.config.mfa.challenge_lifetime).unix_timestamp(),
     });
     if factor.kind == FactorKind::WebAuthn {
-        let (asked, remembered) = webauthn::ask(&context, &mut tx, &caller.user, &factor).await?;
-        challenge.web_authn = Some(remembered);
-        body["webauthn"] = asked;
+        let (options, stored) =
+            webauthn::build_challenge(&context, &mut tx, &caller.user, &factor).await?;
+        challenge.web_authn = Some(stored);
+        body["webauthn"] = options;
     }
-    store::insert_challenge(&mut tx, &challenge).await?;
+    mfa_challenges::insert(&mut tx, &challenge).await?;
     let traits = json!({ "factor_id": factor.id, "factor_status": factor.status() });
     audit::write(
         &context,
@@ -92,30 +93,30 @@ pub(crate) async fn challenge(
     Ok(Json(body))
 }
 
-/// A transaction in which the factor is locked and counts as asked for just now.
+/// Begins a transaction with the factor locked, and sets `last_challenged_at`.
 async fn begin(
-    context: &Context,
+    context: &RequestContext,
     caller: &SignedIn,
     factor: &Factor,
 ) -> Result<(ServiceTransaction, Factor), AuthError> {
     let mut attempt = 0;
     loop {
         let mut tx = context.begin().await?;
-        let factor = store::lock(&mut tx, caller.user.id, factor.id).await?;
-        let factor = factor.ok_or_else(not_found)?;
+        let factor = factors::lock(&mut tx, caller.user.id, factor.id).await?;
+        let factor = factor.ok_or_else(AuthError::factor_not_found)?;
         if factor.kind == FactorKind::Phone {
             sent_code::check_interval(context, &factor)?;
         }
         let at = context.now + Duration::microseconds(attempt);
-        match store::touch(&mut tx, factor.id, at).await {
+        match factors::set_last_challenged(&mut tx, factor.id, at).await {
             Ok(()) => return Ok((tx, factor)),
-            Err(error) if attempt < ATTEMPTS && is_taken(&error) => attempt += 1,
+            Err(error)
+                if attempt < ATTEMPTS
+                    && Conflict::find(&error) == Some(Conflict::FactorChallenge) =>
+            {
+                attempt += 1;
+            }
             Err(error) => return Err(error.into()),
         }
     }
-}
-
-fn is_taken(error: &plinth_db::DbError) -> bool {
-    let constraint = error.refusal().and_then(|it| it.constraint.as_deref());
-    constraint == Some("mfa_factors_last_challenged_at_key")
 }

@@ -6,16 +6,20 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    assurance::{check_may_enrol, check_not_anonymous, has_aal2, needs_aal2, session},
-    store::{self, NewFactor},
+    assurance::{check_may_enrol, check_not_anonymous, has_aal2, session},
     totp::TotpBody,
 };
 use crate::{
     AuthError,
     audit::{self, Action},
-    error::Code,
-    model::{Factor, FactorKind, factors, users},
-    request::{Context, Input, SignedIn, contact},
+    caller::SignedIn,
+    contact,
+    model::{
+        Factor, FactorKind,
+        factors::{self, NewFactor},
+        users,
+    },
+    request::{Input, RequestContext},
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -27,16 +31,17 @@ pub(crate) struct EnrolParams {
     phone: String,
 }
 
-/// `POST /factors`: a factor that counts once it is verified.
+/// `POST /factors`: enrols a factor, which is unverified at first.
 pub(crate) async fn enrol(
-    context: Context,
+    context: RequestContext,
     caller: SignedIn,
     Input(params): Input<EnrolParams>,
 ) -> Result<Json<Value>, AuthError> {
     check_not_anonymous(&caller)?;
     session(&caller)?;
-    let kind = FactorKind::parse(&params.factor_type)
-        .ok_or_else(|| AuthError::invalid("factor_type needs to be totp, phone, or webauthn"))?;
+    let kind = FactorKind::parse(&params.factor_type).ok_or_else(|| {
+        AuthError::validation_failed("factor_type needs to be totp, phone, or webauthn")
+    })?;
     check_may_enrol(&context.config.mfa, kind)?;
     check_name(&params.friendly_name)?;
     let phone = match kind {
@@ -56,14 +61,14 @@ pub(crate) async fn enrol(
     };
 
     let mut tx = context.begin().await?;
-    // One enrolment at a time, or two could share the last place.
+    // Locked, so that concurrent requests cannot exceed the limit.
     users::lock(&mut tx, caller.user.id).await?;
     let limit = context.now - context.config.mfa.factor_lifetime;
-    store::delete_stale(&mut tx, caller.user.id, limit).await?;
+    factors::delete_stale(&mut tx, caller.user.id, limit).await?;
     let existing = factors::list(&mut tx, caller.user.id).await?;
     let existing = replace_phone(&mut tx, existing, phone.as_deref()).await?;
     check_limits(&context, &caller, &existing, new.friendly_name)?;
-    let id = store::insert(&mut tx, &new, context.now).await?;
+    let id = factors::insert(&mut tx, &new, context.now).await?;
     let traits = json!({ "factor_id": id, "factor_type": kind.as_str() });
     audit::write(
         &context,
@@ -89,39 +94,35 @@ pub(crate) async fn enrol(
 
 fn phone(text: &str) -> Result<String, AuthError> {
     match text {
-        "" => Err(AuthError::invalid(
+        "" => Err(AuthError::validation_failed(
             "Phone number required to enroll Phone factor",
         )),
         text => contact::phone(text),
     }
 }
 
-/// A number that was never confirmed may be tried again; one that was may not.
+/// An unverified factor with the number is replaced; a verified one is a conflict.
 async fn replace_phone(
     db: &mut impl Queries,
     existing: Vec<Factor>,
     phone: Option<&str>,
 ) -> Result<Vec<Factor>, AuthError> {
-    let mut kept = Vec::with_capacity(existing.len());
+    let mut remaining = Vec::with_capacity(existing.len());
     for factor in existing {
         if factor.kind != FactorKind::Phone || Some(factor.phone.as_str()) != phone {
-            kept.push(factor);
+            remaining.push(factor);
             continue;
         }
         if factor.is_verified {
-            return Err(AuthError::new(
-                422,
-                Code::MfaVerifiedFactorExists,
-                "A verified phone factor already exists, unenroll the existing factor to continue",
-            ));
+            return Err(AuthError::verified_phone_factor_exists());
         }
-        store::delete(db, factor.id).await?;
+        factors::delete(db, factor.id).await?;
     }
-    Ok(kept)
+    Ok(remaining)
 }
 
 fn check_limits(
-    context: &Context,
+    context: &RequestContext,
     caller: &SignedIn,
     existing: &[Factor],
     friendly_name: &str,
@@ -131,38 +132,26 @@ fn check_limits(
         .iter()
         .any(|factor| factor.friendly_name == friendly_name)
     {
-        return Err(name_conflict(friendly_name));
+        return Err(AuthError::factor_name_conflict(friendly_name));
     }
     let verified = existing.iter().filter(|factor| factor.is_verified).count();
     if existing.len() >= config.max_enrolled || verified >= config.max_verified {
-        return Err(AuthError::new(
-            422,
-            Code::TooManyEnrolledMfaFactors,
-            "Maximum number of verified factors reached, unenroll to continue",
-        ));
+        return Err(AuthError::too_many_factors());
     }
     if verified > 0 && !has_aal2(caller.session.as_ref()) {
-        return Err(needs_aal2("AAL2 required to enroll a new factor"));
+        return Err(AuthError::aal2_required_to_enroll());
     }
     Ok(())
 }
 
-/// Names are unique among a user's factors, and an index holds only so much.
+/// Names are part of a unique index, whose entries are bounded.
 const MAX_NAME_BYTES: usize = 255;
 
 pub(super) fn check_name(name: &str) -> Result<(), AuthError> {
     match name.len() {
         ..=MAX_NAME_BYTES => Ok(()),
-        _ => Err(AuthError::invalid(format!(
+        _ => Err(AuthError::validation_failed(format!(
             "friendly_name cannot be longer than {MAX_NAME_BYTES} bytes"
         ))),
     }
-}
-
-pub(super) fn name_conflict(name: &str) -> AuthError {
-    AuthError::new(
-        422,
-        Code::MfaFactorNameConflict,
-        format!("A factor with the friendly name {name:?} for this user already exists"),
-    )
 }

@@ -6,12 +6,11 @@ mod challenge;
 mod enrol;
 mod remove;
 mod sent_code;
-mod store;
 mod totp;
 mod verify;
 mod webauthn;
 
-pub(crate) use assurance::{check_not_anonymous, has_verified_but_lacks_it, needs_aal2};
+pub(crate) use assurance::{check_not_anonymous, lacks_assurance};
 pub(crate) use challenge::challenge;
 pub(crate) use enrol::enrol;
 pub(crate) use remove::remove;

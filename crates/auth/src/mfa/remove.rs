@@ -3,22 +3,20 @@
 use axum::Json;
 use serde_json::{Value, json};
 
-use super::{
-    assurance::{FactorPath, check_not_anonymous, factor_id, has_aal2, not_found},
-    store,
-};
+use super::assurance::{FactorPath, check_not_anonymous, factor_id, has_aal2};
 use crate::{
     AuthError,
     audit::{self, Action},
-    error::Code,
-    mail::{self, Notice},
-    request::{Context, SignedIn},
+    caller::SignedIn,
+    mail::{self, Notification},
+    model::factors,
+    request::RequestContext,
     sessions,
 };
 
-/// `DELETE /factors/{id}`: one that protects the account may go only if it was proven, or another.
+/// `DELETE /factors/{id}`: removing a verified factor takes aal2.
 pub(crate) async fn remove(
-    context: Context,
+    context: RequestContext,
     caller: SignedIn,
     path: FactorPath,
 ) -> Result<Json<Value>, AuthError> {
@@ -27,17 +25,13 @@ pub(crate) async fn remove(
     let user = &caller.user;
 
     let mut tx = context.begin().await?;
-    let factor = store::lock(&mut tx, user.id, id).await?;
-    let factor = factor.ok_or_else(not_found)?;
+    let factor = factors::lock(&mut tx, user.id, id).await?;
+    let factor = factor.ok_or_else(AuthError::factor_not_found)?;
     if factor.is_verified && !has_aal2(caller.session.as_ref()) {
-        return Err(AuthError::new(
-            422,
-            Code::InsufficientAal,
-            "AAL2 required to unenroll verified factor",
-        ));
+        return Err(AuthError::aal2_required_to_unenroll());
     }
-    store::delete(&mut tx, factor.id).await?;
-    sessions::lower(&context, &mut tx, &factor).await?;
+    factors::delete(&mut tx, factor.id).await?;
+    sessions::lower_aal(&context, &mut tx, &factor).await?;
     let traits = json!({
         "factor_id": factor.id,
         "factor_status": factor.status(),
@@ -48,7 +42,7 @@ pub(crate) async fn remove(
 
     if !user.email.is_empty() {
         let factor_type = factor.kind.as_str();
-        let notice = Notice::FactorUnenrolled { factor_type };
+        let notice = Notification::FactorUnenrolled { factor_type };
         let mut db = context.db().await?;
         mail::notify(&context, &mut db, user, &user.email, notice).await;
     }

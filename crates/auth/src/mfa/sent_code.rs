@@ -1,20 +1,18 @@
-//! Factors that are a phone: a code by text message.
+//! Phone factors: codes by text message.
 
 use plinth_db::Queries;
 use subtle::ConstantTimeEq;
 
-use super::store::Challenge;
 use crate::{
     AuthError,
-    error::Code,
-    model::{Factor, User},
+    model::{Factor, User, mfa_challenges::MfaChallenge},
     random,
-    request::Context,
+    request::RequestContext,
     sms::{self, Channel, Message},
 };
 
-/// Refuses a message that follows the last one too soon.
-pub(super) fn check_interval(context: &Context, factor: &Factor) -> Result<(), AuthError> {
+/// Rejects a message that follows the last one too soon.
+pub(super) fn check_interval(context: &RequestContext, factor: &Factor) -> Result<(), AuthError> {
     let Some(last) = factor.last_challenged_at else {
         return Ok(());
     };
@@ -22,22 +20,15 @@ pub(super) fn check_interval(context: &Context, factor: &Factor) -> Result<(), A
     if left.is_negative() {
         return Ok(());
     }
-    Err(AuthError::new(
-        429,
-        Code::OverSmsSendRateLimit,
-        format!(
-            "For security purposes, you can only request this after {} seconds.",
-            left.whole_seconds().max(1)
-        ),
-    ))
+    Err(AuthError::sms_sent_recently(left.whole_seconds().max(1)))
 }
 
-pub(super) fn new(context: &Context) -> String {
+pub(super) fn new_code(context: &RequestContext) -> String {
     random::digits(context.config.mfa.by_phone.otp_length)
 }
 
 pub(super) async fn send(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: &User,
     factor: &Factor,
@@ -55,20 +46,16 @@ pub(super) async fn send(
     Ok(())
 }
 
-/// Whether it is the code that was sent; where the provider makes the codes, the provider knows.
-pub(super) async fn is_right(
-    context: &Context,
+/// Whether the code is correct, checked by the provider where it generates the codes.
+pub(super) async fn is_correct(
+    context: &RequestContext,
     factor: &Factor,
-    challenge: &Challenge,
+    challenge: &MfaChallenge,
     code: &str,
 ) -> Result<bool, AuthError> {
     match sms::check_at_provider(context, &factor.phone, code).await? {
         Some(true) => Ok(true),
-        Some(false) => Err(AuthError::new(
-            403,
-            Code::OtpExpired,
-            "Token has expired or is invalid",
-        )),
+        Some(false) => Err(AuthError::otp_expired()),
         None => {
             let sent = challenge.otp.as_deref().unwrap_or_default();
             Ok(!sent.is_empty() && sent.as_bytes().ct_eq(code.as_bytes()).into())

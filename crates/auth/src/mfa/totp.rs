@@ -7,28 +7,32 @@ use serde::Serialize;
 use subtle::ConstantTimeEq;
 use time::OffsetDateTime;
 
-use crate::{AuthError, model::User, random, request::Context};
+use crate::{AuthError, model::User, random, request::RequestContext};
 
 const STEP_SECONDS: u64 = 30;
-/// Clocks may be one step apart, either way.
+/// Clocks may differ by one step.
 const SKEW: u64 = 1;
-/// Longer ones fit into no picture that a phone can read.
+/// Longer ones do not fit into a QR code that phones can read.
 const MAX_ISSUER_BYTES: usize = 128;
 
-/// What an authenticator app needs to know.
-#[derive(Debug, Serialize)]
+/// The secret of a new factor, in three forms.
+#[derive(Serialize)]
 pub(super) struct TotpBody {
-    /// The text of an SVG picture.
+    /// An SVG image.
     qr_code: String,
     pub(super) secret: String,
     uri: String,
 }
 
 impl TotpBody {
-    /// A new secret for `user`; `issuer` is what the app lists it under, the site if it is empty.
-    pub(super) fn new(context: &Context, user: &User, issuer: &str) -> Result<Self, AuthError> {
+    /// A new secret for `user`; the app lists it under `issuer`, or the site if that is empty.
+    pub(super) fn new(
+        context: &RequestContext,
+        user: &User,
+        issuer: &str,
+    ) -> Result<Self, AuthError> {
         if issuer.len() > MAX_ISSUER_BYTES {
-            return Err(AuthError::invalid(format!(
+            return Err(AuthError::validation_failed(format!(
                 "issuer must be at most {MAX_ISSUER_BYTES} bytes long"
             )));
         }
@@ -42,14 +46,14 @@ impl TotpBody {
         let secret = BASE32_NOPAD.encode(&random::bytes::<20>());
         let uri = uri(&issuer, account.unwrap_or(&id), &secret);
         Ok(Self {
-            qr_code: picture(&uri)?,
+            qr_code: qr_code_svg(&uri)?,
             secret,
             uri,
         })
     }
 }
 
-/// With the port, if it is not the usual one.
+/// With the port, if it is not the default.
 fn host(site: &url::Url) -> String {
     let host = site.host_str().unwrap_or_default();
     match site.port() {
@@ -80,10 +84,9 @@ fn encode(text: &str) -> String {
     encoded
 }
 
-/// Clients put it into a `data:` URL as it is, so it must be without `#`.
-fn picture(uri: &str) -> Result<String, AuthError> {
-    let code =
-        QrCode::new(uri).map_err(|error| AuthError::internal("Error generating QR Code", error))?;
+/// Clients put it into a `data:` URL unescaped, so it must not contain `#`.
+fn qr_code_svg(uri: &str) -> Result<String, AuthError> {
+    let code = QrCode::new(uri).map_err(AuthError::rendering_qr_code_failed)?;
     let picture = code
         .render::<svg::Color<'_>>()
         .dark_color(svg::Color("black"))
@@ -93,8 +96,8 @@ fn picture(uri: &str) -> Result<String, AuthError> {
     Ok(picture)
 }
 
-/// Which step the code is of, if it is one of those around now.
-pub(super) fn step_of(secret: &str, code: &str, now: OffsetDateTime) -> Option<u64> {
+/// The time step that the code belongs to, if it is within the tolerance.
+pub(super) fn find_step(secret: &str, code: &str, now: OffsetDateTime) -> Option<u64> {
     let secret = secret.trim_end_matches('=').to_ascii_uppercase();
     let secret = BASE32_NOPAD.decode(secret.as_bytes()).ok()?;
     if secret.is_empty() {
@@ -104,11 +107,11 @@ pub(super) fn step_of(secret: &str, code: &str, now: OffsetDateTime) -> Option<u
     let shown = code.trim().as_bytes();
     let present = u64::try_from(now.unix_timestamp()).ok()? / STEP_SECONDS;
     let mut steps = present.saturating_sub(SKEW)..=present + SKEW;
-    steps.find(|step| code_of(&key, *step).as_bytes().ct_eq(shown).into())
+    steps.find(|step| code_at_step(&key, *step).as_bytes().ct_eq(shown).into())
 }
 
-/// Six digits out of the hash of the step (RFC 4226, 5.3).
-fn code_of(key: &hmac::Key, step: u64) -> String {
+/// The code of a time step (RFC 4226, 5.3).
+fn code_at_step(key: &hmac::Key, step: u64) -> String {
     let hash = hmac::sign(key, &step.to_be_bytes());
     let hash = hash.as_ref();
     let at = usize::from(hash[hash.len() - 1] & 0xf);
@@ -116,10 +119,10 @@ fn code_of(key: &hmac::Key, step: u64) -> String {
     format!("{:06}", u32::from_be_bytes(bytes) % 1_000_000)
 }
 
-/// A code counts once, and none counts that is older than one which did (RFC 6238, 5.2). `answers`
-/// are the steps that were used lately, as the challenges keep them.
-pub(super) fn is_unused(step: u64, answers: &[String]) -> bool {
-    let mut used = answers.iter().filter_map(|answer| answer.parse().ok());
+/// Whether a code was not used yet: a code counts once, and no older one counts after it (RFC 6238,
+/// 5.2). `used_steps` are the steps that were used lately, as texts.
+pub(super) fn is_unused(step: u64, used_steps: &[String]) -> bool {
+    let mut used = used_steps.iter().filter_map(|step| step.parse().ok());
     !used.any(|used: u64| used >= step)
 }
 
@@ -133,7 +136,11 @@ mod tests {
     #[track_caller]
     fn check(code: &str, seconds: i64, expected: Option<u64>) {
         let now = OffsetDateTime::from_unix_timestamp(seconds).expect("a time");
-        assert_eq!(step_of(SECRET, code, now), expected, "{code} at {seconds}");
+        assert_eq!(
+            find_step(SECRET, code, now),
+            expected,
+            "{code} at {seconds}"
+        );
     }
 
     #[test]
@@ -176,7 +183,10 @@ mod tests {
     #[test]
     fn a_bad_secret_matches_nothing() {
         for secret in ["", "1", "????", "{\"key_id\":\"x\"}"] {
-            assert_eq!(step_of(secret, "287082", OffsetDateTime::UNIX_EPOCH), None);
+            assert_eq!(
+                find_step(secret, "287082", OffsetDateTime::UNIX_EPOCH),
+                None
+            );
         }
     }
 
@@ -203,7 +213,7 @@ mod tests {
     fn the_picture_survives_a_data_url() {
         let longest = uri(&"ü".repeat(64), &"a".repeat(255), SECRET);
         for uri in ["otpauth://totp/x:y?secret=Z", &longest] {
-            let picture = picture(uri).expect("it fits");
+            let picture = qr_code_svg(uri).expect("it fits");
             assert!(picture.contains("<svg") && picture.ends_with("</svg>"));
             assert!(!picture.contains(['#', '%']));
         }

@@ -1,28 +1,26 @@
-//! Factors that are a security key.
+//! Security keys as second factors.
 
 use plinth_db::Queries;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::store::{self, Challenge};
 use crate::{
     AuthError,
-    error::Code,
-    model::{Factor, FactorKind, User, factors},
-    request::Context,
+    model::{Factor, FactorKind, User, factors, mfa_challenges::MfaChallenge},
+    request::RequestContext,
     webauthn::{
-        self, CreationOptions, Credential, Person, RelyingParty, ResidentKey, check_assertion,
-        check_registration, request_options,
+        self, CreationOptions, Credential, RelyingParty, ResidentKey, WebAuthnUser,
+        check_assertion, check_registration, request_options,
     },
     wire_time,
 };
 
-/// More than any authenticator answers.
-const MAX_ANSWER_BYTES: usize = 64 * 1024;
+/// Far above the size of any response.
+const MAX_RESPONSE_BYTES: usize = 64 * 1024;
 
-/// `webauthn` of a request. `rpId` and `rpOrigins` may stand there too; ours are what counts.
-#[derive(Debug, Default, Deserialize)]
+/// `webauthn` of a request. `rpId` and `rpOrigins` are ignored: those of the settings count.
+#[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct WebAuthnParams {
     #[serde(rename = "type")]
@@ -30,55 +28,53 @@ pub(super) struct WebAuthnParams {
     credential_response: Value,
 }
 
-/// What is asked: `create` of a factor that is new, `request` of one that is known.
+/// The ceremony: `create` for an unverified factor, `request` for a verified one.
 fn kind(factor: &Factor) -> &'static str {
-    match factor.is_verified {
-        false => "create",
-        true => "request",
+    if factor.is_verified {
+        "request"
+    } else {
+        "create"
     }
 }
 
-/// What the browser is to be asked, and what the challenge remembers of it.
-pub(super) async fn ask(
-    context: &Context,
+/// The options for the browser, and what is stored with the challenge.
+pub(super) async fn build_challenge(
+    context: &RequestContext,
     db: &mut impl Queries,
     user: &User,
     factor: &Factor,
 ) -> Result<(Value, Value), AuthError> {
-    let party = RelyingParty::of(context);
+    let party = RelyingParty::from_context(context);
     let challenge = webauthn::new_challenge();
     let lifetime = context.config.mfa.challenge_lifetime;
-    let options = match factor.is_verified {
-        true => {
-            let known = credential(factor)?;
-            let allow = [(known.id, known.transports)];
-            request_options(&party, &challenge, &allow, lifetime)
+    let options = if factor.is_verified {
+        let known = credential(factor)?;
+        let allow = [(known.id, known.transports)];
+        request_options(&party, &challenge, &allow, lifetime)
+    } else {
+        let id = user.id.to_string();
+        let name = [&user.email, &user.phone, &id];
+        let name = name.into_iter().find(|text| !text.is_empty());
+        let name = name.unwrap_or(&id);
+        CreationOptions {
+            party: &party,
+            user: WebAuthnUser {
+                handle: &id,
+                name,
+                display_name: name,
+            },
+            challenge: &challenge,
+            resident_key: ResidentKey::Discouraged,
+            exclude: &known_credentials(db, user.id).await?,
+            lifetime,
         }
-        false => {
-            let id = user.id.to_string();
-            let name = [&user.email, &user.phone, &id];
-            let name = name.into_iter().find(|text| !text.is_empty());
-            let name = name.unwrap_or(&id);
-            CreationOptions {
-                party: &party,
-                person: Person {
-                    handle: &id,
-                    name,
-                    display_name: name,
-                },
-                challenge: &challenge,
-                resident_key: ResidentKey::Discouraged,
-                exclude: &known_credentials(db, user.id).await?,
-                lifetime,
-            }
-            .to_json()
-        }
+        .to_json()
     };
-    let asked = json!({
+    let options = json!({
         "type": kind(factor), "credential_options": { "publicKey": options },
     });
-    let remembered = json!({ "challenge": challenge, "rpId": party.id });
-    Ok((asked, remembered))
+    let stored = json!({ "challenge": challenge, "rpId": party.id });
+    Ok((options, stored))
 }
 
 async fn known_credentials(
@@ -93,59 +89,58 @@ async fn known_credentials(
     Ok(known.map(|known| (known.id, known.transports)).collect())
 }
 
-/// Refuses what cannot be an answer, before anything is looked up.
+/// Rejects malformed parameters before anything is looked up.
 pub(super) fn check_params(
     params: Option<WebAuthnParams>,
     factor: &Factor,
 ) -> Result<WebAuthnParams, AuthError> {
     let Some(params) = params else {
-        return Err(AuthError::invalid("WebAuthn config required"));
+        return Err(AuthError::validation_failed("WebAuthn config required"));
     };
     if !["create", "request"].contains(&params.kind.as_str()) {
-        return Err(AuthError::invalid(
+        return Err(AuthError::validation_failed(
             "WebAuthn type must be create or request",
         ));
     }
     if params.credential_response.is_null() {
-        return Err(AuthError::invalid("credential_response required"));
+        return Err(AuthError::validation_failed("credential_response required"));
     }
     if params.kind != kind(factor) {
-        return Err(AuthError::invalid(format!(
+        return Err(AuthError::validation_failed(format!(
             "WebAuthn type must be {} for this factor",
             kind(factor)
         )));
     }
-    if params.credential_response.to_string().len() > MAX_ANSWER_BYTES {
-        return Err(AuthError::invalid("credential_response is too large"));
+    if params.credential_response.to_string().len() > MAX_RESPONSE_BYTES {
+        return Err(AuthError::validation_failed(
+            "credential_response is too large",
+        ));
     }
     Ok(params)
 }
 
-/// Checks the answer and keeps what is to be known of the key from now on.
-pub(super) async fn accept(
-    context: &Context,
+/// Verifies the response and stores the credential.
+pub(super) async fn verify_response(
+    context: &RequestContext,
     db: &mut impl Queries,
     factor: &Factor,
-    challenge: &Challenge,
+    challenge: &MfaChallenge,
     params: &WebAuthnParams,
 ) -> Result<(), AuthError> {
-    let party = RelyingParty::of(context);
-    let asked = challenge.web_authn.as_ref();
-    let text = asked.and_then(|asked| asked["challenge"].as_str());
+    let party = RelyingParty::from_context(context);
+    let stored = challenge.web_authn.as_ref();
+    let text = stored.and_then(|stored| stored["challenge"].as_str());
     let text = text.unwrap_or_default();
-    let checked = match factor.is_verified {
-        false => check_registration(&party, text, &parse(params)?),
-        true => check_assertion(&party, text, &credential(factor)?, &parse(params)?),
+    let checked = if factor.is_verified {
+        check_assertion(&party, text, &credential(factor)?, &parse(params)?)
+    } else {
+        check_registration(&party, text, &parse(params)?)
     };
-    let credential = checked.map_err(|refusal| {
-        tracing::info!("a security key was refused: {refusal}");
-        AuthError::new(
-            422,
-            Code::MfaVerificationFailed,
-            "The security key could not be verified",
-        )
+    let credential = checked.map_err(|error| {
+        tracing::info!("security key rejected: {error}");
+        AuthError::security_key_not_verified()
     })?;
-    let answered = json!({
+    let response = json!({
         "challenge": {
             "challenge_id": challenge.id,
             "factor_id": challenge.factor_id,
@@ -157,12 +152,12 @@ pub(super) async fn accept(
         "credential_response": params.credential_response,
     });
     let json = credential.to_json();
-    store::update_credential(
+    factors::update_credential(
         db,
         factor.id,
         &json,
         credential.aaguid,
-        &answered,
+        &response,
         context.now,
     )
     .await?;
@@ -171,12 +166,12 @@ pub(super) async fn accept(
 
 fn parse<T: for<'de> Deserialize<'de>>(params: &WebAuthnParams) -> Result<T, AuthError> {
     T::deserialize(&params.credential_response)
-        .map_err(|_| AuthError::invalid("Invalid credential_response"))
+        .map_err(|_| AuthError::validation_failed("Invalid credential_response"))
 }
 
 fn credential(factor: &Factor) -> Result<Credential, AuthError> {
     let stored = factor.web_authn_credential.as_ref();
     stored
         .and_then(Credential::from_json)
-        .ok_or_else(|| AuthError::internal("Unexpected failure", "a factor has no credential"))
+        .ok_or_else(|| AuthError::unexpected("a factor has no credential"))
 }

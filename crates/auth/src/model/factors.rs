@@ -1,6 +1,8 @@
-//! `auth.mfa_factors`: what a user proves themselves with beside the first sign-in.
+//! `auth.mfa_factors`: second factors.
 
-use plinth_db::{DbError, Queries, Row};
+mod store;
+
+use plinth_db::{DbError, Row};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use time::{OffsetDateTime, serde::rfc3339};
@@ -8,8 +10,13 @@ use uuid::Uuid;
 
 use crate::wire_time;
 
+pub(crate) use store::{
+    NewFactor, delete, delete_all, delete_stale, delete_unverified, find, has_verified, insert,
+    list, lock, mark_verified, set_last_challenged, update, update_credential,
+};
+
 /// A second factor.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(try_from = "Stored")]
 pub(crate) struct Factor {
     pub(crate) id: Uuid,
@@ -28,7 +35,6 @@ pub(crate) struct Factor {
     pub(crate) updated_at: OffsetDateTime,
 }
 
-/// What the factor is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FactorKind {
     Totp,
@@ -51,7 +57,7 @@ impl FactorKind {
             .find(|kind| kind.as_str() == text)
     }
 
-    /// How a session remembers it (§3.1).
+    /// The method in `auth.mfa_amr_claims` (§3.1).
     pub(crate) fn amr(self) -> &'static str {
         match self {
             Self::Totp => "totp",
@@ -61,13 +67,13 @@ impl FactorKind {
     }
 }
 
-/// What a [`Factor`] is read from, of a table that is called `f`.
+/// The columns of a [`Factor`], with the table as `f`.
 pub(crate) const COLUMNS: &str = "f.id, f.user_id, f.friendly_name,
     f.factor_type::text as factor_type, f.status::text as status, f.secret, f.phone,
     f.last_challenged_at, f.web_authn_credential, f.web_authn_aaguid,
     f.last_webauthn_challenge_data, f.created_at, f.updated_at";
 
-/// The columns as they are, in a row of their own or in JSON beside their user.
+/// The columns, from a row or from JSON in the row of the user.
 #[derive(Deserialize)]
 struct Stored {
     id: Uuid,
@@ -113,11 +119,11 @@ impl TryFrom<Stored> for Factor {
 }
 
 impl Factor {
-    /// As the database and clients have it.
     pub(crate) fn status(&self) -> &'static str {
-        match self.is_verified {
-            true => "verified",
-            false => "unverified",
+        if self.is_verified {
+            "verified"
+        } else {
+            "unverified"
         }
     }
 
@@ -141,7 +147,7 @@ impl Factor {
     }
 }
 
-/// A factor as clients see one (§1.5): never its secret, never its credential.
+/// A factor as clients see it (§1.5), without secret and credential.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct FactorBody {
     id: Uuid,
@@ -177,20 +183,4 @@ impl From<Factor> for FactorBody {
             last_webauthn_challenge_data: factor.last_webauthn_challenge_data,
         }
     }
-}
-
-/// All of a user's, oldest first.
-pub(crate) async fn list(db: &mut impl Queries, user: Uuid) -> Result<Vec<Factor>, DbError> {
-    let sql = format!(
-        "select {COLUMNS} from auth.mfa_factors f where f.user_id = $1 order by f.created_at, f.id"
-    );
-    let rows = db.query(&sql, &[&user]).await?;
-    rows.iter().map(Factor::from_row).collect()
-}
-
-/// Whether the user could reach aal2.
-pub(crate) async fn has_verified(db: &mut impl Queries, user: Uuid) -> Result<bool, DbError> {
-    let sql = "select 1 from auth.mfa_factors f where f.user_id = $1 and f.status = 'verified'
-               limit 1";
-    Ok(db.query_opt(sql, &[&user]).await?.is_some())
 }

@@ -1,17 +1,16 @@
-//! `auth.flow_state`: sign-ins that end with the exchange of a code, or began at a provider
-//! (auth contract §5.4).
+//! `auth.flow_state`: pending sign-ins, by PKCE or through a provider (auth contract §5.4).
 
 use plinth_db::{DbError, Queries, Row};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use crate::request::{Challenge, ChallengeMethod};
+use crate::pkce::{Challenge, ChallengeMethod};
 
-/// A sign-in on its way.
-#[derive(Debug, Clone)]
+/// A pending sign-in.
+#[derive(Clone)]
 pub(crate) struct Flow {
     pub(crate) id: Uuid,
-    /// Known at once in mail flows, after the callback in those through a provider.
+    /// Known from the start in mail flows, after the callback in provider flows.
     pub(crate) user_id: Option<Uuid>,
     pub(crate) auth_code: Option<String>,
     pub(crate) challenge: Option<Challenge>,
@@ -29,7 +28,7 @@ pub(crate) struct Flow {
     pub(crate) is_email_optional: bool,
 }
 
-/// How a flow proves who it is.
+/// How the user authenticates in the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FlowMethod {
     OAuth,
@@ -88,7 +87,7 @@ impl Flow {
     }
 }
 
-/// A flow that mail starts: the user is known.
+/// A PKCE flow that begins with a mail.
 pub(crate) async fn insert_for_mail(
     db: &mut impl Queries,
     user: Uuid,
@@ -126,6 +125,9 @@ pub(crate) async fn insert(db: &mut impl Queries, flow: &Flow) -> Result<(), DbE
                  $10, $11, $12, $13, $14, $15, $16)";
     let method = flow.challenge.as_ref().map(|it| it.method.as_str());
     let challenge = flow.challenge.as_ref().map(|it| it.text.as_str());
+    // GoTrue cannot read NULL in these two.
+    let access_token = flow.provider_access_token.as_deref().unwrap_or_default();
+    let refresh_token = flow.provider_refresh_token.as_deref().unwrap_or_default();
     let params: plinth_db::Params<'_> = &[
         &flow.id,
         &flow.user_id,
@@ -133,8 +135,8 @@ pub(crate) async fn insert(db: &mut impl Queries, flow: &Flow) -> Result<(), DbE
         &method,
         &challenge,
         &flow.provider_type,
-        &flow.provider_access_token,
-        &flow.provider_refresh_token,
+        &access_token,
+        &refresh_token,
         &flow.authentication_method,
         &flow.created_at,
         &flow.auth_code_issued_at,
@@ -155,7 +157,7 @@ pub(crate) async fn lock(db: &mut impl Queries, id: Uuid) -> Result<Option<Flow>
     row.as_ref().map(Flow::from_row).transpose()
 }
 
-/// By the code that a client shows, locked until the transaction ends.
+/// By the authorization code, locked until the transaction ends.
 pub(crate) async fn lock_by_code(
     db: &mut impl Queries,
     code: &str,
@@ -180,7 +182,7 @@ pub(crate) async fn find_newest(
     row.as_ref().map(Flow::from_row).transpose()
 }
 
-/// From now on the code may be shown.
+/// Sets when the authorization code was issued.
 pub(crate) async fn issue_code(
     db: &mut impl Queries,
     id: Uuid,
@@ -191,7 +193,7 @@ pub(crate) async fn issue_code(
     Ok(())
 }
 
-/// A provider answered: whose flow it is, and the provider's own tokens.
+/// Stores the user and the provider's tokens after the callback.
 pub(crate) async fn bind(
     db: &mut impl Queries,
     id: Uuid,
@@ -212,5 +214,12 @@ pub(crate) async fn bind(
 pub(crate) async fn delete(db: &mut impl Queries, id: Uuid) -> Result<(), DbError> {
     db.execute("delete from auth.flow_state where id = $1", &[&id])
         .await?;
+    Ok(())
+}
+
+/// All of a user's.
+pub(crate) async fn delete_all(db: &mut impl Queries, user: Uuid) -> Result<(), DbError> {
+    let sql = "delete from auth.flow_state where user_id = $1";
+    db.execute(sql, &[&user]).await?;
     Ok(())
 }

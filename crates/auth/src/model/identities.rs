@@ -1,4 +1,4 @@
-//! `auth.identities`: the ways in which a user signs in.
+//! `auth.identities`: how a user can sign in.
 
 use plinth_db::{DbError, Queries, Row};
 use serde::{Deserialize, Serialize};
@@ -9,35 +9,34 @@ use uuid::Uuid;
 use super::Object;
 use crate::wire_time;
 
-/// One way in.
+/// An identity: an account at a provider, or an address or number of the user.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "Stored")]
 pub(crate) struct Identity {
     pub(crate) id: Uuid,
-    /// The provider's name for the person; the user's id for `email` and `phone`.
+    /// The user's id at the provider; the user's own id for `email` and `phone`.
     pub(crate) provider_id: String,
     pub(crate) user_id: Uuid,
     pub(crate) provider: String,
-    /// What the provider says about the person.
+    /// The claims of the provider.
     pub(crate) data: Object,
-    /// Of `data`, lower-case.
+    /// From `data`, in lower case.
     pub(crate) email: String,
     pub(crate) last_sign_in_at: Option<OffsetDateTime>,
     pub(crate) created_at: OffsetDateTime,
     pub(crate) updated_at: OffsetDateTime,
 }
 
-/// What an [`Identity`] is read from, of a table that is called `i`.
-pub(crate) const COLUMNS: &str = "i.id, i.provider_id, i.user_id, i.provider, i.identity_data,
+/// The columns of an [`Identity`], with the table as `i`.
+pub(super) const COLUMNS: &str = "i.id, i.provider_id, i.user_id, i.provider, i.identity_data,
     i.email, i.last_sign_in_at, i.created_at, i.updated_at";
 
-/// Whether the identity `i` of the user `u` speaks for the address in it. One that neither its
-/// provider nor the account itself stands for proves nothing: anybody can write somebody else's
-/// into a profile.
-pub(crate) const SPEAKS_FOR_ADDRESS: &str =
+/// Whether the identity `i` proves that its address belongs to the user `u`. The provider must have
+/// verified the address, or the user must have it: anybody can write any address into a profile.
+pub(super) const SPEAKS_FOR_ADDRESS: &str =
     "(i.identity_data ->> 'email_verified' = 'true' or lower(u.email) = i.email)";
 
-/// The columns as they are, in a row of their own or in JSON beside their user.
+/// The columns, from a row or from JSON in the row of the user.
 #[derive(Deserialize)]
 struct Stored {
     id: Uuid,
@@ -90,13 +89,13 @@ impl Identity {
         Ok(stored.into())
     }
 
-    /// Whether the provider vouches for the address.
+    /// Whether the provider has verified the address.
     pub(crate) fn is_email_verified(&self) -> bool {
         matches!(self.data.get("email_verified"), Some(Value::Bool(true)))
     }
 }
 
-/// An identity as clients see one (§1.5).
+/// An identity as clients see it (§1.5).
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct IdentityBody {
     identity_id: Uuid,
@@ -140,7 +139,7 @@ pub(crate) async fn list(db: &mut impl Queries, user: Uuid) -> Result<Vec<Identi
     rows.iter().map(Identity::from_row).collect()
 }
 
-/// By the provider's name for the person.
+/// By the user's id at the provider.
 pub(crate) async fn find(
     db: &mut impl Queries,
     provider: &str,
@@ -153,7 +152,7 @@ pub(crate) async fn find(
     row.as_ref().map(Identity::from_row).transpose()
 }
 
-/// Adds a way in, signed in with now.
+/// Inserts an identity that is signed in with now.
 pub(crate) async fn insert(
     db: &mut impl Queries,
     user: Uuid,
@@ -175,7 +174,7 @@ pub(crate) async fn insert(
     Identity::from_row(&row)
 }
 
-/// Replaces what the provider says.
+/// Replaces the claims.
 pub(crate) async fn update_data(
     db: &mut impl Queries,
     identity: Uuid,
@@ -188,7 +187,7 @@ pub(crate) async fn update_data(
     Ok(())
 }
 
-/// Changes some of what is said: `changes` on top of it.
+/// Merges `changes` into the claims.
 pub(crate) async fn merge_data(
     db: &mut impl Queries,
     identity: &Identity,
@@ -200,7 +199,7 @@ pub(crate) async fn merge_data(
     update_data(db, identity.id, &data, now).await
 }
 
-/// Marks that the person came in this way.
+/// Sets the time of the last sign-in.
 pub(crate) async fn touch(
     db: &mut impl Queries,
     identity: Uuid,
@@ -217,7 +216,74 @@ pub(crate) async fn delete(db: &mut impl Queries, identity: Uuid) -> Result<(), 
     Ok(())
 }
 
-/// Writes `provider` and `providers` of the user's `app_metadata` anew: by age of the identities.
+/// All of a user's but this one; returns how many there were.
+pub(crate) async fn delete_all_but(
+    db: &mut impl Queries,
+    user: Uuid,
+    but: Uuid,
+) -> Result<u64, DbError> {
+    let sql = "delete from auth.identities where user_id = $1 and id <> $2";
+    db.execute(sql, &[&user, &but]).await
+}
+
+/// Marks the address of a user's identities as verified.
+pub(crate) async fn verify_email(
+    db: &mut impl Queries,
+    user: Uuid,
+    email: &str,
+    now: OffsetDateTime,
+) -> Result<(), DbError> {
+    let sql = "update auth.identities
+               set identity_data = identity_data || '{\"email_verified\": true}', updated_at = $3
+               where user_id = $1 and email = $2";
+    db.execute(sql, &[&user, &email, &now]).await?;
+    Ok(())
+}
+
+/// Marks the number of a user's `phone` identity as verified.
+pub(crate) async fn verify_phone(
+    db: &mut impl Queries,
+    user: Uuid,
+    now: OffsetDateTime,
+) -> Result<(), DbError> {
+    let sql = "update auth.identities
+               set identity_data = identity_data || '{\"phone_verified\": true}', updated_at = $2
+               where user_id = $1 and provider = 'phone'";
+    db.execute(sql, &[&user, &now]).await?;
+    Ok(())
+}
+
+/// Provider and user of every identity that speaks for one of these addresses.
+pub(crate) async fn list_owners(
+    db: &mut impl Queries,
+    emails: &[&str],
+) -> Result<Vec<(String, Uuid)>, DbError> {
+    let sql = format!(
+        "select distinct i.provider, i.user_id
+         from auth.identities i
+         join auth.users u on u.id = i.user_id
+         where i.email = any ($1) and {SPEAKS_FOR_ADDRESS}"
+    );
+    let rows = db.query(&sql, &[&emails]).await?;
+    let owner = |row: &Row| Ok((row.try_get("provider")?, row.try_get("user_id")?));
+    rows.iter().map(owner).collect()
+}
+
+/// Empties an identity and gives it another id at its provider.
+pub(crate) async fn anonymize(
+    db: &mut impl Queries,
+    identity: Uuid,
+    provider_id: &str,
+    now: OffsetDateTime,
+) -> Result<(), DbError> {
+    let sql = "update auth.identities
+               set provider_id = $2, identity_data = '{}', updated_at = $3
+               where id = $1";
+    db.execute(sql, &[&identity, &provider_id, &now]).await?;
+    Ok(())
+}
+
+/// Updates `provider` and `providers` of the user's `app_metadata`, by age of the identities.
 pub(crate) async fn recompute_providers(
     db: &mut impl Queries,
     user: &super::User,
@@ -235,6 +301,5 @@ pub(crate) async fn recompute_providers(
         metadata.insert("provider".to_owned(), (*first).into());
     }
     metadata.insert("providers".to_owned(), providers.into());
-    let metadata = Value::Object(metadata);
-    super::users::update(db, user.id, now, "raw_app_meta_data = $1", &[&metadata]).await
+    super::users::set_app_metadata(db, user.id, metadata, now).await
 }

@@ -1,10 +1,10 @@
-//! One-time tokens: digits that a person receives and shows once (auth contract §7.1).
+//! One-time tokens, sent by mail and text message (auth contract §7.1).
 //!
-//! A token has two forms, of which a letter carries both: digits that somebody types, and what its
-//! link carries. The digits are few, so attempts at them are counted; a link's token cannot be
-//! guessed. The hash of the digits is a column of `auth.users`, the link's token a row of
-//! `auth.one_time_tokens`. Both are written and cleared together. How many wrong digits were shown
-//! stands behind the hash, where every server sees it and a new token starts without it.
+//! A token has two forms, and a mail contains both: digits to type, and the token of a link. The
+//! digits can be guessed, so attempts are counted; the link's token cannot. The hash of the digits
+//! is in a column of `auth.users`, the link's token in a row of `auth.one_time_tokens`. Both are
+//! written and cleared together. The number of wrong attempts is appended to the hash, so that all
+//! nodes share it and a new token begins without it.
 
 use aws_lc_rs::digest;
 use data_encoding::HEXLOWER;
@@ -27,7 +27,7 @@ pub(crate) enum TokenKind {
 }
 
 impl TokenKind {
-    /// As `auth.one_time_token_type` has it.
+    /// A value of `auth.one_time_token_type`.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Confirmation => "confirmation_token",
@@ -53,16 +53,16 @@ impl TokenKind {
     }
 }
 
-/// Marks tokens that end in a code exchange.
+/// Prefix of the tokens of PKCE flows.
 pub(crate) const PKCE_PREFIX: &str = "pkce_";
 
-/// What a link carries. The reference has the digits' hash here, in which digits can be guessed
-/// without anybody knowing whose they are meant to be; this one only looks like it.
+/// The token of a link: random, in the format of GoTrue's, which is the hash of the digits and
+/// allows to guess these offline.
 pub(crate) fn link_token() -> String {
     HEXLOWER.encode(&crate::random::bytes::<28>())
 }
 
-/// What is stored instead of the digits.
+/// The hash of the digits.
 pub(crate) fn hash(address: &str, otp: &str) -> String {
     let mut context = digest::Context::new(&digest::SHA224);
     context.update(address.as_bytes());
@@ -70,29 +70,29 @@ pub(crate) fn hash(address: &str, otp: &str) -> String {
     HEXLOWER.encode(context.finish().as_ref())
 }
 
-/// Between a hash and the number of wrong digits.
+/// Separates a hash from the number of wrong attempts.
 const COUNT_MARK: char = '~';
 
-/// So many codes may be tried on one token; the last wrong one makes it void.
-const ALLOWED: u32 = 10;
+/// The last wrong attempt revokes the token.
+const MAX_WRONG_CODES: u32 = 10;
 
-/// What is stored, as hash and number of wrong digits so far. A number that makes no sense is the
-/// last one.
+/// Splits the stored text into hash and number of wrong attempts. A malformed number counts as the
+/// maximum.
 fn split_count(stored: &str) -> (&str, u32) {
     match stored.split_once(COUNT_MARK) {
-        Some((hash, wrong)) => (hash, wrong.parse().unwrap_or(ALLOWED)),
+        Some((hash, wrong)) => (hash, wrong.parse().unwrap_or(MAX_WRONG_CODES)),
         None => (stored, 0),
     }
 }
 
-/// What is stored after wrong digits; `None` when these were the last.
+/// The text to store after a wrong attempt; `None` after the last.
 fn after_wrong(stored: &str) -> Option<String> {
     let (hash, wrong) = split_count(stored);
     let wrong = wrong.saturating_add(1);
-    (wrong < ALLOWED).then(|| format!("{hash}{COUNT_MARK}{wrong}"))
+    (wrong < MAX_WRONG_CODES).then(|| format!("{hash}{COUNT_MARK}{wrong}"))
 }
 
-/// Whether what is stored belongs to these digits; without and with [`PKCE_PREFIX`].
+/// Whether the stored hash belongs to these digits; with or without [`PKCE_PREFIX`].
 pub(crate) fn is_hash_of(stored: &str, address: &str, otp: &str) -> bool {
     let (stored, _) = split_count(stored);
     let stored = stored.strip_prefix(PKCE_PREFIX).unwrap_or(stored);
@@ -100,8 +100,8 @@ pub(crate) fn is_hash_of(stored: &str, address: &str, otp: &str) -> bool {
     !stored.is_empty() && bool::from(stored.as_bytes().ct_eq(wanted.as_bytes()))
 }
 
-/// The row by which a link finds the token; an earlier one of the kind goes.
-pub(crate) async fn put(
+/// Stores the token of a link in place of an earlier one of the kind.
+pub(crate) async fn upsert(
     db: &mut impl Queries,
     user: Uuid,
     kind: TokenKind,
@@ -125,8 +125,8 @@ pub(crate) async fn put(
     Ok(())
 }
 
-/// Whose link of one of these kinds this is, locked, if it was sent to where it counts: codes for
-/// telephones have rows too, and prove no address.
+/// Finds the user of a link's token of one of these kinds, and locks the row. Only if it was sent
+/// to the address that it stands for: codes for phones have rows too, and prove no address.
 pub(crate) async fn lock_by_link(
     db: &mut impl Queries,
     token: &str,
@@ -138,7 +138,7 @@ pub(crate) async fn lock_by_link(
     let Some(user) = users::lock(db, id).await? else {
         return Ok(None);
     };
-    // Whoever came first with the same link has cleared it while we waited for the row.
+    // A concurrent request with the same token may have used it before we got the lock.
     let Some((_, _, sent_to)) = find(db, token, &[kind]).await? else {
         return Ok(None);
     };
@@ -150,7 +150,7 @@ pub(crate) async fn lock_by_link(
     Ok(is_right.then_some((user, kind)))
 }
 
-/// Whose token this is, of which kind, and where it was sent.
+/// User and kind of a link's token, and the address that it was sent to.
 async fn find(
     db: &mut impl Queries,
     token: &str,
@@ -169,8 +169,8 @@ async fn find(
     Ok(TokenKind::parse(&kind).map(|kind| (user, kind, sent_to)))
 }
 
-/// Whose token of these kinds was sent to this address or number. Several people may have asked for
-/// the same one: whoever these digits were made for comes first.
+/// The user whose token of these kinds was sent to this address or number. Several users may have
+/// requested the same address: the one whose digits match comes first.
 pub(crate) async fn find_sent_to(
     db: &mut impl Queries,
     address: &str,
@@ -195,7 +195,7 @@ pub(crate) async fn find_sent_to(
     row.map(|row| row.try_get("user_id")).transpose()
 }
 
-/// Takes back one token of the user; its column is the caller's to clear.
+/// Deletes the row of one token; the caller clears its column.
 pub(crate) async fn delete(
     db: &mut impl Queries,
     user: Uuid,
@@ -207,8 +207,8 @@ pub(crate) async fn delete(
     Ok(())
 }
 
-/// Takes back one token of the user, in both places.
-pub(crate) async fn void(
+/// Revokes one token of the user, in both places.
+pub(crate) async fn revoke(
     db: &mut impl Queries,
     user: Uuid,
     kind: TokenKind,
@@ -218,8 +218,8 @@ pub(crate) async fn void(
     store(db, user, kind, "", now).await
 }
 
-/// Counts wrong digits on a token, of which this is stored; the last ones take it back. The user's
-/// row must be locked, so that many attempts at once get no further than many in a row.
+/// Counts a wrong attempt on a token; the last one revokes it. The user's row must be locked, so
+/// that concurrent attempts are all counted.
 pub(crate) async fn count_wrong(
     db: &mut impl Queries,
     user: Uuid,
@@ -229,8 +229,30 @@ pub(crate) async fn count_wrong(
 ) -> Result<(), DbError> {
     match after_wrong(stored) {
         Some(counted) => store(db, user, kind, &counted, now).await,
-        None => void(db, user, kind, now).await,
+        None => revoke(db, user, kind, now).await,
     }
+}
+
+/// Stores the hash of digits that are about to be sent, and when.
+pub(crate) async fn set_sent(
+    db: &mut impl Queries,
+    user: Uuid,
+    kind: TokenKind,
+    hash: &str,
+    now: OffsetDateTime,
+) -> Result<User, DbError> {
+    let columns = match kind {
+        TokenKind::Confirmation => "confirmation_token = $1, confirmation_sent_at = $2",
+        TokenKind::Recovery => "recovery_token = $1, recovery_sent_at = $2",
+        TokenKind::Reauthentication => "reauthentication_token = $1, reauthentication_sent_at = $2",
+        TokenKind::EmailChangeNew => "email_change_token_new = $1, email_change_sent_at = $2",
+        TokenKind::EmailChangeCurrent => {
+            "email_change_token_current = $1, email_change_sent_at = $2"
+        }
+        TokenKind::PhoneChange => "phone_change_token = $1, phone_change_sent_at = $2",
+    };
+    let values: Params<'_> = &[&hash, &now];
+    users::update(db, user, now, columns, values).await
 }
 
 async fn store(
@@ -252,14 +274,20 @@ async fn store(
     Ok(())
 }
 
-/// Takes back every token of the user, in both places.
+/// Deletes the rows of all of the user's tokens.
+pub(crate) async fn delete_all(db: &mut impl Queries, user: Uuid) -> Result<(), DbError> {
+    let sql = "delete from auth.one_time_tokens where user_id = $1";
+    db.execute(sql, &[&user]).await?;
+    Ok(())
+}
+
+/// Revokes all tokens of the user, in both places.
 pub(crate) async fn clear_all(
     db: &mut impl Queries,
     user: Uuid,
     now: OffsetDateTime,
 ) -> Result<User, DbError> {
-    let sql = "delete from auth.one_time_tokens where user_id = $1";
-    db.execute(sql, &[&user]).await?;
+    delete_all(db, user).await?;
     let columns = "confirmation_token = '', recovery_token = '', email_change_token_new = '',
                    email_change_token_current = '', phone_change_token = '',
                    reauthentication_token = ''";

@@ -1,13 +1,21 @@
-//! `auth.sessions`: one row per device that is signed in. Ending a session is deleting its row.
+//! `auth.sessions`: one row per sign-in. Ending a session is deleting its row.
 
-use plinth_db::{DbError, Queries, Row};
+mod store;
+
+use plinth_db::{DbError, Row};
 use postgres_types::Json;
 use serde::Deserialize;
 use time::{OffsetDateTime, serde::rfc3339};
 use uuid::Uuid;
 
-/// A sign-in.
-#[derive(Debug, Clone)]
+pub(crate) use store::{
+    NewSession, Refreshed, ValidSince, add_amr, delete, delete_all_but, delete_below_aal2,
+    delete_for_client, find, insert, is_superseded, list, list_amr, lock, lock_with_subject,
+    lower_aal, raise_aal, set_refresh_key, store_refresh,
+};
+
+/// A sign-in. Without `Debug`, since it holds the key of its refresh tokens.
+#[derive(Clone)]
 pub(crate) struct Session {
     pub(crate) id: Uuid,
     pub(crate) user_id: Uuid,
@@ -24,7 +32,7 @@ pub(crate) struct Session {
     pub(crate) scopes: Option<String>,
 }
 
-/// How sure we are of who it is.
+/// Authenticator assurance level: aal2 takes a second factor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Aal {
     Aal1,
@@ -40,8 +48,8 @@ impl Aal {
     }
 }
 
-/// What [`Session::from_row`] reads, of a table that is called `s`. The names are the session's
-/// own, so that a user's row can stand beside them.
+/// The columns of a [`Session`], with the table as `s`. They have a prefix, so that they can be
+/// selected together with those of a user.
 pub(crate) const COLUMNS: &str = "s.id as session_id, s.user_id as session_user_id,
     s.created_at as session_created_at,
     s.aal::text as session_aal, s.not_after as session_not_after,
@@ -76,7 +84,7 @@ impl Session {
         })
     }
 
-    /// Key and count of its refresh tokens, if these are signed counters.
+    /// Key and counter of its refresh tokens, if these are signed counters.
     pub(crate) fn counted(&self) -> Option<(String, i64)> {
         let key = self.refresh_token_hmac_key.clone();
         key.zip(self.refresh_token_counter)
@@ -89,51 +97,7 @@ impl Session {
     }
 }
 
-/// By id.
-pub(crate) async fn find(db: &mut impl Queries, id: Uuid) -> Result<Option<Session>, DbError> {
-    let sql = format!("select {COLUMNS} from auth.sessions s where s.id = $1");
-    let row = db.query_opt(&sql, &[&id]).await?;
-    row.as_ref().map(Session::from_row).transpose()
-}
-
-/// The newest of a user's with how each was proved, newest first; `current` is among them however
-/// old it is.
-pub(crate) async fn list(
-    db: &mut impl Queries,
-    user: Uuid,
-    current: Option<Uuid>,
-    max: i64,
-) -> Result<Vec<(Session, Vec<AmrClaim>)>, DbError> {
-    let sql = format!(
-        "select {COLUMNS}, {AMR}
-         from (select * from auth.sessions where user_id = $1
-               order by id is not distinct from $2 desc, created_at desc limit $3) s
-         order by s.created_at desc"
-    );
-    let rows = db.query(&sql, &[&user, &current, &max]).await?;
-    let listed = |row: &Row| Ok((Session::from_row(row)?, amr_from_row(row)?));
-    rows.iter().map(listed).collect()
-}
-
-/// Ends one; its refresh tokens go with it.
-pub(crate) async fn delete(db: &mut impl Queries, id: Uuid) -> Result<(), DbError> {
-    db.execute("delete from auth.sessions where id = $1", &[&id])
-        .await?;
-    Ok(())
-}
-
-/// Ends all of a user's but this one.
-pub(crate) async fn delete_all_but(
-    db: &mut impl Queries,
-    user: Uuid,
-    but: Option<Uuid>,
-) -> Result<(), DbError> {
-    let sql = "delete from auth.sessions where user_id = $1 and id is distinct from $2";
-    db.execute(sql, &[&user, &but]).await?;
-    Ok(())
-}
-
-/// One of the ways in which somebody proved themselves in a session (`auth.mfa_amr_claims`).
+/// A method by which the user authenticated in a session (`auth.mfa_amr_claims`).
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct AmrClaim {
     #[serde(rename = "authentication_method")]
@@ -142,47 +106,14 @@ pub(crate) struct AmrClaim {
     pub(crate) at: OffsetDateTime,
 }
 
-/// All claims of a session as one column, newest first; the session's table is called `s`.
+/// All methods of a session as one column, newest first, with `auth.sessions` as `s`.
 pub(crate) const AMR: &str = "
     (select json_agg(a) from (
        select authentication_method, updated_at from auth.mfa_amr_claims
        where session_id = s.id order by updated_at desc) a) as session_amr";
 
-/// What [`AMR`] found.
+/// Reads the column [`AMR`].
 pub(crate) fn amr_from_row(row: &Row) -> Result<Vec<AmrClaim>, DbError> {
     let claims: Option<Json<Vec<AmrClaim>>> = row.try_get("session_amr")?;
     Ok(claims.map(|Json(claims)| claims).unwrap_or_default())
-}
-
-/// A session's, newest first.
-pub(crate) async fn list_amr(
-    db: &mut impl Queries,
-    session: Uuid,
-) -> Result<Vec<AmrClaim>, DbError> {
-    let sql = "select authentication_method, updated_at from auth.mfa_amr_claims
-               where session_id = $1 order by updated_at desc";
-    let rows = db.query(sql, &[&session]).await?;
-    let claim = |row: &Row| -> Result<AmrClaim, DbError> {
-        Ok(AmrClaim {
-            method: row.try_get("authentication_method")?,
-            at: row.try_get("updated_at")?,
-        })
-    };
-    rows.iter().map(claim).collect()
-}
-
-/// Notes a way; the same one again counts as new.
-pub(crate) async fn add_amr(
-    db: &mut impl Queries,
-    session: Uuid,
-    method: &str,
-    now: OffsetDateTime,
-) -> Result<(), DbError> {
-    let sql = "insert into auth.mfa_amr_claims
-                 (id, session_id, authentication_method, created_at, updated_at)
-               values ($1, $2, $3, $4, $4)
-               on conflict (session_id, authentication_method) do update set updated_at = $4";
-    let id = crate::random::uuid();
-    db.execute(sql, &[&id, &session, &method, &now]).await?;
-    Ok(())
 }

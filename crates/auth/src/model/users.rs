@@ -1,6 +1,7 @@
 //! `auth.users`: one row per account.
 
 mod body;
+mod changes;
 mod store;
 
 use plinth_db::{DbError, Row};
@@ -10,17 +11,26 @@ use uuid::Uuid;
 use super::Object;
 
 pub(crate) use body::UserBody;
+pub(crate) use changes::{
+    AnonymizedContacts, anonymize, clear_anonymous, confirm_email, confirm_half_of_email_change,
+    confirm_phone, delete, rehash_password, remove_phone, remove_unproven, replace_email,
+    replace_email_and_pending, reset_password_hash, restart_email_change, save, set_app_metadata,
+    set_confirmed_email, set_confirmed_phone, set_email_change, set_invited, set_last_sign_in,
+    set_password_hash, set_phone_change, set_unconfirmed_email, set_user_metadata, unconfirm_email,
+};
+pub(super) use store::update;
 pub(crate) use store::{
-    NewUser, find, find_by_email, find_by_phone, find_with_session, insert, is_email_taken,
-    is_phone_taken, load, load_body, lock, update,
+    NewUser, find, find_by_email, find_by_identity, find_by_phone, find_with_session, insert,
+    is_email_taken, is_phone_taken, load, load_body, lock,
 };
 
-/// An account. Texts that are NULL in the row are empty here.
-#[derive(Debug, Clone)]
+/// A user. Texts that are NULL in the row are empty here. Without `Debug`, since it holds hashes of
+/// passwords and tokens.
+#[derive(Clone)]
 pub(crate) struct User {
     pub(crate) id: Uuid,
     pub(crate) aud: String,
-    /// The Postgres role.
+    /// The PostgreSQL role.
     pub(crate) role: String,
     pub(crate) email: String,
     pub(crate) email_confirmed_at: Option<OffsetDateTime>,
@@ -54,8 +64,8 @@ pub(crate) struct User {
     pub(crate) is_anonymous: bool,
 }
 
-/// What [`User::from_row`] reads, of a table that is called `u`.
-pub(crate) const COLUMNS: &str = "
+/// The columns of a [`User`], with the table as `u`.
+pub(super) const COLUMNS: &str = "
     u.id, u.aud, u.role, u.email, u.email_confirmed_at, u.encrypted_password, u.invited_at,
     u.confirmation_token, u.confirmation_sent_at, u.recovery_token, u.recovery_sent_at,
     u.email_change, u.email_change_token_new, u.email_change_token_current,
@@ -78,7 +88,7 @@ impl User {
                 _ => Object::new(),
             })
         };
-        // Rows that a seed inserted may lack the times.
+        // Rows inserted by seeds may lack the times.
         let created_at: Option<OffsetDateTime> = row.try_get("created_at")?;
         let created_at = created_at.unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let updated_at: Option<OffsetDateTime> = row.try_get("updated_at")?;
@@ -137,12 +147,13 @@ impl User {
     }
 }
 
-/// `changes` on top of `object`, one level deep; `null` removes a key.
+/// Merges `changes` into `object`, one level deep; `null` removes a key.
 pub(crate) fn merge(object: &mut Object, changes: &Object) {
     for (key, value) in changes {
-        match value.is_null() {
-            true => object.remove(key),
-            false => object.insert(key.clone(), value.clone()),
+        if value.is_null() {
+            object.remove(key)
+        } else {
+            object.insert(key.clone(), value.clone())
         };
     }
 }

@@ -1,5 +1,5 @@
-//! `GET /authorize` and `GET /user/identities/authorize`: the way to a provider
-//! (auth contract §2.8, §2.9).
+//! `GET /authorize` and `GET /user/identities/authorize`: redirects to a provider (auth contract
+//! §2.8, §2.9).
 
 use std::collections::HashSet;
 
@@ -12,21 +12,22 @@ use url::Url;
 use uuid::Uuid;
 
 use super::{
-    account, client_states, oauth1,
-    provider::{Kind, Provider, Unusable},
+    account, oauth1,
+    provider::{Kind, Provider, ProviderError},
     providers::spec::Quirk,
     redirects,
 };
 use crate::{
     AuthError,
-    error::Code,
-    model::{Flow, FlowMethod, flows},
+    caller::SignedIn,
+    model::{Flow, FlowMethod, client_states, flows},
+    pkce::{Challenge, s256_challenge},
     rate_limit::{self, Bucket},
-    request::{Challenge, Context, Query, SignedIn},
+    request::{Query, RequestContext},
 };
 
-/// What a provider hears from us alone.
-pub(super) const RESERVED: [&str; 8] = [
+/// Parameters that clients cannot set.
+pub(super) const RESERVED_PARAMS: [&str; 8] = [
     "client_id",
     "client_secret",
     "redirect_uri",
@@ -37,8 +38,8 @@ pub(super) const RESERVED: [&str; 8] = [
     "code_verifier",
 ];
 
-/// What the request says to us and not to the provider.
-const OURS: [&str; 5] = [
+/// Parameters for this server, which are not forwarded to the provider.
+const OWN_PARAMS: [&str; 5] = [
     "provider",
     "scopes",
     "redirect_to",
@@ -47,39 +48,40 @@ const OURS: [&str; 5] = [
 ];
 
 /// `GET /authorize`
-pub(crate) async fn authorize(context: Context, query: Query) -> Result<Response, AuthError> {
-    let url = begin(&context, &query, None).await?;
-    redirects::found(&url)
+pub(crate) async fn authorize(
+    context: RequestContext,
+    query: Query,
+) -> Result<Response, AuthError> {
+    let url = begin_flow(&context, &query, None).await?;
+    redirects::found_redirect(&url)
 }
 
-/// `GET /user/identities/authorize`: the same, to link what is found to the caller.
+/// `GET /user/identities/authorize`: as `/authorize`, but links the identity to the caller.
 pub(crate) async fn link(
-    context: Context,
+    context: RequestContext,
     caller: SignedIn,
     query: Query,
 ) -> Result<Response, AuthError> {
     check_manual_linking(&context)?;
-    let url = begin(&context, &query, Some(caller.user.id)).await?;
-    match query.get("skip_http_redirect") == "true" {
-        true => Ok(Json(json!({ "url": url })).into_response()),
-        false => redirects::found(&url),
+    let url = begin_flow(&context, &query, Some(caller.user.id)).await?;
+    if query.get("skip_http_redirect") == "true" {
+        Ok(Json(json!({ "url": url })).into_response())
+    } else {
+        redirects::found_redirect(&url)
     }
 }
 
-pub(super) fn check_manual_linking(context: &Context) -> Result<(), AuthError> {
-    match context.config.is_manual_linking_enabled {
-        true => Ok(()),
-        false => Err(AuthError::new(
-            404,
-            Code::ManualLinkingDisabled,
-            "Manual linking is disabled",
-        )),
+pub(super) fn check_manual_linking(context: &RequestContext) -> Result<(), AuthError> {
+    if context.config.is_manual_linking_enabled {
+        Ok(())
+    } else {
+        Err(AuthError::manual_linking_disabled())
     }
 }
 
-/// Remembers the flow and gives the provider's address for it.
-async fn begin(
-    context: &Context,
+/// Stores the flow and returns the provider's authorization URL.
+async fn begin_flow(
+    context: &RequestContext,
     query: &Query,
     linking_target: Option<Uuid>,
 ) -> Result<String, AuthError> {
@@ -113,7 +115,7 @@ async fn begin(
         linking_target_id: linking_target,
         is_email_optional: provider.is_email_optional,
     };
-    let (url, secret) = depart(context, &provider, flow.id, query).await?;
+    let (url, secret) = build_redirect(context, &provider, flow.id, query).await?;
 
     let mut db = context.begin().await?;
     if let Some(secret) = secret {
@@ -125,55 +127,51 @@ async fn begin(
     Ok(url)
 }
 
-/// Where the browser goes, and what we keep until it is back.
-async fn depart(
-    context: &Context,
+/// The provider's authorization URL, and the secret to store until the callback.
+async fn build_redirect(
+    context: &RequestContext,
     provider: &Provider,
     flow: Uuid,
     query: &Query,
 ) -> Result<(String, Option<String>), AuthError> {
     if provider.quirk() == Quirk::Twitter {
-        // OAuth 1.0a has the state in the callback's address, and a secret per request.
+        // OAuth 1.0a carries the state in the callback URL and uses a secret per request.
         let callback = format!("{}?state={flow}", provider.redirect_uri);
         let request = oauth1::request_token(context, provider, &callback).await;
-        let request = request
-            .map_err(|cause| AuthError::internal("Unable to retrieve request token", cause))?;
+        let request = request.map_err(AuthError::requesting_oauth1_token_failed)?;
         let url = oauth1::authenticate_url(provider, &request);
-        return Ok((url, Some(request.to_kept())));
+        return Ok((url, Some(request.to_stored())));
     }
     let verifier = provider.uses_pkce.then(crate::random::url_text::<32>);
-    let url = address(provider, &flow.to_string(), verifier.as_deref(), query);
-    let url = url.ok_or_else(|| AuthError::invalid("Unsupported provider: it has no address"))?;
+    let url = authorization_url(provider, &flow.to_string(), verifier.as_deref(), query);
+    let url =
+        url.ok_or_else(|| AuthError::authorize_provider_not_supported("it has no address"))?;
     Ok((url, verifier))
 }
 
-fn unsupported(reason: Unusable) -> AuthError {
+fn unsupported(reason: ProviderError) -> AuthError {
     match reason {
-        Unusable::Failed(error) => error,
-        Unusable::Web(cause) => {
-            tracing::warn!(error = %cause, "a provider's discovery failed: {cause}");
-            AuthError::invalid(format!("Unsupported provider: {}", Unusable::Web(cause)))
+        ProviderError::Failed(error) => error,
+        ProviderError::Http(cause) => {
+            tracing::warn!(error = %cause, "OpenID discovery of a provider failed: {cause}");
+            AuthError::authorize_provider_not_supported(ProviderError::Http(cause))
         }
-        Unusable::NotOffered(text) => AuthError::invalid(format!("Unsupported provider: {text}")),
+        ProviderError::NotOffered(text) => AuthError::authorize_provider_not_supported(text),
     }
 }
 
-/// Says whether a token is somebody's, so it counts as an attempt at one.
-async fn check_invitation(context: &Context, token: &str) -> Result<(), AuthError> {
-    rate_limit::check(context, Bucket::Verify)?;
+/// Rate limited like `/verify`, since the response reveals whether a token is valid.
+async fn check_invitation(context: &RequestContext, token: &str) -> Result<(), AuthError> {
+    rate_limit::check_shared(context, Bucket::Verify).await?;
     let mut db = context.db().await?;
     match account::find_invited(context, &mut db, token).await? {
         Some(_) => Ok(()),
-        None => Err(AuthError::new(
-            404,
-            Code::UserNotFound,
-            "User identified by token not found",
-        )),
+        None => Err(AuthError::invited_user_not_found()),
     }
 }
 
-/// Where the browser goes.
-fn address(
+/// The provider's authorization URL with its parameters.
+fn authorization_url(
     provider: &Provider,
     state: &str,
     verifier: Option<&str>,
@@ -194,10 +192,10 @@ fn address(
     }
     match provider.quirk() {
         Quirk::Apple => params.set("response_mode", "form_post"),
-        _ => forward(&mut params, query),
+        _ => forward_params(&mut params, query),
     }
     if let Some(verifier) = verifier {
-        params.set("code_challenge", &client_states::challenge(verifier));
+        params.set("code_challenge", &s256_challenge(verifier));
         params.set("code_challenge_method", "S256");
     }
     if let Kind::Custom { row, .. } = &provider.kind {
@@ -209,13 +207,13 @@ fn address(
     Some(url.to_string())
 }
 
-/// Whatever else the request says.
-fn forward(params: &mut Params, query: &Query) {
+/// Forwards the other parameters of the request.
+fn forward_params(params: &mut Params, query: &Query) {
     let mut seen = HashSet::new();
     for (name, value) in query.iter() {
         let lower = name.to_ascii_lowercase();
-        let is_kept_back = OURS.contains(&name) || RESERVED.contains(&lower.as_str());
-        if is_kept_back || !seen.insert(name) {
+        let is_excluded = OWN_PARAMS.contains(&name) || RESERVED_PARAMS.contains(&lower.as_str());
+        if is_excluded || !seen.insert(name) {
             continue;
         }
         match name {
@@ -225,7 +223,7 @@ fn forward(params: &mut Params, query: &Query) {
     }
 }
 
-/// Parameters in their order; a later one replaces an earlier one of its name.
+/// Parameters in insertion order; a later one replaces an earlier one of the same name.
 #[derive(Default)]
 struct Params(Vec<(String, String)>);
 
@@ -269,7 +267,8 @@ mod tests {
     fn check(name: &str, query: &str, expected: &[(&str, &str)]) {
         let query = Query::parse(query);
         let verifier = provider(name).uses_pkce.then_some("verifier");
-        let url = address(&provider(name), "the-state", verifier, &query).expect("an address");
+        let url =
+            authorization_url(&provider(name), "the-state", verifier, &query).expect("an address");
         let url = Url::parse(&url).expect("a URL");
         let pairs: Vec<(String, String)> = url.query_pairs().into_owned().collect();
         let common = [
@@ -324,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn apple_hears_nothing_but_what_it_knows() {
+    fn apple_gets_no_other_parameters() {
         check(
             "apple",
             "prompt=login",
@@ -333,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn x_is_shown_that_the_code_is_ours() {
+    fn x_gets_a_code_challenge() {
         check(
             "x",
             "",

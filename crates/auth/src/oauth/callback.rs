@@ -1,4 +1,4 @@
-//! `GET|POST /callback`: back from a provider (auth contract §2.8).
+//! `GET|POST /callback`: the redirect back from a provider (auth contract §2.8).
 
 use axum::{
     body::Body,
@@ -12,44 +12,50 @@ use url::Url;
 use uuid::Uuid;
 
 use super::{
-    account::{self, Entry, Visitor},
-    meeting::{ProviderTokens, meet},
-    redirects::{self, Refusal},
+    account::{self, ProviderUser, SignInOutcome},
+    identify::{ProviderTokens, identify},
+    redirects::{self, RedirectError},
 };
 use crate::{
     AuthError, accounts,
     error::Code,
     model::{Flow, flows, users},
-    request::{Context, Query},
+    request::{Query, RequestContext},
     sessions::{SignIn, TokenBody, sign_in},
 };
 
 const MAX_FORM_BYTES: usize = 64 * 1024;
 
 /// `GET|POST /callback`
-pub(crate) async fn callback(context: Context, request: Request) -> Result<Response, AuthError> {
+pub(crate) async fn callback(
+    context: RequestContext,
+    request: Request,
+) -> Result<Response, AuthError> {
     let (parts, body) = request.into_parts();
-    let answer = read_answer(&parts.method, &parts.uri, body).await;
-    let found = context.in_time(find_flow(&context, answer.get("state")));
+    let params = read_params(&parts.method, &parts.uri, body).await;
+    let found = context.with_deadline(find_flow(&context, params.get("state")));
     let flow = match found.await {
         Ok(flow) => flow,
-        Err(error) => return redirects::lost(context.config.site(), &error.into()),
+        Err(error) => return redirects::to_site_with_error(context.config.site(), &error.into()),
     };
-    let target = target(&context, &flow);
-    // Letters that are sent on the way lead to where the flow was to end.
+    let target = redirect_target(&context, &flow);
+    // Links in emails sent from here use the redirect target of the flow.
     let context = match &flow.referrer {
-        Some(referrer) => context.wishing(referrer),
+        Some(referrer) => context.with_redirect_to(referrer),
         None => context,
     };
-    match context.in_time(follow(&context, flow, &answer)).await {
-        Ok(Followed::Code(code)) => redirects::with_code(&target, &code),
-        Ok(Followed::Session(tokens)) => redirects::with_tokens(&target, &tokens),
-        Err(refusal) => redirects::failed(&target, &refusal),
+    match context
+        .with_deadline(complete(&context, flow, &params))
+        .await
+    {
+        Ok(FlowResult::Code(code)) => redirects::with_code(&target, &code),
+        Ok(FlowResult::Session(tokens)) => redirects::with_tokens(&target, &tokens),
+        Err(rejection) => redirects::with_error(&target, &rejection),
     }
 }
 
-/// What the provider says: in the query, or in a form whose word counts first.
-async fn read_answer(method: &Method, uri: &Uri, body: Body) -> Query {
+/// The provider's parameters: from the query, or from a form, which takes precedence.
+async fn read_params(method: &Method, uri: &Uri, body: Body) -> Query {
     let query = uri.query().unwrap_or_default();
     if method != Method::POST {
         return Query::parse(query);
@@ -63,50 +69,40 @@ async fn read_answer(method: &Method, uri: &Uri, body: Body) -> Query {
     }
 }
 
-/// The flow that the state names, if it still waits for an answer.
-async fn find_flow(context: &Context, state: &str) -> Result<Flow, AuthError> {
+/// The flow of this state, if it is still pending.
+async fn find_flow(context: &RequestContext, state: &str) -> Result<Flow, AuthError> {
     if state.is_empty() {
-        return Err(AuthError::new(
-            400,
-            Code::BadOauthCallback,
-            "OAuth state parameter missing",
-        ));
+        return Err(AuthError::oauth_state_missing());
     }
-    let bad_state = |text: &'static str| AuthError::new(400, Code::BadOauthState, text);
     let id: Uuid = state
         .parse()
-        .map_err(|_| bad_state("OAuth state parameter is invalid"))?;
+        .map_err(|_| AuthError::oauth_state_malformed())?;
     let mut db = context.db().await?;
     let flow = flows::lock(&mut db, id).await?;
     let flow = flow.filter(|flow| flow.authentication_method == "oauth");
-    let flow = flow.ok_or_else(|| bad_state("OAuth state not found or expired"))?;
+    let flow = flow.ok_or_else(AuthError::oauth_state_not_found)?;
     if context.now > flow.created_at + context.config.external.flow_lifetime {
-        return Err(bad_state("OAuth state has expired"));
+        return Err(AuthError::oauth_state_expired());
     }
     check_unused(&flow)?;
     if let Some(target) = flow.linking_target_id
         && users::find(&mut db, target).await?.is_none()
     {
-        let text = "Linking target user not found";
-        return Err(AuthError::new(422, Code::UserNotFound, text));
+        return Err(AuthError::linking_target_not_found());
     }
     Ok(flow)
 }
 
-/// A user is bound to a flow when it was answered.
+/// A used flow has a user.
 fn check_unused(flow: &Flow) -> Result<(), AuthError> {
     match flow.user_id {
         None => Ok(()),
-        Some(_) => Err(AuthError::new(
-            400,
-            Code::FlowStateAlreadyUsed,
-            "State has already been used",
-        )),
+        Some(_) => Err(AuthError::flow_state_already_used()),
     }
 }
 
-/// Where the browser ends up, written so that it fits into a header.
-fn target(context: &Context, flow: &Flow) -> String {
+/// The URL of the final redirect, encoded for a header.
+fn redirect_target(context: &RequestContext, flow: &Flow) -> String {
     let config = &context.config;
     let configured = config.external.redirect_url.as_deref();
     let wanted = configured.filter(|url| !url.is_empty());
@@ -115,85 +111,87 @@ fn target(context: &Context, flow: &Flow) -> String {
     url.map_or_else(|| config.site().to_owned(), String::from)
 }
 
-enum Followed {
-    /// To be exchanged by whoever began.
+enum FlowResult {
+    /// To be exchanged by the client that started the flow.
     Code(String),
     Session(Box<TokenBody>),
 }
 
-async fn follow(context: &Context, flow: Flow, answer: &Query) -> Result<Followed, Refusal> {
-    let (profile, tokens) = meet(context, &flow, answer).await?;
+async fn complete(
+    context: &RequestContext,
+    flow: Flow,
+    params: &Query,
+) -> Result<FlowResult, RedirectError> {
+    let (profile, tokens) = identify(context, &flow, params).await?;
     if profile.emails.is_empty() && !flow.is_email_optional {
-        let text = "Error getting user email from external provider";
-        return Err(AuthError::internal(text, "the profile has no address").into());
+        return Err(AuthError::provider_email_missing().into());
     }
-    let visitor = Visitor {
+    let provider_user = ProviderUser {
         provider: &flow.provider_type,
         profile: &profile,
         is_email_optional: flow.is_email_optional,
     };
     if flow.linking_target_id.is_none() && flow.invite_token.is_none() {
-        account::announce(context, &visitor).await?;
+        account::run_before_created_hook(context, &provider_user).await?;
     }
-    let followed = match conclude(context, &flow, &visitor, &tokens).await {
-        // Somebody came twice at once; by now the first is in.
+    let result = match complete_in_transaction(context, &flow, &provider_user, &tokens).await {
+        // Two concurrent sign-ins of the same user: the retry finds the first one's rows.
         Err(error) if error.code() == Code::Conflict => {
-            conclude(context, &flow, &visitor, &tokens).await
+            complete_in_transaction(context, &flow, &provider_user, &tokens).await
         }
-        followed => followed,
+        result => result,
     };
-    Ok(followed?)
+    Ok(result?)
 }
 
-/// The account step and the end of the flow, in one transaction.
-async fn conclude(
-    context: &Context,
+/// Signs in or links, and ends the flow, in one transaction.
+async fn complete_in_transaction(
+    context: &RequestContext,
     flow: &Flow,
-    visitor: &Visitor<'_>,
+    provider_user: &ProviderUser<'_>,
     tokens: &ProviderTokens,
-) -> Result<Followed, AuthError> {
+) -> Result<FlowResult, AuthError> {
     let mut db = context.begin().await?;
     let locked = flows::lock(&mut db, flow.id).await?;
-    let flow = locked.ok_or_else(|| {
-        AuthError::new(400, Code::BadOauthState, "OAuth state not found or expired")
-    })?;
+    let flow = locked.ok_or_else(AuthError::oauth_state_not_found)?;
     check_unused(&flow)?;
-    let mut entry = match (flow.linking_target_id, &flow.invite_token) {
-        (Some(target), _) => account::link(context, &mut db, target, visitor).await?,
-        (None, Some(token)) => account::accept(context, &mut db, token, visitor).await?,
-        (None, None) => account::enter(context, &mut db, visitor).await?,
+    let mut outcome = match (flow.linking_target_id, &flow.invite_token) {
+        (Some(target), _) => account::link(context, &mut db, target, provider_user).await?,
+        (None, Some(token)) => account::accept(context, &mut db, token, provider_user).await?,
+        (None, None) => account::sign_in_or_up(context, &mut db, provider_user).await?,
     };
-    let refusal = entry.refusal.take();
-    let followed = match refusal {
-        None => Ok(finish(context, &mut db, &flow, &entry, tokens).await?),
-        Some(refusal) => Err(refusal),
+    let rejection = outcome.rejection.take();
+    let result = match rejection {
+        None => Ok(issue(context, &mut db, &flow, &outcome, tokens).await?),
+        Some(rejection) => Err(rejection),
     };
-    let created = match entry.is_new {
-        true => Some(users::load_body(&mut db, entry.user).await?),
-        false => None,
+    let created = if outcome.is_new {
+        Some(users::load_body(&mut db, outcome.user).await?)
+    } else {
+        None
     };
     db.commit().await?;
     if let Some(user) = created {
-        accounts::tell_after(context, &user).await?;
+        accounts::run_after_created_hook(context, &user).await?;
     }
-    followed
+    result
 }
 
-async fn finish(
-    context: &Context,
+async fn issue(
+    context: &RequestContext,
     db: &mut ServiceTransaction,
     flow: &Flow,
-    entry: &Entry,
+    outcome: &SignInOutcome,
     tokens: &ProviderTokens,
-) -> Result<Followed, AuthError> {
+) -> Result<FlowResult, AuthError> {
     if let Some(code) = &flow.auth_code {
         let (access, refresh) = (&tokens.access, &tokens.refresh);
-        flows::bind(db, flow.id, entry.user.id, access, refresh, context.now).await?;
-        return Ok(Followed::Code(code.clone()));
+        flows::bind(db, flow.id, outcome.user.id, access, refresh, context.now).await?;
+        return Ok(FlowResult::Code(code.clone()));
     }
-    let mut body = sign_in(context, db, entry.user.clone(), SignIn::by("oauth")).await?;
+    let mut body = sign_in(context, db, outcome.user.clone(), SignIn::by("oauth")).await?;
     body.provider_token = Some(tokens.access.clone());
     body.provider_refresh_token = (!tokens.refresh.is_empty()).then(|| tokens.refresh.clone());
     flows::delete(db, flow.id).await?;
-    Ok(Followed::Session(Box::new(body)))
+    Ok(FlowResult::Session(Box::new(body)))
 }

@@ -1,34 +1,34 @@
-//! A code for tokens, at the provider's token endpoint.
+//! Exchanges a code for tokens at the provider's token endpoint.
 
 use data_encoding::BASE64;
 use serde_json::Value;
 use url::form_urlencoded::{byte_serialize, parse};
 
 use super::{
+    http_client::{HttpClient, HttpError, HttpResponse},
     provider::Provider,
     providers::spec::ClientAuth,
-    web::{Answer, Web, WebError},
 };
-use crate::{model::Object, request::Context};
+use crate::{model::Object, request::RequestContext};
 
-/// What a provider gave.
+/// The tokens of a provider.
 pub(super) struct Tokens {
     pub(super) access_token: String,
     /// Empty where there is none.
     pub(super) refresh_token: String,
     pub(super) id_token: Option<String>,
-    /// The whole answer.
-    pub(super) answer: Value,
+    /// The whole response.
+    pub(super) response: Value,
 }
 
-/// Exchanges `code`; `verifier` proves that it is ours.
-pub(super) async fn exchange(
-    context: &Context,
+/// Exchanges `code`; `verifier` is the PKCE code verifier.
+pub(super) async fn exchange_code(
+    context: &RequestContext,
     provider: &Provider,
     code: &str,
     verifier: Option<&str>,
-) -> Result<Tokens, WebError> {
-    let web = provider.web(context);
+) -> Result<Tokens, HttpError> {
+    let http = provider.http(context);
     let mut form = vec![
         ("grant_type", "authorization_code"),
         ("code", code),
@@ -36,24 +36,33 @@ pub(super) async fn exchange(
     ];
     form.extend(verifier.map(|verifier| ("code_verifier", verifier)));
     match provider.client_auth {
-        ClientAuth::Header => by_header(&web, provider, &form).await.and_then(read),
-        ClientAuth::Body => by_body(&web, provider, form).await.and_then(read),
-        ClientAuth::Either => match by_header(&web, provider, &form).await.and_then(read) {
-            // Who does not know the header cannot have taken the code.
-            Err(WebError::Status(..) | WebError::Unexpected(_)) => {
-                by_body(&web, provider, form).await.and_then(read)
+        ClientAuth::Header => send_with_header(&http, provider, &form)
+            .await
+            .and_then(read_tokens),
+        ClientAuth::Body => send_with_body(&http, provider, form)
+            .await
+            .and_then(read_tokens),
+        ClientAuth::Either => match send_with_header(&http, provider, &form)
+            .await
+            .and_then(read_tokens)
+        {
+            // A provider that rejects the header has not consumed the code.
+            Err(HttpError::Status(..) | HttpError::Unexpected(_)) => {
+                send_with_body(&http, provider, form)
+                    .await
+                    .and_then(read_tokens)
             }
             done => done,
         },
     }
 }
 
-async fn by_header(
-    web: &Web<'_>,
+async fn send_with_header(
+    http: &HttpClient<'_>,
     provider: &Provider,
     form: &[(&str, &str)],
-) -> Result<Answer, WebError> {
-    // Both halves are form-encoded first (RFC 6749 §2.3.1).
+) -> Result<HttpResponse, HttpError> {
+    // Client id and secret are form-encoded first (RFC 6749 §2.3.1).
     let encode = |text: &str| byte_serialize(text.as_bytes()).collect::<String>();
     let pair = format!(
         "{}:{}",
@@ -61,27 +70,29 @@ async fn by_header(
         encode(provider.secret.expose())
     );
     let header = format!("Basic {}", BASE64.encode(pair.as_bytes()));
-    let request = web.post(&provider.token_url)?.form(form);
-    web.send(request.header(http::header::AUTHORIZATION, header))
+    let request = http.post(&provider.token_url)?.form(form);
+    http.send(request.header(http::header::AUTHORIZATION, header))
         .await
 }
 
-async fn by_body(
-    web: &Web<'_>,
+async fn send_with_body(
+    http: &HttpClient<'_>,
     provider: &Provider,
     mut form: Vec<(&str, &str)>,
-) -> Result<Answer, WebError> {
+) -> Result<HttpResponse, HttpError> {
     form.push(("client_id", &provider.client_id));
     form.push(("client_secret", provider.secret.expose()));
-    web.send(web.post(&provider.token_url)?.form(&form)).await
+    http.send(http.post(&provider.token_url)?.form(&form)).await
 }
 
-fn read(answer: Answer) -> Result<Tokens, WebError> {
-    let answer = answer.success()?;
-    let fields = answer.json().or_else(|error| match form_of(&answer.body) {
-        Some(fields) => Ok(fields),
-        None => Err(error),
-    })?;
+fn read_tokens(response: HttpResponse) -> Result<Tokens, HttpError> {
+    let response = response.success()?;
+    let fields = response
+        .json()
+        .or_else(|error| match parse_form(&response.body) {
+            Some(fields) => Ok(fields),
+            None => Err(error),
+        })?;
     let text = |name: &str| {
         let text = fields.get(name).and_then(Value::as_str);
         text.filter(|text| !text.is_empty()).map(str::to_owned)
@@ -89,18 +100,18 @@ fn read(answer: Answer) -> Result<Tokens, WebError> {
     let Some(access_token) = text("access_token") else {
         let reason = text("error").unwrap_or_default();
         let text = format!("there is no access token: {reason}");
-        return Err(WebError::Unexpected(text));
+        return Err(HttpError::Unexpected(text));
     };
     Ok(Tokens {
         access_token,
         refresh_token: text("refresh_token").unwrap_or_default(),
         id_token: text("id_token"),
-        answer: fields,
+        response: fields,
     })
 }
 
-/// Some providers answer as forms whatever they are asked for.
-fn form_of(body: &[u8]) -> Option<Value> {
+/// Some providers send forms although JSON was requested.
+fn parse_form(body: &[u8]) -> Option<Value> {
     let fields: Object = parse(body)
         .map(|(name, value)| (name.into_owned(), Value::from(value.into_owned())))
         .collect();
@@ -113,8 +124,8 @@ fn form_of(body: &[u8]) -> Option<Value> {
 mod tests {
     use super::*;
 
-    fn answer(status: u16, body: &str) -> Answer {
-        Answer {
+    fn response(status: u16, body: &str) -> HttpResponse {
+        HttpResponse {
             status: status.try_into().expect("a status"),
             body: body.as_bytes().to_vec(),
         }
@@ -123,7 +134,7 @@ mod tests {
     #[test]
     fn tokens_are_read_from_json_and_from_forms() {
         let json = r#"{"access_token":"a","refresh_token":"r","id_token":"i","token_type":"x"}"#;
-        let Ok(tokens) = read(answer(200, json)) else {
+        let Ok(tokens) = read_tokens(response(200, json)) else {
             panic!("there are tokens");
         };
         assert_eq!(tokens.access_token, "a");
@@ -131,7 +142,7 @@ mod tests {
         assert_eq!(tokens.id_token.as_deref(), Some("i"));
 
         let form = "access_token=a%2Bb&scope=x&token_type=bearer";
-        let Ok(tokens) = read(answer(200, form)) else {
+        let Ok(tokens) = read_tokens(response(200, form)) else {
             panic!("there are tokens");
         };
         assert_eq!(tokens.access_token, "a+b");
@@ -152,7 +163,10 @@ mod tests {
             (400, r#"{"access_token":"a"}"#),
             (302, r#"{"access_token":"a"}"#),
         ] {
-            assert!(read(answer(status, body)).is_err(), "{status} {body}");
+            assert!(
+                read_tokens(response(status, body)).is_err(),
+                "{status} {body}"
+            );
         }
     }
 }

@@ -1,25 +1,25 @@
-//! Sign-in through other services (auth contract §2.8, §2.9, §2.15, §5, §6).
+//! Sign-in through external OAuth and OpenID Connect providers (auth contract §2.8, §2.9, §2.15,
+//! §5, §6).
 //!
-//! `providers/` is the table of those that are built in; `custom/` holds those that are defined
-//! over the API. `authorize` sends people to one, `callback` takes them back, `id_token` takes
-//! what a client got from one by itself; `account/` decides whose account it is.
+//! `providers/` is the table of built-in providers; `custom/` has those defined over the API.
+//! `authorize` redirects to a provider, `callback` handles the redirect back, `id_token` signs in
+//! with an ID token from a client; `account/` finds or creates the user.
 
 mod account;
 mod authorize;
 mod callback;
-mod client_states;
 pub(crate) mod custom;
 mod exchange;
-mod guard;
+mod http_client;
 pub(crate) mod id_token;
-mod meeting;
+mod identify;
 mod oauth1;
 mod oidc;
-mod person;
+mod profile_reader;
 mod provider;
 mod providers;
 mod redirects;
-mod web;
+mod ssrf;
 
 pub(crate) use account::unlink::unlink;
 pub(crate) use authorize::{authorize, link};

@@ -1,4 +1,4 @@
-//! OAuth 1.0a, which one provider still speaks (RFC 5849).
+//! OAuth 1.0a (RFC 5849), for Twitter.
 
 use aws_lc_rs::hmac;
 use data_encoding::BASE64;
@@ -6,12 +6,12 @@ use serde_json::Value;
 use url::form_urlencoded::parse;
 
 use super::{
-    person::Unknown,
+    http_client::{HttpClient, HttpError},
+    profile_reader::ProfileError,
     provider::{Kind, Provider, api_base, base_url},
-    providers::{Nobody, Profile, spec::Person},
-    web::{Web, WebError},
+    providers::{MissingSubject, Profile, spec::ProfileSource},
 };
-use crate::request::Context;
+use crate::request::RequestContext;
 
 const DEFAULT_BASE: &str = "https://api.twitter.com";
 const PROFILE_QUERY: [(&str, &str); 3] = [
@@ -20,28 +20,28 @@ const PROFILE_QUERY: [(&str, &str); 3] = [
     ("skip_status", "true"),
 ];
 
-/// A token with its secret: of the request at first, of access in the end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A token with its secret: first the request token, then the access token.
+#[derive(Clone, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) text: String,
     pub(super) secret: String,
 }
 
 impl Token {
-    /// As it is kept while somebody is away.
-    pub(super) fn to_kept(&self) -> String {
+    /// The stored form, until the callback.
+    pub(super) fn to_stored(&self) -> String {
         format!("{}\n{}", self.text, self.secret)
     }
 
-    pub(super) fn from_kept(kept: &str) -> Option<Self> {
-        let (text, secret) = kept.split_once('\n')?;
+    pub(super) fn from_stored(stored: &str) -> Option<Self> {
+        let (text, secret) = stored.split_once('\n')?;
         Some(Self {
             text: text.to_owned(),
             secret: secret.to_owned(),
         })
     }
 
-    fn read(body: &[u8]) -> Result<Self, WebError> {
+    fn read(body: &[u8]) -> Result<Self, HttpError> {
         let pairs: Vec<_> = parse(body).collect();
         let find = |name: &str| {
             let pair = pairs.iter().find(|(known, _)| known == name);
@@ -49,17 +49,17 @@ impl Token {
         };
         match (find("oauth_token"), find("oauth_token_secret")) {
             (Some(text), Some(secret)) if !text.is_empty() => Ok(Self { text, secret }),
-            _ => Err(WebError::Unexpected("there is no token".to_owned())),
+            _ => Err(HttpError::Unexpected("there is no token".to_owned())),
         }
     }
 }
 
-/// Announces a sign-in that ends at `callback`.
+/// Gets a request token for a sign-in that returns to `callback`.
 pub(super) async fn request_token(
-    context: &Context,
+    context: &RequestContext,
     provider: &Provider,
     callback: &str,
-) -> Result<Token, WebError> {
+) -> Result<Token, HttpError> {
     let url = format!("{}/oauth/request_token", base(provider));
     let header = Signer::new(provider, context, None).header(
         "POST",
@@ -67,22 +67,22 @@ pub(super) async fn request_token(
         &[("oauth_callback", callback)],
         &[],
     );
-    post(&provider.web(context), &url, header).await
+    post(&provider.http(context), &url, header).await
 }
 
-/// Where the browser goes.
+/// The provider's authorization URL.
 pub(super) fn authenticate_url(provider: &Provider, request: &Token) -> String {
     let token = encode(&request.text);
     format!("{}?oauth_token={token}", provider.authorization_url)
 }
 
-/// The request, granted, for access.
+/// Exchanges the request token for an access token.
 pub(super) async fn access_token(
-    context: &Context,
+    context: &RequestContext,
     provider: &Provider,
     request: &Token,
     verifier: &str,
-) -> Result<Token, WebError> {
+) -> Result<Token, HttpError> {
     let url = &provider.token_url;
     let header = Signer::new(provider, context, Some(request)).header(
         "POST",
@@ -90,30 +90,30 @@ pub(super) async fn access_token(
         &[("oauth_verifier", verifier)],
         &[],
     );
-    post(&provider.web(context), url, header).await
+    post(&provider.http(context), url, header).await
 }
 
-/// Who came.
+/// Reads the user's profile.
 pub(super) async fn profile(
-    context: &Context,
+    context: &RequestContext,
     provider: &Provider,
     access: &Token,
-) -> Result<Profile, Unknown> {
+) -> Result<Profile, ProfileError> {
     let Kind::BuiltIn { spec, config } = &provider.kind else {
-        return Err(Nobody.into());
+        return Err(MissingSubject.into());
     };
-    let Person::Api(api) = &spec.person else {
-        return Err(Nobody.into());
+    let ProfileSource::Api(api) = &spec.profile_source else {
+        return Err(MissingSubject.into());
     };
     let base = api_base(api, config);
     let url = format!("{base}{}", api.path);
     let signer = Signer::new(provider, context, Some(access));
     let header = signer.header("GET", &url, &[], &PROFILE_QUERY);
-    let web = provider.web(context);
-    let request = web.get(&url)?.query(&PROFILE_QUERY);
+    let http = provider.http(context);
+    let request = http.get(&url)?.query(&PROFILE_QUERY);
     let request = request.header(http::header::AUTHORIZATION, header);
-    let answer: Value = web.json(request).await?;
-    Ok(Profile::read(&api.mapping, &answer, &base)?)
+    let response: Value = http.json(request).await?;
+    Ok(Profile::read(&api.mapping, &response, &base)?)
 }
 
 fn base(provider: &Provider) -> &str {
@@ -123,13 +123,13 @@ fn base(provider: &Provider) -> &str {
     }
 }
 
-async fn post(web: &Web<'_>, url: &str, header: String) -> Result<Token, WebError> {
-    let request = web.post(url)?;
+async fn post(http: &HttpClient<'_>, url: &str, header: String) -> Result<Token, HttpError> {
+    let request = http.post(url)?;
     let request = request.header(http::header::AUTHORIZATION, header);
-    Token::read(&web.send(request).await?.success()?.body)
+    Token::read(&http.send(request).await?.success()?.body)
 }
 
-/// Signs requests with our secret and that of a token.
+/// Signs requests with the consumer secret and the token's secret.
 struct Signer<'a> {
     consumer_key: &'a str,
     consumer_secret: &'a str,
@@ -139,7 +139,7 @@ struct Signer<'a> {
 }
 
 impl<'a> Signer<'a> {
-    fn new(provider: &'a Provider, context: &Context, token: Option<&'a Token>) -> Self {
+    fn new(provider: &'a Provider, context: &RequestContext, token: Option<&'a Token>) -> Self {
         Self {
             consumer_key: &provider.client_id,
             consumer_secret: provider.secret.expose(),
@@ -195,7 +195,7 @@ impl<'a> Signer<'a> {
     }
 }
 
-/// Percent-encoding with the standard's own idea of what needs none (RFC 5849 §3.6).
+/// Percent-encoding as RFC 5849 §3.6 defines it.
 fn encode(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -243,17 +243,17 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_token_comes_back_whole() {
+    fn a_stored_token_is_restored() {
         let token = Token {
             text: "a".to_owned(),
             secret: "b c".to_owned(),
         };
-        assert_eq!(Token::from_kept(&token.to_kept()), Some(token));
-        assert_eq!(Token::from_kept("no secret"), None);
+        assert!(Token::from_stored(&token.to_stored()) == Some(token));
+        assert!(Token::from_stored("no secret").is_none());
     }
 
     #[test]
-    fn answers_without_a_token_are_failures() {
+    fn responses_without_a_token_are_failures() {
         assert!(Token::read(b"oauth_token=a&oauth_token_secret=b").is_ok());
         for body in [
             "",

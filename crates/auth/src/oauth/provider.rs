@@ -1,25 +1,28 @@
-//! A provider that a project uses: a row of the table with the project's settings, or one that
-//! somebody defined over the API.
+//! A provider as a project uses it: a row of the table with the project's settings, or a custom
+//! provider.
 
 use std::sync::Arc;
 
 use plinth_token::Secret;
 
 use super::{
-    custom::{self, CustomProvider},
+    custom,
+    http_client::{HttpClient, HttpError},
     oidc::Document,
     providers::{
         Spec,
-        spec::{Api, ClientAuth, Entrance, Place, Quirk},
+        spec::{Api, ClientAuth, Endpoint, Endpoints, Quirk},
         table,
     },
-    web::{Web, WebError},
 };
-use crate::{AuthError, config::ProviderConfig, request::Context};
+use crate::{
+    AuthError, config::ProviderConfig, model::custom_providers::CustomProvider,
+    request::RequestContext,
+};
 
 /// A provider, ready for the redirect flow.
 pub(super) struct Provider {
-    /// As identities name it.
+    /// As stored in identities.
     pub(super) name: String,
     pub(super) kind: Kind,
     pub(super) client_id: String,
@@ -32,7 +35,7 @@ pub(super) struct Provider {
     pub(super) is_email_optional: bool,
 }
 
-/// Where its answers come from and what they mean.
+/// Built-in or custom.
 pub(super) enum Kind {
     BuiltIn {
         spec: &'static Spec,
@@ -40,37 +43,38 @@ pub(super) enum Kind {
     },
     Custom {
         row: Box<CustomProvider>,
-        /// Of OpenID providers.
+        /// For OpenID providers.
         document: Option<Arc<Document>>,
     },
 }
 
 /// Why a provider cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unusable {
+pub(super) enum ProviderError {
     #[error("{0}")]
     NotOffered(String),
     #[error("the provider's configuration cannot be read")]
-    Web(#[from] WebError),
+    Http(#[from] HttpError),
     #[error("{0}")]
     Failed(AuthError),
 }
 
 impl Provider {
-    /// By the name that the caller gave, in any case.
-    pub(super) async fn load(context: &Context, name: &str) -> Result<Self, Unusable> {
+    /// Loads a provider by name, ignoring case.
+    pub(super) async fn load(context: &RequestContext, name: &str) -> Result<Self, ProviderError> {
         let name = name.to_ascii_lowercase();
-        match name.starts_with(custom::PREFIX) {
-            true => Self::load_custom(context, &name).await,
-            false => Self::load_built_in(context, &name).await,
+        if name.starts_with(custom::PREFIX) {
+            Self::load_custom(context, &name).await
+        } else {
+            Self::load_built_in(context, &name).await
         }
     }
 
-    async fn load_built_in(context: &Context, name: &str) -> Result<Self, Unusable> {
-        let not_offered = |text: &str| Unusable::NotOffered(text.to_owned());
+    async fn load_built_in(context: &RequestContext, name: &str) -> Result<Self, ProviderError> {
+        let not_offered = |text: &str| ProviderError::NotOffered(text.to_owned());
         let Some(spec) = table::find(name) else {
             let text = format!("Provider {name} could not be found");
-            return Err(Unusable::NotOffered(text));
+            return Err(ProviderError::NotOffered(text));
         };
         let config = context.config.external.providers.get(name);
         let Some(config) = config.filter(|config| config.is_enabled) else {
@@ -82,7 +86,7 @@ impl Provider {
         let Some(secret) = config.secret.clone().filter(|secret| !secret.is_empty()) else {
             return Err(not_offered("missing OAuth secret"));
         };
-        let (authorization_url, token_url) = entrance(context, spec, config).await?;
+        let (authorization_url, token_url) = endpoints(context, spec, config).await?;
         Ok(Self {
             name: name.to_owned(),
             client_id: client_id.clone(),
@@ -100,11 +104,12 @@ impl Provider {
         })
     }
 
-    async fn load_custom(context: &Context, name: &str) -> Result<Self, Unusable> {
+    async fn load_custom(context: &RequestContext, name: &str) -> Result<Self, ProviderError> {
         let row = custom::load_enabled(context, name).await?;
-        let document = match row.is_openid() {
-            true => Some(row.document(context).await?),
-            false => None,
+        let document = if row.is_openid() {
+            Some(row.document(context).await?)
+        } else {
+            None
         };
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let (authorization_url, token_url) = match &document {
@@ -138,15 +143,15 @@ impl Provider {
         }
     }
 
-    /// How it is called.
-    pub(super) fn web<'a>(&self, context: &'a Context) -> Web<'a> {
+    /// The HTTP client for this provider.
+    pub(super) fn http<'a>(&self, context: &'a RequestContext) -> HttpClient<'a> {
         match self.kind {
-            Kind::BuiltIn { .. } => Web::configured(context),
-            Kind::Custom { .. } => Web::guarded(context),
+            Kind::BuiltIn { .. } => HttpClient::configured(context),
+            Kind::Custom { .. } => HttpClient::public_only(context),
         }
     }
 
-    /// What is asked for, where the caller asks for `more`.
+    /// The scopes to request; `more` are the caller's.
     pub(super) fn scopes(&self, more: &str) -> Vec<String> {
         let owned = |scope: &str| scope.to_owned();
         match &self.kind {
@@ -169,27 +174,27 @@ impl Provider {
     }
 }
 
-async fn entrance(
-    context: &Context,
+async fn endpoints(
+    context: &RequestContext,
     spec: &Spec,
     config: &ProviderConfig,
-) -> Result<(String, String), Unusable> {
+) -> Result<(String, String), ProviderError> {
     let url = base_url(config);
-    let below = |place: &Place| format!("{}{}", url.unwrap_or(place.base), place.path);
-    match &spec.entrance {
-        Entrance::At { authorize, token } => Ok((below(authorize), below(token))),
-        Entrance::BelowUrl { authorize, token } => match url {
+    let url_of = |endpoint: &Endpoint| format!("{}{}", url.unwrap_or(endpoint.base), endpoint.path);
+    match &spec.endpoints {
+        Endpoints::Fixed { authorize, token } => Ok((url_of(authorize), url_of(token))),
+        Endpoints::BelowUrl { authorize, token } => match url {
             Some(url) => Ok((format!("{url}{authorize}"), format!("{url}{token}"))),
-            None => Err(Unusable::NotOffered(format!(
+            None => Err(ProviderError::NotOffered(format!(
                 "unable to find URL for the {} provider",
                 spec.name
             ))),
         },
-        Entrance::Discovered(issuer) => {
-            let web = Web::configured(context);
+        Endpoints::Discovered(issuer) => {
+            let http = HttpClient::configured(context);
             let issuer = url.unwrap_or(issuer);
             let discovery = context.service.discovery();
-            let document = discovery.document(context, &web, issuer, None).await?;
+            let document = discovery.document(context, &http, issuer, None).await?;
             Ok((
                 document.authorization_endpoint.clone(),
                 document.token_endpoint.clone(),
@@ -198,13 +203,13 @@ async fn entrance(
     }
 }
 
-/// The configured server, without a slash at its end.
+/// The configured URL, without a trailing slash.
 pub(super) fn base_url(config: &ProviderConfig) -> Option<&str> {
     let url = config.url.as_deref().map(|url| url.trim_end_matches('/'));
     url.filter(|url| !url.is_empty())
 }
 
-/// Where the profile is read.
+/// The base URL of the profile API.
 pub(super) fn api_base(api: &Api, config: &ProviderConfig) -> String {
     let api_url = config.api_url.as_deref().filter(|url| !url.is_empty());
     match (api_url, base_url(config)) {
@@ -214,7 +219,7 @@ pub(super) fn api_base(api: &Api, config: &ProviderConfig) -> String {
     }
 }
 
-fn redirect_uri(context: &Context, config: &ProviderConfig) -> String {
+fn redirect_uri(context: &RequestContext, config: &ProviderConfig) -> String {
     let configured = config.redirect_uri.as_deref().filter(|uri| !uri.is_empty());
     match configured {
         Some(uri) => uri.to_owned(),
@@ -222,7 +227,7 @@ fn redirect_uri(context: &Context, config: &ProviderConfig) -> String {
     }
 }
 
-/// Without a word on it, the header is what the standard wants.
+/// If the document names neither or both methods, the header is tried first.
 fn client_auth(document: &Document) -> ClientAuth {
     let methods = &document.token_endpoint_auth_methods_supported;
     let has = |name: &str| methods.iter().any(|method| method == name);

@@ -1,21 +1,26 @@
-//! Answers that send the browser elsewhere.
+//! Redirect responses of the flow.
 
-use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use http::StatusCode;
 
-use crate::{AuthError, error::Code, redirect::Target, sessions::TokenBody};
+use crate::{
+    AuthError,
+    error::Code,
+    redirect::{RedirectTarget, redirect},
+    sessions::TokenBody,
+};
 
-/// What went wrong, as the browser's address will say it.
+/// An error as parameters of the redirect URL.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct RedirectError {
     error: String,
     code: Option<&'static str>,
     description: String,
 }
 
-impl Refusal {
-    /// The provider's own words.
-    pub(super) fn of_provider(error: &str, description: &str) -> Self {
+impl RedirectError {
+    /// The provider's own error.
+    pub(super) fn from_provider(error: &str, description: &str) -> Self {
         Self {
             error: error.to_owned(),
             code: None,
@@ -31,7 +36,7 @@ impl Refusal {
     }
 }
 
-impl From<AuthError> for Refusal {
+impl From<AuthError> for RedirectError {
     fn from(error: AuthError) -> Self {
         error.log();
         let is_denial = matches!(
@@ -54,56 +59,48 @@ impl From<AuthError> for Refusal {
     }
 }
 
-/// 302
-pub(super) fn found(url: &str) -> Result<Response, AuthError> {
+/// 302 Found.
+pub(super) fn found_redirect(url: &str) -> Result<Response, AuthError> {
     redirect(StatusCode::FOUND, url)
 }
 
-/// A flow that cannot be told whose it is: 303 to the site, which learns it from the query.
-pub(super) fn lost(site: &str, refusal: &Refusal) -> Result<Response, AuthError> {
-    let mut target = Target::new(site);
-    for (name, value) in refusal.pairs() {
-        target.query(name, value);
+/// For an unknown flow: 303 to the site, with the error in the query.
+pub(super) fn to_site_with_error(site: &str, error: &RedirectError) -> Result<Response, AuthError> {
+    let mut target = RedirectTarget::new(site);
+    for (name, value) in error.pairs() {
+        target.set_query(name, value);
     }
     redirect(StatusCode::SEE_OTHER, &target.to_string())
 }
 
-/// A flow that failed: in query and fragment, for clients read either.
-pub(super) fn failed(url: &str, refusal: &Refusal) -> Result<Response, AuthError> {
-    let mut target = Target::new(url);
-    for (name, value) in refusal.pairs() {
-        target.query(name, value);
-        target.fragment(name, value);
+/// For a failed flow: the error in query and fragment, since clients read either.
+pub(super) fn with_error(url: &str, error: &RedirectError) -> Result<Response, AuthError> {
+    let mut target = RedirectTarget::new(url);
+    for (name, value) in error.pairs() {
+        target.set_query(name, value);
+        target.add_fragment(name, value);
     }
-    found(&target.to_string())
+    found_redirect(&target.to_string())
 }
 
-/// A flow whose tokens wait to be fetched with a code.
+/// For PKCE: the code for the tokens in the query.
 pub(super) fn with_code(url: &str, code: &str) -> Result<Response, AuthError> {
-    let mut target = Target::new(url);
-    target.query("code", code);
-    found(&target.to_string())
+    let mut target = RedirectTarget::new(url);
+    target.set_query("code", code);
+    found_redirect(&target.to_string())
 }
 
-/// A flow that is over: the tokens in the fragment.
+/// Without PKCE: the tokens in the fragment.
 pub(super) fn with_tokens(url: &str, tokens: &TokenBody) -> Result<Response, AuthError> {
-    let mut target = Target::new(url);
-    target.session(tokens);
-    found(&target.to_string())
-}
-
-fn redirect(status: StatusCode, url: &str) -> Result<Response, AuthError> {
-    let location = HeaderValue::from_str(url)
-        .map_err(|error| AuthError::internal("Unexpected failure", error))?;
-    let headers = [
-        (header::LOCATION, location),
-        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
-    ];
-    Ok((status, headers).into_response())
+    let mut target = RedirectTarget::new(url);
+    target.add_session(tokens);
+    found_redirect(&target.to_string())
 }
 
 #[cfg(test)]
 mod tests {
+    use http::header;
+
     use super::*;
 
     fn location(response: Result<Response, AuthError>) -> (u16, String) {
@@ -118,8 +115,8 @@ mod tests {
 
     #[test]
     fn failures_stand_in_query_and_fragment() {
-        let refusal = AuthError::new(422, Code::SignupDisabled, "Not & now").into();
-        let (status, location) = location(failed("https://a.test/x?y=1#old", &refusal));
+        let error = AuthError::for_test(422, Code::SignupDisabled, "Not & now").into();
+        let (status, location) = location(with_error("https://a.test/x?y=1#old", &error));
 
         let pairs = "error=access_denied&error_code=signup_disabled&error_description=Not+%26+now";
         assert_eq!(status, 302);
@@ -130,9 +127,9 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_flow_is_told_to_the_site_alone() {
-        let refusal = AuthError::new(400, Code::BadOauthState, "Gone").into();
-        let (status, location) = location(lost("https://a.test/", &refusal));
+    fn an_unknown_flow_is_reported_to_the_site_only() {
+        let error = AuthError::for_test(400, Code::BadOauthState, "Gone").into();
+        let (status, location) = location(to_site_with_error("https://a.test/", &error));
 
         assert_eq!(status, 303);
         assert_eq!(
@@ -143,8 +140,8 @@ mod tests {
 
     #[test]
     fn a_providers_own_error_has_no_code_of_ours() {
-        let refusal = Refusal::of_provider("access_denied", "No");
-        let (_, location) = location(failed("myapp://callback", &refusal));
+        let error = RedirectError::from_provider("access_denied", "No");
+        let (_, location) = location(with_error("myapp://callback", &error));
 
         assert_eq!(
             location,
@@ -162,7 +159,8 @@ mod tests {
 
     #[test]
     fn statuses_become_the_words_of_oauth() {
-        let word = |status| Refusal::from(AuthError::new(status, Code::Unknown, "x")).error;
+        let word =
+            |status| RedirectError::from(AuthError::for_test(status, Code::Unknown, "x")).error;
         assert_eq!(word(400), "invalid_request");
         assert_eq!(word(401), "unauthorized_client");
         assert_eq!(word(403), "access_denied");

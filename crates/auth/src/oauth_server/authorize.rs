@@ -1,107 +1,95 @@
-//! `GET /oauth/authorize`: an application asks for access.
+//! `GET /oauth/authorize`: an application requests access.
 
-use axum::{
-    extract::RawQuery,
-    response::{IntoResponse, Response},
-};
-use http::{StatusCode, header};
+use axum::{extract::RawQuery, response::Response};
+use http::StatusCode;
 use url::Url;
 use uuid::Uuid;
 
-use super::{
-    authorizations::{self, Authorization},
-    clients::{self, Client},
-    enabled::Enabled,
-    redirect_uri::with_query,
-    scopes,
-};
+use super::{enabled::Enabled, redirect_uri::with_query, scopes};
 use crate::{
     AuthError,
-    admin::{Pairs, pairs, value},
-    error::Code,
+    model::{
+        oauth_authorizations::{self, Authorization},
+        oauth_clients::{self, Client},
+    },
+    pkce::Challenge,
     random,
     rate_limit::{self, Bucket},
-    request::{Challenge, Context},
+    redirect::redirect,
+    request::RequestContext,
+    request::page::{QueryPairs, find_value, parse_pairs},
 };
 
 const MAX_STATE_CHARACTERS: usize = 4096;
 const MAX_RESOURCE_CHARACTERS: usize = 2048;
 const MAX_NONCE_CHARACTERS: usize = 255;
 
-/// `GET /oauth/authorize`. Until we know where to send people, what is wrong is said here; from
-/// then on the application is told.
+/// `GET /oauth/authorize`. Errors are returned directly until the redirect URI is validated; later
+/// ones are sent to the application in the redirect.
 pub(crate) async fn authorize(
     Enabled(context): Enabled,
     RawQuery(query): RawQuery,
 ) -> Result<Response, AuthError> {
     rate_limit::check(&context, Bucket::Authorization)?;
-    let asked = pairs(query.as_deref());
-    let client_id = required(&asked, "client_id")?;
-    let redirect_uri = required(&asked, "redirect_uri")?;
+    let params = parse_pairs(query.as_deref());
+    let client_id = required(&params, "client_id")?;
+    let redirect_uri = required(&params, "redirect_uri")?;
     let mut db = context.db().await?;
     let client = match client_id.parse::<Uuid>() {
-        Ok(id) => clients::find(&mut db, id).await?,
+        Ok(id) => oauth_clients::find(&mut db, id).await?,
         Err(_) => None,
     };
-    let client = client
-        .ok_or_else(|| AuthError::new(400, Code::OauthClientNotFound, "invalid client_id"))?;
+    let client = client.ok_or_else(AuthError::invalid_client_id)?;
     if !client.redirect_uris.iter().any(|uri| uri == redirect_uri) {
-        return Err(AuthError::invalid("invalid redirect_uri"));
+        return Err(AuthError::validation_failed("invalid redirect_uri"));
     }
 
-    let state = value(&asked, "state").unwrap_or_default();
+    let state = find_value(&params, "state").unwrap_or_default();
     let fail = |error: &str, description: &str| {
         let pairs = [
             ("error", error),
             ("error_description", description),
             ("state", state),
         ];
-        found(&with_query(redirect_uri, &pairs))
+        redirect(StatusCode::FOUND, &with_query(redirect_uri, &pairs))
     };
-    let authorization = match request(&context, &client, redirect_uri, &asked) {
+    let authorization = match validate(&context, &client, redirect_uri, &params) {
         Ok(authorization) => authorization,
-        Err(reason) => return Ok(fail("invalid_request", &reason)),
+        Err(reason) => return fail("invalid_request", &reason),
     };
     let Some(page) = consent_page(&context, &authorization.authorization_id) else {
-        return Ok(fail(
-            "server_error",
-            "oauth authorization path not configured",
-        ));
+        return fail("server_error", "oauth authorization path not configured");
     };
-    authorizations::insert(&mut db, &authorization).await?;
-    Ok(found(&page))
+    oauth_authorizations::insert(&mut db, &authorization).await?;
+    redirect(StatusCode::FOUND, &page)
 }
 
-fn required<'a>(asked: &'a Pairs, name: &'static str) -> Result<&'a str, AuthError> {
-    value(asked, name).ok_or_else(|| AuthError::invalid(format!("{name} is required")))
+fn required<'a>(params: &'a QueryPairs, name: &'static str) -> Result<&'a str, AuthError> {
+    find_value(params, name).ok_or_else(|| AuthError::field_required(name))
 }
 
-fn found(location: &str) -> Response {
-    (StatusCode::FOUND, [(header::LOCATION, location)]).into_response()
-}
-
-/// The request, or what is wrong with it.
-fn request(
-    context: &Context,
+/// The authorization request, or why it is invalid.
+fn validate(
+    context: &RequestContext,
     client: &Client,
     redirect_uri: &str,
-    asked: &Pairs,
+    params: &QueryPairs,
 ) -> Result<Authorization, String> {
-    let text = |name| value(asked, name).unwrap_or_default();
+    let text = |name| find_value(params, name).unwrap_or_default();
     let rules = &context.config.oauth_server;
-    let scope = value(asked, "scope").unwrap_or(&rules.default_scope);
+    let scope = find_value(params, "scope").unwrap_or(&rules.default_scope);
     if !matches!(text("response_type"), "" | "code") {
         return Err("only response_type=code is supported".to_owned());
     }
     scopes::check(scope)?;
     check_resource(text("resource"))?;
-    for (name, most) in [
+    for (name, max) in [
         ("state", MAX_STATE_CHARACTERS),
         ("resource", MAX_RESOURCE_CHARACTERS),
         ("nonce", MAX_NONCE_CHARACTERS),
     ] {
-        if text(name).chars().count() > most {
-            return Err(format!("{name} cannot exceed {most} characters"));
+        if text(name).chars().count() > max {
+            return Err(format!("{name} cannot exceed {max} characters"));
         }
         if text(name).contains('\0') {
             return Err(format!("{name} must not contain the NUL character"));
@@ -128,7 +116,7 @@ fn request(
     })
 }
 
-/// RFC 8707: absolute, and nothing after the path.
+/// RFC 8707: an absolute URI without query and fragment.
 fn check_resource(resource: &str) -> Result<(), &'static str> {
     if resource.is_empty() {
         return Ok(());
@@ -141,8 +129,8 @@ fn check_resource(resource: &str) -> Result<(), &'static str> {
     }
 }
 
-/// The page of the site that asks the user.
-fn consent_page(context: &Context, authorization_id: &str) -> Option<String> {
+/// The consent page of the site.
+fn consent_page(context: &RequestContext, authorization_id: &str) -> Option<String> {
     let path = context.config.oauth_server.authorization_path.as_str();
     if path.is_empty() {
         return None;

@@ -1,15 +1,19 @@
-//! Which application fetches tokens, and whether it is that one.
+//! Authentication of applications at the token endpoint.
+
+use std::fmt;
 
 use data_encoding::BASE64;
 use http::{HeaderMap, header};
 use plinth_db::Queries;
 use uuid::Uuid;
 
-use super::clients::{self, AuthMethod, Client};
-use crate::{AuthError, error::Code};
+use crate::{
+    AuthError,
+    model::oauth_clients::{self, AuthMethod, Client},
+};
 
-/// What an application shows of itself.
-#[derive(Debug, PartialEq, Eq)]
+/// An application's credentials.
+#[derive(PartialEq, Eq)]
 pub(super) struct Credentials {
     id: String,
     secret: String,
@@ -17,21 +21,21 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    /// A Basic header counts; without one, what the body says.
+    /// From a Basic header, else from the body.
     pub(super) fn read(headers: &HeaderMap, id: &str, secret: &str) -> Result<Self, AuthError> {
         if let Some(encoded) = basic(headers) {
-            return Self::from_basic(encoded)
-                .ok_or_else(|| refused("Invalid client credentials: invalid basic auth"));
+            return Self::from_basic(encoded).ok_or_else(AuthError::client_basic_auth_malformed);
         }
         if id.is_empty() {
-            return Err(refused("Invalid client credentials: client_id is required"));
+            return Err(AuthError::client_id_missing());
         }
         Ok(Self {
             id: id.to_owned(),
             secret: secret.to_owned(),
-            method: match secret.is_empty() {
-                true => AuthMethod::None,
-                false => AuthMethod::Post,
+            method: if secret.is_empty() {
+                AuthMethod::None
+            } else {
+                AuthMethod::Post
             },
         })
     }
@@ -47,27 +51,36 @@ impl Credentials {
         })
     }
 
-    /// The application, if it showed itself the way it is registered for.
-    pub(super) async fn client(&self, db: &mut impl Queries) -> Result<Client, AuthError> {
+    /// The application, if the credentials are right and use its registered method.
+    pub(super) async fn authenticate(&self, db: &mut impl Queries) -> Result<Client, AuthError> {
         let id: Uuid = self
             .id
             .parse()
-            .map_err(|_| refused("Invalid client_id format"))?;
-        let client = clients::find(db, id).await?;
-        let client = client.ok_or_else(|| refused("Invalid client credentials"))?;
+            .map_err(|_| AuthError::client_id_not_uuid())?;
+        let client = oauth_clients::find(db, id).await?;
+        let client = client.ok_or_else(AuthError::client_credentials_invalid)?;
         if self.method != client.auth_method {
-            return Err(refused(
-                "invalid authentication method: the client is registered for another one",
-            ));
+            return Err(AuthError::client_auth_method_mismatch());
         }
-        let is_proven = match client.is_public {
-            true => self.secret.is_empty(),
-            false => client.has_secret(&self.secret),
+        let is_proven = if client.is_public {
+            self.secret.is_empty()
+        } else {
+            client.has_secret(&self.secret)
         };
-        match is_proven {
-            true => Ok(client),
-            false => Err(refused("Invalid client credentials")),
+        if is_proven {
+            Ok(client)
+        } else {
+            Err(AuthError::client_credentials_invalid())
         }
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials")
+            .field("id", &self.id)
+            .field("method", &self.method)
+            .finish_non_exhaustive()
     }
 }
 
@@ -75,10 +88,6 @@ fn basic(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, encoded) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("basic").then(|| encoded.trim())
-}
-
-fn refused(message: &'static str) -> AuthError {
-    AuthError::new(400, Code::InvalidCredentials, message)
 }
 
 #[cfg(test)]
@@ -95,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_counts_before_the_body() {
+    fn the_header_takes_precedence_over_the_body() {
         let headers = with_basic("one:secret:with colon");
 
         let read = Credentials::read(&headers, "two", "other").expect("good");
@@ -106,6 +115,20 @@ mod tests {
             method: AuthMethod::Basic,
         };
         assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn debugging_does_not_print_the_secret() {
+        let credentials = Credentials {
+            id: "one".to_owned(),
+            secret: "hunter2".to_owned(),
+            method: AuthMethod::Post,
+        };
+
+        let printed = format!("{credentials:?}");
+
+        assert!(printed.contains("one"), "{printed}");
+        assert!(!printed.contains("hunter2"), "{printed}");
     }
 
     #[test]
@@ -131,7 +154,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_header_is_read_or_refused(text in "[ -~]*") {
+        fn any_header_is_read_or_rejected(text in "[ -~]*") {
             let value = HeaderValue::from_str(&format!("Basic {text}")).expect("ASCII");
             let headers: HeaderMap = [(header::AUTHORIZATION, value)].into_iter().collect();
             let _ = Credentials::read(&headers, "", "");

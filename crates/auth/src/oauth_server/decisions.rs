@@ -1,4 +1,4 @@
-//! `/oauth/authorizations/{id}`: the user sees who asks for what, and says yes or no.
+//! `/oauth/authorizations/{id}`: shows a request to the user, who approves or denies it.
 
 use axum::{
     Json,
@@ -9,34 +9,32 @@ use plinth_project::ServiceTransaction;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{
-    authorizations::{self, Authorization},
-    clients::{self, ClientSummary},
-    consents,
-    enabled::Enabled,
-    redirect_uri::with_query,
-    scopes,
-};
+use super::{enabled::Enabled, redirect_uri::with_query, scopes};
 use crate::{
     AuthError,
-    error::Code,
-    request::{Context, Input, SignedIn},
+    caller::SignedIn,
+    model::{
+        oauth_authorizations::{self, Authorization},
+        oauth_clients::{self, ClientSummary},
+        oauth_consents,
+    },
+    request::{Input, RequestContext},
 };
 
 type AuthorizationPath = Result<Path<String>, PathRejection>;
 
-/// What is asked, or where to go because it was answered before.
+/// The request, or the redirect if the user had consented before.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(crate) enum ShowBody {
-    Question {
+    Pending {
         authorization_id: String,
         redirect_uri: String,
         client: ClientSummary,
         user: UserSummary,
         scope: String,
     },
-    Answered(DecisionBody),
+    Decided(DecisionBody),
 }
 
 #[derive(Serialize)]
@@ -51,7 +49,7 @@ pub(crate) struct DecisionBody {
     redirect_url: String,
 }
 
-/// `GET /oauth/authorizations/{id}`: from now on the question is this user's.
+/// `GET /oauth/authorizations/{id}`: binds the request to the caller.
 pub(crate) async fn show(
     Enabled(context): Enabled,
     caller: SignedIn,
@@ -60,32 +58,33 @@ pub(crate) async fn show(
 ) -> Result<Json<ShowBody>, AuthError> {
     check_origin(&context, &headers)?;
     let user = caller.user;
-    let (mut db, asked) = pending(&context, path).await?;
-    match asked.user_id {
-        Some(owner) if owner != user.id => return Err(not_found()),
+    let (mut db, authorization) = lock_pending(&context, path).await?;
+    match authorization.user_id {
+        Some(owner) if owner != user.id => return Err(AuthError::authorization_not_found()),
         Some(_) => {}
         None => {
-            authorizations::set_user(&mut db, asked.id, user.id).await?;
-            let granted = consents::find_scopes(&mut db, user.id, asked.client_id).await?;
-            if granted.is_some_and(|granted| scopes::covers(&granted, &asked.scope)) {
-                let answer = approve(&context, &mut db, &asked).await?;
+            oauth_authorizations::set_user(&mut db, authorization.id, user.id).await?;
+            let granted =
+                oauth_consents::find_scopes(&mut db, user.id, authorization.client_id).await?;
+            if granted.is_some_and(|granted| scopes::covers(&granted, &authorization.scope)) {
+                let body = approve(&context, &mut db, &authorization).await?;
                 db.commit().await?;
-                return Ok(Json(ShowBody::Answered(answer)));
+                return Ok(Json(ShowBody::Decided(body)));
             }
         }
     }
-    let client = clients::find(&mut db, asked.client_id).await?;
-    let client = client.ok_or_else(not_found)?;
+    let client = oauth_clients::find(&mut db, authorization.client_id).await?;
+    let client = client.ok_or_else(AuthError::authorization_not_found)?;
     db.commit().await?;
-    Ok(Json(ShowBody::Question {
-        authorization_id: asked.authorization_id,
-        redirect_uri: asked.redirect_uri,
+    Ok(Json(ShowBody::Pending {
+        authorization_id: authorization.authorization_id,
+        redirect_uri: authorization.redirect_uri,
         client: client.into(),
         user: UserSummary {
             id: user.id,
             email: user.email,
         },
-        scope: asked.scope,
+        scope: authorization.scope,
     }))
 }
 
@@ -95,7 +94,7 @@ pub(crate) struct DecisionParams {
     action: String,
 }
 
-/// `POST /oauth/authorizations/{id}/consent`: by whoever the question was shown to.
+/// `POST /oauth/authorizations/{id}/consent`: only for the user the request is bound to.
 pub(crate) async fn decide(
     Enabled(context): Enabled,
     caller: SignedIn,
@@ -107,90 +106,85 @@ pub(crate) async fn decide(
     let approves = match params.action.as_str() {
         "approve" => true,
         "deny" => false,
-        _ => return Err(AuthError::invalid("action must be 'approve' or 'deny'")),
+        _ => {
+            return Err(AuthError::validation_failed(
+                "action must be 'approve' or 'deny'",
+            ));
+        }
     };
-    let (mut db, asked) = pending(&context, path).await?;
+    let (mut db, authorization) = lock_pending(&context, path).await?;
     let user = caller.user.id;
-    if asked.user_id != Some(user) {
-        return Err(not_found());
+    if authorization.user_id != Some(user) {
+        return Err(AuthError::authorization_not_found());
     }
-    let answer = match approves {
-        true => {
-            let (client, scope) = (asked.client_id, asked.scope.as_str());
-            consents::put(&mut db, user, client, scope, context.now).await?;
-            approve(&context, &mut db, &asked).await?
-        }
-        false => {
-            authorizations::deny(&mut db, asked.id).await?;
-            denied(&asked)
-        }
+    let body = if approves {
+        let (client, scope) = (authorization.client_id, authorization.scope.as_str());
+        oauth_consents::upsert(&mut db, user, client, scope, context.now).await?;
+        approve(&context, &mut db, &authorization).await?
+    } else {
+        oauth_authorizations::deny(&mut db, authorization.id).await?;
+        denial(&authorization)
     };
     db.commit().await?;
-    Ok(Json(answer))
+    Ok(Json(body))
 }
 
-/// Pages of other sites must not answer for the user.
-fn check_origin(context: &Context, headers: &HeaderMap) -> Result<(), AuthError> {
+/// Pages of other origins must not decide for the user.
+fn check_origin(context: &RequestContext, headers: &HeaderMap) -> Result<(), AuthError> {
     let origin = headers.get(header::ORIGIN);
     let is_ours = origin.is_none_or(|origin| {
         let origin = origin.to_str().unwrap_or_default();
-        context.may_redirect_to(origin)
+        context.resolve_redirect(origin).is_some()
     });
-    match is_ours {
-        true => Ok(()),
-        false => Err(AuthError::invalid("unauthorized request origin")),
+    if is_ours {
+        Ok(())
+    } else {
+        Err(AuthError::validation_failed("unauthorized request origin"))
     }
 }
 
-/// The question that still waits for its answer, locked.
-async fn pending(
-    context: &Context,
+/// The pending request, locked.
+async fn lock_pending(
+    context: &RequestContext,
     path: AuthorizationPath,
 ) -> Result<(ServiceTransaction, Authorization), AuthError> {
-    let Path(id) = path.map_err(|_| not_found())?;
+    let Path(id) = path.map_err(|_| AuthError::authorization_not_found())?;
     let mut db = context.begin().await?;
-    let asked = authorizations::lock(&mut db, &id).await?;
-    let asked = asked.ok_or_else(not_found)?;
-    if asked.is_expired(context.now) {
-        authorizations::expire(&mut db, asked.id).await?;
+    let authorization = oauth_authorizations::lock(&mut db, &id).await?;
+    let authorization = authorization.ok_or_else(AuthError::authorization_not_found)?;
+    if authorization.is_expired(context.now) {
+        oauth_authorizations::expire(&mut db, authorization.id).await?;
         db.commit().await?;
-        return Err(not_found());
+        return Err(AuthError::authorization_not_found());
     }
-    match asked.is_pending {
-        true => Ok((db, asked)),
-        false => Err(AuthError::invalid(
+    if authorization.is_pending {
+        Ok((db, authorization))
+    } else {
+        Err(AuthError::validation_failed(
             "authorization request cannot be processed",
-        )),
+        ))
     }
 }
 
 async fn approve(
-    context: &Context,
+    context: &RequestContext,
     db: &mut ServiceTransaction,
-    asked: &Authorization,
+    authorization: &Authorization,
 ) -> Result<DecisionBody, AuthError> {
-    let code = authorizations::approve(db, asked.id, context.now).await?;
-    let pairs = [("code", code.as_str()), ("state", &asked.state)];
+    let code = oauth_authorizations::approve(db, authorization.id, context.now).await?;
+    let pairs = [("code", code.as_str()), ("state", &authorization.state)];
     Ok(DecisionBody {
-        redirect_url: with_query(&asked.redirect_uri, &pairs),
+        redirect_url: with_query(&authorization.redirect_uri, &pairs),
     })
 }
 
-fn denied(asked: &Authorization) -> DecisionBody {
+fn denial(authorization: &Authorization) -> DecisionBody {
     let pairs = [
         ("error", "access_denied"),
         ("error_description", "User denied the request"),
-        ("state", &asked.state),
+        ("state", &authorization.state),
     ];
     DecisionBody {
-        redirect_url: with_query(&asked.redirect_uri, &pairs),
+        redirect_url: with_query(&authorization.redirect_uri, &pairs),
     }
-}
-
-fn not_found() -> AuthError {
-    AuthError::new(
-        404,
-        Code::OauthAuthorizationNotFound,
-        "authorization not found",
-    )
 }

@@ -1,12 +1,12 @@
-//! Whether the project is an OAuth server at all.
+//! Whether the project's OAuth server is enabled.
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 
-use crate::{AuthError, AuthService, error::Code, request::Context};
+use crate::{AuthError, AuthService, request::RequestContext};
 
-/// The context of a request to a project that is one. Stands where the switch is to be looked at:
-/// before or after the caller.
-pub(crate) struct Enabled(pub(crate) Context);
+/// The context of a request, rejected if the OAuth server is disabled. Its position among a
+/// handler's extractors decides whether that is checked before or after the caller.
+pub(crate) struct Enabled(pub(crate) RequestContext);
 
 impl FromRequestParts<AuthService> for Enabled {
     type Rejection = AuthError;
@@ -15,14 +15,11 @@ impl FromRequestParts<AuthService> for Enabled {
         parts: &mut Parts,
         service: &AuthService,
     ) -> Result<Self, AuthError> {
-        let context = Context::from_request_parts(parts, service).await?;
-        match context.config.oauth_server.is_enabled {
-            true => Ok(Self(context)),
-            false => Err(AuthError::new(
-                404,
-                Code::FeatureDisabled,
-                "OAuth server is disabled",
-            )),
+        let context = RequestContext::from_request_parts(parts, service).await?;
+        if context.config.oauth_server.is_enabled {
+            Ok(Self(context))
+        } else {
+            Err(AuthError::oauth_server_disabled())
         }
     }
 }

@@ -1,20 +1,19 @@
-//! `/user/oauth/grants`: which applications a user let in, and how to turn one out.
+//! `/user/oauth/grants`: lists and revokes a user's consents.
 
 use axum::{Json, extract::RawQuery};
 use http::StatusCode;
-use plinth_db::Queries;
 use serde::Serialize;
 use serde_json::json;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::{clients::ClientSummary, consents, enabled::Enabled, scopes};
+use super::{enabled::Enabled, scopes};
 use crate::{
     AuthError,
-    admin::{pairs, value},
     audit::{self, Action},
-    error::Code,
-    request::SignedIn,
+    caller::SignedIn,
+    model::{oauth_authorizations, oauth_clients::ClientSummary, oauth_consents, sessions},
+    request::page::{find_value, parse_pairs},
     wire_time,
 };
 
@@ -26,13 +25,13 @@ pub(crate) struct GrantBody {
     granted_at: OffsetDateTime,
 }
 
-/// `GET /user/oauth/grants`, newest first; applications that were deleted are left out.
+/// `GET /user/oauth/grants`, newest first, without deleted applications.
 pub(crate) async fn list(
     caller: SignedIn,
     Enabled(context): Enabled,
 ) -> Result<Json<Vec<GrantBody>>, AuthError> {
     let mut db = context.db().await?;
-    let consents = consents::list(&mut db, caller.user.id).await?;
+    let consents = oauth_consents::list(&mut db, caller.user.id).await?;
     let grants = consents.into_iter().map(|consent| GrantBody {
         client: consent.client.into(),
         scopes: scopes::parse(&consent.scopes)
@@ -44,34 +43,26 @@ pub(crate) async fn list(
     Ok(Json(grants.collect()))
 }
 
-/// `DELETE /user/oauth/grants?client_id=`: the application's sessions end with the consent.
+/// `DELETE /user/oauth/grants?client_id=`: also ends the application's sessions.
 pub(crate) async fn revoke(
     caller: SignedIn,
     Enabled(context): Enabled,
     RawQuery(query): RawQuery,
 ) -> Result<StatusCode, AuthError> {
-    let asked = pairs(query.as_deref());
-    let client = value(&asked, "client_id")
-        .ok_or_else(|| AuthError::invalid("client_id query parameter is required"))?;
+    let params = parse_pairs(query.as_deref());
+    let client = find_value(&params, "client_id")
+        .ok_or_else(|| AuthError::validation_failed("client_id query parameter is required"))?;
     let client: Uuid = client
         .parse()
-        .map_err(|_| AuthError::invalid("invalid client_id format"))?;
+        .map_err(|_| AuthError::malformed_client_id())?;
     let user = &caller.user;
     let mut db = context.begin().await?;
-    if !consents::revoke(&mut db, user.id, client, context.now).await? {
-        return Err(AuthError::new(
-            404,
-            Code::OauthConsentNotFound,
-            "No active grant found for this client",
-        ));
+    if !oauth_consents::revoke(&mut db, user.id, client, context.now).await? {
+        return Err(AuthError::grant_not_found());
     }
-    for sql in [
-        "delete from auth.sessions where user_id = $1 and oauth_client_id = $2",
-        // A code that was not exchanged yet would open another.
-        "delete from auth.oauth_authorizations where user_id = $1 and client_id = $2",
-    ] {
-        db.execute(sql, &[&user.id, &client]).await?;
-    }
+    sessions::delete_for_client(&mut db, user.id, client).await?;
+    // An unused code could start another session.
+    oauth_authorizations::delete_for_client(&mut db, user.id, client).await?;
     let traits = json!({ "oauth_client_id": client, "action": "revoke_oauth_grant" });
     audit::write(&context, &mut db, user, Action::TokenRevoked, traits).await?;
     db.commit().await?;

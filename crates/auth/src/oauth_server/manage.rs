@@ -1,4 +1,4 @@
-//! `/admin/oauth/clients`: what administrators do with applications that exist.
+//! `/admin/oauth/clients`: administration of registered applications.
 
 use axum::{
     Json,
@@ -11,47 +11,45 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{
-    clients::{self, Client, ClientBody},
     enabled::Enabled,
     registration::{auth_method, check_grant_types, check_name, check_redirect_uris, check_uri},
 };
 use crate::{
     AuthError,
-    admin::{Page, pairs, value},
-    error::Code,
-    request::{Admin, Input},
+    caller::Admin,
+    model::oauth_clients::{self, Client, ClientBody},
+    request::Input,
+    request::page::{Page, find_value, parse_pairs},
 };
 
-/// `{client_id}` of a path, whatever it is.
+/// `{client_id}` of the path, which may be malformed.
 type ClientPath = Result<Path<Uuid>, PathRejection>;
 
-/// `GET /admin/oauth/clients`: all of them, unless a page is asked for.
+/// `GET /admin/oauth/clients`: all, or one page.
 pub(crate) async fn list(
     _admin: Admin,
     Enabled(context): Enabled,
     RawQuery(query): RawQuery,
 ) -> Result<impl IntoResponse, AuthError> {
-    let asked = pairs(query.as_deref());
-    let page = Page::parse(&asked)?;
-    let is_paged = value(&asked, "page")
-        .or(value(&asked, "per_page"))
+    let params = parse_pairs(query.as_deref());
+    let page = Page::parse(&params)?;
+    let is_paged = find_value(&params, "page")
+        .or(find_value(&params, "per_page"))
         .is_some();
-    let (limit, offset) = match is_paged {
-        true => (Some(page.limit()), page.offset()),
-        false => (None, 0),
+    let (limit, offset) = if is_paged {
+        (Some(page.limit()), page.offset())
+    } else {
+        (None, 0)
     };
     let mut db = context.db().await?;
-    let total = clients::count(&mut db).await?;
-    let found = clients::list(&mut db, limit, offset).await?;
+    let total = oauth_clients::count(&mut db).await?;
+    let found = oauth_clients::list(&mut db, limit, offset).await?;
     let bodies = found
         .into_iter()
         .map(|client| ClientBody::new(client, None));
     let body = json!({ "clients": bodies.collect::<Vec<_>>() });
-    let page = match is_paged {
-        true => page,
-        false => Page::whole(total),
-    };
-    let headers = page.headers("/admin/oauth/clients", &asked, total);
+    let page = if is_paged { page } else { Page::single(total) };
+    let headers = page.headers("/admin/oauth/clients", &params, total);
     Ok((headers, Json(body)))
 }
 
@@ -63,11 +61,13 @@ pub(crate) async fn read(
 ) -> Result<Json<ClientBody>, AuthError> {
     let id = client_id(path)?;
     let mut db = context.db().await?;
-    let client = clients::find(&mut db, id).await?.ok_or_else(not_found)?;
+    let client = oauth_clients::find(&mut db, id)
+        .await?
+        .ok_or_else(AuthError::oauth_client_not_found)?;
     Ok(Json(ClientBody::new(client, None)))
 }
 
-/// What is left out stays as it is.
+/// Absent fields are unchanged.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct UpdateParams {
@@ -88,10 +88,12 @@ pub(crate) async fn update(
 ) -> Result<Json<ClientBody>, AuthError> {
     let id = client_id(path)?;
     let mut db = context.begin().await?;
-    let mut client = clients::lock(&mut db, id).await?.ok_or_else(not_found)?;
+    let mut client = oauth_clients::lock(&mut db, id)
+        .await?
+        .ok_or_else(AuthError::oauth_client_not_found)?;
     params.apply(&mut client)?;
     client.updated_at = context.now;
-    clients::update(&mut db, &client).await?;
+    oauth_clients::update(&mut db, &client).await?;
     db.commit().await?;
     Ok(Json(ClientBody::new(client, None)))
 }
@@ -99,7 +101,9 @@ pub(crate) async fn update(
 impl UpdateParams {
     fn apply(self, client: &mut Client) -> Result<(), AuthError> {
         if self.is_empty() {
-            return Err(AuthError::invalid("No fields provided for update"));
+            return Err(AuthError::validation_failed(
+                "No fields provided for update",
+            ));
         }
         if let Some(uris) = self.redirect_uris {
             check_redirect_uris(&uris)?;
@@ -124,7 +128,7 @@ impl UpdateParams {
         if let Some(text) = self.token_endpoint_auth_method {
             let method = auth_method(&text)?;
             if method.is_public() != client.is_public {
-                return Err(AuthError::invalid(format!(
+                return Err(AuthError::validation_failed(format!(
                     "token_endpoint_auth_method '{text}' is not valid for the client's type"
                 )));
             }
@@ -151,9 +155,10 @@ pub(crate) async fn delete(
 ) -> Result<StatusCode, AuthError> {
     let id = client_id(path)?;
     let mut db = context.db().await?;
-    match clients::delete(&mut db, id, context.now).await? {
-        true => Ok(StatusCode::NO_CONTENT),
-        false => Err(not_found()),
+    if oauth_clients::delete(&mut db, id, context.now).await? {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(AuthError::oauth_client_not_found())
     }
 }
 
@@ -165,24 +170,22 @@ pub(crate) async fn regenerate_secret(
 ) -> Result<Json<ClientBody>, AuthError> {
     let id = client_id(path)?;
     let mut db = context.begin().await?;
-    let mut client = clients::lock(&mut db, id).await?.ok_or_else(not_found)?;
+    let mut client = oauth_clients::lock(&mut db, id)
+        .await?
+        .ok_or_else(AuthError::oauth_client_not_found)?;
     if client.is_public {
-        return Err(AuthError::invalid(
+        return Err(AuthError::validation_failed(
             "Cannot regenerate secret for public client",
         ));
     }
-    let secret = client.renew_secret();
+    let secret = client.regenerate_secret();
     client.updated_at = context.now;
-    clients::update(&mut db, &client).await?;
+    oauth_clients::update(&mut db, &client).await?;
     db.commit().await?;
     Ok(Json(ClientBody::new(client, Some(secret))))
 }
 
 fn client_id(path: ClientPath) -> Result<Uuid, AuthError> {
-    let Path(id) = path.map_err(|_| AuthError::invalid("invalid client_id format"))?;
+    let Path(id) = path.map_err(|_| AuthError::malformed_client_id())?;
     Ok(id)
-}
-
-fn not_found() -> AuthError {
-    AuthError::new(404, Code::OauthClientNotFound, "OAuth client not found")
 }

@@ -1,13 +1,9 @@
-//! The project as an OAuth 2.1 server: other applications sign people in through us (auth
-//! contract §2.16).
+//! The project as an OAuth 2.1 authorization server for other applications (auth contract §2.16).
 //!
-//! An application asks at `authorize`, the user answers through `decisions`, and the application
-//! fetches its tokens at `token`. Sessions made this way carry the application's id.
+//! An application starts at `authorize`, the user approves or denies through `decisions`, and the
+//! application gets its tokens at `token`. Such sessions have the application's id.
 
-mod authorizations;
 mod authorize;
-mod clients;
-mod consents;
 mod credentials;
 mod decisions;
 mod enabled;

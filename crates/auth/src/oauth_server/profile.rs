@@ -1,70 +1,78 @@
-//! What an application learns of a user: ID tokens and `GET /oauth/userinfo`.
+//! The user's data for applications: ID tokens and `GET /oauth/userinfo`.
 
 use axum::Json;
 use serde_json::{Value, json};
 use time::Duration;
 use uuid::Uuid;
 
-use super::{authorizations::Authorization, enabled::Enabled, scopes};
+use super::{enabled::Enabled, scopes};
 use crate::{
     AuthError,
-    model::{Object, User},
-    request::{Context, OnBehalf},
+    caller::UserOrApplication,
+    model::{Object, User, oauth_authorizations::Authorization},
+    request::RequestContext,
 };
 
-const LIFETIME: Duration = Duration::hours(1);
+const ID_TOKEN_LIFETIME: Duration = Duration::hours(1);
 
-/// Who the user is, signed for this application alone. Others can check it only with a public
-/// key, so a shared secret does not do.
+/// An ID token for this application. Applications verify it with a public key, so the project needs
+/// an asymmetric signing key.
 pub(super) fn id_token(
-    context: &Context,
+    context: &RequestContext,
     user: &User,
     client: Uuid,
-    asked: &Authorization,
+    authorization: &Authorization,
 ) -> Result<String, AuthError> {
     let keys = context.project.keys();
     let signer = keys.keyset.signer();
     if signer.is_none_or(|key| key.algorithm().is_symmetric()) {
-        return Err(AuthError::oauth(
-            "invalid_request",
+        return Err(AuthError::oauth_invalid_request(
             "The scope openid needs an asymmetric signing key, and this project has none",
         ));
     }
-    let claims = claims(context, user, client, asked);
+    let claims = claims(context, user, client, authorization);
     let signed = keys.keyset.sign(&claims);
-    signed.map_err(|error| AuthError::internal("Error generating ID token", error))
+    signed.map_err(AuthError::signing_id_token_failed)
 }
 
-fn claims(context: &Context, user: &User, client: Uuid, asked: &Authorization) -> Object {
+fn claims(
+    context: &RequestContext,
+    user: &User,
+    client: Uuid,
+    authorization: &Authorization,
+) -> Object {
     let signed_in_at = user.last_sign_in_at.unwrap_or(context.now);
     let mut claims = object(json!({
         "iss": context.issuer(),
         "sub": user.id,
         "aud": client,
         "iat": context.now.unix_timestamp(),
-        "exp": (context.now + LIFETIME).unix_timestamp(),
+        "exp": (context.now + ID_TOKEN_LIFETIME).unix_timestamp(),
         "auth_time": signed_in_at.unix_timestamp(),
         "client_id": client,
     }));
-    if !asked.nonce.is_empty() {
-        claims.insert("nonce".to_owned(), asked.nonce.as_str().into());
+    if !authorization.nonce.is_empty() {
+        claims.insert("nonce".to_owned(), authorization.nonce.as_str().into());
     }
-    if scopes::has(&asked.scope, "email") {
+    if scopes::has(&authorization.scope, "email") {
         put_contact(&mut claims, "email", &user.email, user.is_email_confirmed());
     }
-    if scopes::has(&asked.scope, "phone") {
+    if scopes::has(&authorization.scope, "phone") {
         let is_confirmed = user.is_phone_confirmed();
         put_contact(&mut claims, "phone_number", &user.phone, is_confirmed);
     }
-    if scopes::has(&asked.scope, "profile") {
-        claims.extend(described(user));
+    if scopes::has(&authorization.scope, "profile") {
+        claims.extend(profile_claims(user));
     }
     claims
 }
 
-/// `GET /oauth/userinfo`: what the session of the token may see. Tokens of our own clients have no
-/// scopes and learn the id alone.
-pub(crate) async fn userinfo(Enabled(_): Enabled, OnBehalf(caller): OnBehalf) -> Json<Value> {
+/// `GET /oauth/userinfo`: the data that the session's scopes allow. Sessions without scopes get the
+/// id only.
+pub(crate) async fn userinfo(
+    Enabled(_): Enabled,
+    UserOrApplication(caller): UserOrApplication,
+) -> Json<Value> {
     let user = &caller.user;
     let session = caller.session.as_ref();
     let scope = session.and_then(|session| session.scopes.as_deref());
@@ -74,7 +82,7 @@ pub(crate) async fn userinfo(Enabled(_): Enabled, OnBehalf(caller): OnBehalf) ->
         put_contact(&mut info, "email", &user.email, user.is_email_confirmed());
     }
     if has("profile") {
-        info.extend(described(user));
+        info.extend(profile_claims(user));
         let metadata = Value::Object(user.user_metadata.clone());
         info.insert("user_metadata".to_owned(), metadata);
     }
@@ -84,7 +92,7 @@ pub(crate) async fn userinfo(Enabled(_): Enabled, OnBehalf(caller): OnBehalf) ->
     Json(Value::Object(info))
 }
 
-/// A contact and whether it is proven, if there is one.
+/// Inserts a contact and whether it is verified, if there is one.
 fn put_contact(claims: &mut Object, name: &str, value: &str, is_confirmed: bool) {
     if !value.is_empty() {
         claims.insert(name.to_owned(), value.into());
@@ -92,9 +100,9 @@ fn put_contact(claims: &mut Object, name: &str, value: &str, is_confirmed: bool)
     }
 }
 
-/// Name, picture and the like.
-fn described(user: &User) -> Object {
-    let said = |keys: &[&str]| {
+/// The claims of the scope `profile`.
+fn profile_claims(user: &User) -> Object {
+    let metadata_text = |keys: &[&str]| {
         let texts = keys
             .iter()
             .filter_map(|key| user.user_metadata.get(*key)?.as_str());
@@ -104,11 +112,11 @@ fn described(user: &User) -> Object {
     let address = Some(user.email.clone()).filter(|email| !email.is_empty());
     let mut claims = Object::new();
     for (key, value) in [
-        ("name", said(&["name"]).or(address)),
-        ("picture", said(&["picture", "avatar_url"])),
+        ("name", metadata_text(&["name"]).or(address)),
+        ("picture", metadata_text(&["picture", "avatar_url"])),
         (
             "preferred_username",
-            said(&["preferred_username", "username"]),
+            metadata_text(&["preferred_username", "username"]),
         ),
     ] {
         if let Some(value) = value {

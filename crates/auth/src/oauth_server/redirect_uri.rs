@@ -1,14 +1,14 @@
-//! Where an application may have people sent back to.
+//! Redirect URIs of applications.
 
 use url::{Url, form_urlencoded};
 
 const BANNED: [&str; 6] = ["javascript", "data", "file", "vbscript", "about", "blob"];
 const MAX_CHARACTERS: usize = 2048;
 
-/// What is wrong with an address that an application wants to register.
+/// Checks a redirect URI at registration.
 pub(super) fn check(uri: &str) -> Result<(), &'static str> {
-    // It is compared sign by sign and sent back in a header; and lists of them are stored with
-    // commas between.
+    // It is compared byte by byte and sent in a header; lists of them are stored separated by
+    // commas.
     let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b',';
     if uri.len() > MAX_CHARACTERS || !uri.bytes().all(is_plain) {
         return Err("must be at most 2048 ASCII characters without spaces and commas");
@@ -30,15 +30,12 @@ pub(super) fn check(uri: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// A registered address with these pairs in its query; what it had there stays.
+/// A registered URI with these pairs appended to its query.
 pub(super) fn with_query(uri: &str, pairs: &[(&str, &str)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     let given = pairs.iter().filter(|(_, value)| !value.is_empty());
     query.extend_pairs(given);
-    let separator = match uri.contains('?') {
-        true => '&',
-        false => '?',
-    };
+    let separator = if uri.contains('?') { '&' } else { '?' };
     format!("{uri}{separator}{}", query.finish())
 }
 

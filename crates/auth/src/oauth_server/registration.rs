@@ -1,21 +1,18 @@
-//! `POST /admin/oauth/clients` and `POST /oauth/clients/register`: new applications.
+//! `POST /admin/oauth/clients` and `POST /oauth/clients/register`: registers applications.
 
 use axum::{Json, response::IntoResponse};
 use http::StatusCode;
 use serde::Deserialize;
 use url::Url;
 
-use super::{
-    clients::{self, AuthMethod, Client, ClientBody},
-    enabled::Enabled,
-    redirect_uri,
-};
+use super::{enabled::Enabled, redirect_uri};
 use crate::{
     AuthError,
-    error::Code,
+    caller::Admin,
+    model::oauth_clients::{self, AuthMethod, Client, ClientBody},
     random,
     rate_limit::{self, Bucket},
-    request::{Admin, Context, Input},
+    request::{Input, RequestContext},
 };
 
 const MAX_REDIRECT_URIS: usize = 10;
@@ -44,37 +41,33 @@ pub(crate) async fn create(
     insert(&context, params, false).await
 }
 
-/// `POST /oauth/clients/register`: by anybody, where the project lets them.
+/// `POST /oauth/clients/register`: without authentication, if dynamic registration is enabled.
 pub(crate) async fn register(
     Enabled(context): Enabled,
     Input(params): Input<RegisterParams>,
 ) -> Result<impl IntoResponse, AuthError> {
     if !context.config.oauth_server.allows_dynamic_registration {
-        return Err(AuthError::new(
-            403,
-            Code::OauthDynamicClientRegistrationDisabled,
-            "Dynamic client registration is not enabled",
-        ));
+        return Err(AuthError::dynamic_registration_disabled());
     }
     rate_limit::check(&context, Bucket::ClientRegistration)?;
     insert(&context, params, true).await
 }
 
 async fn insert(
-    context: &Context,
+    context: &RequestContext,
     params: RegisterParams,
     is_dynamic: bool,
 ) -> Result<(StatusCode, Json<ClientBody>), AuthError> {
     let mut client = params.client(context, is_dynamic)?;
-    let secret = (!client.is_public).then(|| client.renew_secret());
+    let secret = (!client.is_public).then(|| client.regenerate_secret());
     let mut db = context.db().await?;
-    clients::insert(&mut db, &client).await?;
+    oauth_clients::insert(&mut db, &client).await?;
     let body = ClientBody::new(client, secret);
     Ok((StatusCode::CREATED, Json(body)))
 }
 
 impl RegisterParams {
-    fn client(self, context: &Context, is_dynamic: bool) -> Result<Client, AuthError> {
+    fn client(self, context: &RequestContext, is_dynamic: bool) -> Result<Client, AuthError> {
         let auth_method = self.auth_method()?;
         check_redirect_uris(&self.redirect_uris)?;
         if !self.grant_types.is_empty() {
@@ -90,9 +83,10 @@ impl RegisterParams {
             is_public: auth_method.is_public(),
             auth_method,
             redirect_uris: self.redirect_uris,
-            grant_types: match self.grant_types.is_empty() {
-                true => GRANT_TYPES.map(str::to_owned).to_vec(),
-                false => self.grant_types,
+            grant_types: if self.grant_types.is_empty() {
+                GRANT_TYPES.map(str::to_owned).to_vec()
+            } else {
+                self.grant_types
             },
             name: self.client_name,
             uri: self.client_uri,
@@ -102,14 +96,14 @@ impl RegisterParams {
         })
     }
 
-    /// The method, or the everyday one of the type; they must go together.
+    /// The authentication method, or the default of the client type; they must match.
     fn auth_method(&self) -> Result<AuthMethod, AuthError> {
         let is_public = match self.client_type.as_str() {
             "" => None,
             "public" => Some(true),
             "confidential" => Some(false),
             _ => {
-                return Err(AuthError::invalid(
+                return Err(AuthError::validation_failed(
                     "client_type must be 'public' or 'confidential'",
                 ));
             }
@@ -121,20 +115,21 @@ impl RegisterParams {
             });
         }
         let method = auth_method(&self.token_endpoint_auth_method)?;
-        match is_public.is_none_or(|is_public| is_public == method.is_public()) {
-            true => Ok(method),
-            false => Err(AuthError::invalid(format!(
+        if is_public.is_none_or(|is_public| is_public == method.is_public()) {
+            Ok(method)
+        } else {
+            Err(AuthError::validation_failed(format!(
                 "client_type '{}' is inconsistent with token_endpoint_auth_method '{}'",
                 self.client_type,
                 method.as_str()
-            ))),
+            )))
         }
     }
 }
 
 pub(super) fn auth_method(text: &str) -> Result<AuthMethod, AuthError> {
     AuthMethod::parse(text).ok_or_else(|| {
-        AuthError::invalid(
+        AuthError::validation_failed(
             "token_endpoint_auth_method must be one of: none, client_secret_basic, \
              client_secret_post",
         )
@@ -143,14 +138,16 @@ pub(super) fn auth_method(text: &str) -> Result<AuthMethod, AuthError> {
 
 pub(super) fn check_redirect_uris(uris: &[String]) -> Result<(), AuthError> {
     if uris.is_empty() {
-        return Err(AuthError::invalid("redirect_uris is required"));
+        return Err(AuthError::field_required("redirect_uris"));
     }
     if uris.len() > MAX_REDIRECT_URIS {
-        return Err(AuthError::invalid("redirect_uris cannot exceed 10 items"));
+        return Err(AuthError::validation_failed(
+            "redirect_uris cannot exceed 10 items",
+        ));
     }
     for uri in uris {
         redirect_uri::check(uri).map_err(|reason| {
-            AuthError::invalid(format!("invalid redirect_uri '{uri}': {reason}"))
+            AuthError::validation_failed(format!("invalid redirect_uri '{uri}': {reason}"))
         })?;
     }
     Ok(())
@@ -158,40 +155,44 @@ pub(super) fn check_redirect_uris(uris: &[String]) -> Result<(), AuthError> {
 
 pub(super) fn check_grant_types(types: &[String]) -> Result<(), AuthError> {
     if types.is_empty() {
-        return Err(AuthError::invalid("grant_types cannot be empty"));
+        return Err(AuthError::validation_failed("grant_types cannot be empty"));
     }
     let is_known = |grant: &String| GRANT_TYPES.contains(&grant.as_str());
-    match types.iter().all(is_known) {
-        true => Ok(()),
-        false => Err(AuthError::invalid(
+    if types.iter().all(is_known) {
+        Ok(())
+    } else {
+        Err(AuthError::validation_failed(
             "grant_types must only contain 'authorization_code' and/or 'refresh_token'",
-        )),
+        ))
     }
 }
 
 pub(super) fn check_name(name: &str) -> Result<(), AuthError> {
-    match name.chars().count() <= MAX_NAME_CHARACTERS {
-        true => Ok(()),
-        false => Err(AuthError::invalid(
+    if name.chars().count() <= MAX_NAME_CHARACTERS {
+        Ok(())
+    } else {
+        Err(AuthError::validation_failed(
             "client_name cannot exceed 1024 characters",
-        )),
+        ))
     }
 }
 
-/// Pages and pictures are shown to users, so they are of the web.
+/// Links and logos are shown to users, so they must be http(s) URLs.
 pub(super) fn check_uri(what: &'static str, uri: &str) -> Result<(), AuthError> {
     if uri.is_empty() {
         return Ok(());
     }
     if uri.chars().count() > MAX_URI_CHARACTERS {
         let message = format!("{what} cannot exceed 2048 characters");
-        return Err(AuthError::invalid(message));
+        return Err(AuthError::validation_failed(message));
     }
     let url = Url::parse(uri).ok();
     let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
     match url {
         Some(_) => Ok(()),
-        None => Err(AuthError::invalid(format!("{what} must be a valid URL"))),
+        None => Err(AuthError::validation_failed(format!(
+            "{what} must be a valid URL"
+        ))),
     }
 }
 

@@ -1,9 +1,9 @@
-//! What an application may ask to know: words, separated by spaces.
+//! OAuth scopes, separated by spaces.
 
-/// All there are.
+/// All supported scopes.
 pub(crate) const SUPPORTED: [&str; 5] = ["openid", "profile", "email", "phone", "offline_access"];
 
-/// The words of a text.
+/// Splits a list of scopes.
 pub(super) fn parse(text: &str) -> Vec<&str> {
     text.split_ascii_whitespace().collect()
 }
@@ -12,12 +12,14 @@ pub(super) fn has(text: &str, scope: &str) -> bool {
     text.split_ascii_whitespace().any(|word| word == scope)
 }
 
-/// Whether everything that is asked for was granted.
-pub(super) fn covers(granted: &str, asked: &str) -> bool {
-    parse(asked).into_iter().all(|scope| has(granted, scope))
+/// Whether all requested scopes are granted.
+pub(super) fn covers(granted: &str, requested: &str) -> bool {
+    parse(requested)
+        .into_iter()
+        .all(|scope| has(granted, scope))
 }
 
-/// What is wrong with a request for these.
+/// Checks requested scopes.
 pub(super) fn check(text: &str) -> Result<(), String> {
     let scopes = parse(text);
     if scopes.is_empty() {
@@ -34,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scopes_are_words_that_we_know() {
+    fn only_supported_scopes_are_accepted() {
         assert!(check("openid email").is_ok());
         assert!(check("  phone   profile offline_access ").is_ok());
         for text in ["", "  ", "admin", "email admin", "Email"] {

@@ -9,22 +9,21 @@ use plinth_project::ServiceTransaction;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{
-    authorizations::{self, Authorization},
-    clients::Client,
-    credentials::Credentials,
-    enabled::Enabled,
-    profile, scopes,
-};
+use super::{credentials::Credentials, enabled::Enabled, profile, scopes};
 use crate::{
     AuthError, AuthService,
     audit::{self, Action},
-    model::{User, users},
-    request::{Context, body_of},
+    model::{
+        User,
+        oauth_authorizations::{self, Authorization},
+        oauth_clients::Client,
+        users,
+    },
+    request::{RequestContext, read_body},
     sessions::{self, SignIn, TokenBody},
 };
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct TokenParams {
     grant_type: String,
@@ -37,7 +36,7 @@ pub(crate) struct TokenParams {
     resource: String,
 }
 
-/// As a form, or as JSON where the request says so.
+/// The body is a form, or JSON by its content type.
 pub(crate) struct TokenRequest {
     headers: HeaderMap,
     params: TokenParams,
@@ -47,13 +46,14 @@ impl FromRequest<AuthService> for TokenRequest {
     type Rejection = AuthError;
 
     async fn from_request(request: Request, _service: &AuthService) -> Result<Self, AuthError> {
-        let (parts, body) = body_of(request).await?;
+        let (parts, body) = read_body(request).await?;
         let kind = parts.headers.get(header::CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        let params = match kind.contains("application/json") {
-            true => crate::request::parse_json(&body)
-                .map_err(|_| AuthError::oauth("invalid_request", "Invalid JSON body"))?,
-            false => TokenParams::from_form(&body),
+        let params = if kind.contains("application/json") {
+            crate::request::parse_json(&body)
+                .map_err(|_| AuthError::oauth_invalid_request("Invalid JSON body"))?
+        } else {
+            TokenParams::from_form(&body)
         };
         Ok(Self {
             headers: parts.headers,
@@ -77,7 +77,7 @@ impl TokenParams {
                 "resource" => &mut params.resource,
                 _ => continue,
             };
-            // Of several the first counts.
+            // The first of several values is used.
             if field.is_empty() {
                 *field = value.into_owned();
             }
@@ -86,7 +86,7 @@ impl TokenParams {
     }
 }
 
-/// What an application gets; unlike our own clients, it is not told who the user is.
+/// The tokens for an application, without the user.
 #[derive(Serialize)]
 pub(crate) struct OAuthTokenBody {
     access_token: String,
@@ -128,33 +128,26 @@ pub(crate) async fn token(
     let shown = Credentials::read(&request.headers, &params.client_id, &params.client_secret)?;
     let client = {
         let mut db = context.db().await?;
-        shown.client(&mut db).await?
+        shown.authenticate(&mut db).await?
     };
     if params.grant_type.is_empty() {
-        return Err(AuthError::oauth(
-            "invalid_request",
-            "grant_type is required",
-        ));
+        return Err(AuthError::oauth_invalid_request("grant_type is required"));
     }
     let is_allowed = client.grant_types.contains(&params.grant_type);
     match params.grant_type.as_str() {
         "authorization_code" if is_allowed => exchange_code(&context, &client, params).await,
         "refresh_token" if is_allowed => refresh(&context, &client, params).await,
-        grant => Err(AuthError::oauth(
-            "unsupported_grant_type",
-            format!("Client is not allowed to use grant type: {grant}"),
-        )),
+        grant => Err(AuthError::oauth_unsupported_grant_type(grant)),
     }
 }
 
 async fn refresh(
-    context: &Context,
+    context: &RequestContext,
     client: &Client,
     params: &TokenParams,
 ) -> Result<OAuthTokenBody, AuthError> {
     if params.refresh_token.is_empty() {
-        return Err(AuthError::oauth(
-            "invalid_request",
+        return Err(AuthError::oauth_invalid_request(
             "refresh_token is required for refresh_token grant",
         ));
     }
@@ -163,33 +156,40 @@ async fn refresh(
     Ok(OAuthTokenBody::new(tokens, None))
 }
 
-/// Applications know OAuth's errors only. What is not about the token stays as it is.
+/// Token errors become OAuth's `invalid_grant`; others are unchanged.
 fn as_invalid_grant(error: AuthError) -> AuthError {
-    match error.status() == StatusCode::BAD_REQUEST && !error.is_oauth() {
-        true => AuthError::oauth("invalid_grant", error.to_string()),
-        false => error,
+    if error.status() == StatusCode::BAD_REQUEST && !error.is_oauth() {
+        AuthError::oauth_invalid_grant(error.to_string())
+    } else {
+        error
     }
 }
 
 async fn exchange_code(
-    context: &Context,
+    context: &RequestContext,
     client: &Client,
     params: &TokenParams,
 ) -> Result<OAuthTokenBody, AuthError> {
     if params.code.is_empty() {
-        return Err(AuthError::oauth(
-            "invalid_request",
+        return Err(AuthError::oauth_invalid_request(
             "code is required for authorization_code grant",
         ));
     }
     let mut db = context.begin().await?;
-    let asked = authorizations::lock_by_code(&mut db, &params.code).await?;
-    let asked = asked.ok_or_else(|| invalid_grant("Invalid authorization code"))?;
-    check_exchange(context, client, params, &asked)?;
-    let user = user_of(context, &mut db, &asked).await?;
-    let id_token = match scopes::has(&asked.scope, "openid") {
-        true => Some(profile::id_token(context, &user, client.id, &asked)?),
-        false => None,
+    let authorization = oauth_authorizations::lock_by_code(&mut db, &params.code).await?;
+    let authorization = authorization
+        .ok_or_else(|| AuthError::oauth_invalid_grant("Invalid authorization code"))?;
+    check_exchange(context, client, params, &authorization)?;
+    let user = user_of(context, &mut db, &authorization).await?;
+    let id_token = if scopes::has(&authorization.scope, "openid") {
+        Some(profile::id_token(
+            context,
+            &user,
+            client.id,
+            &authorization,
+        )?)
+    } else {
+        None
     };
     let traits = json!({
         "provider_type": "oauth_provider_authorization_code", "client_id": client.id,
@@ -197,63 +197,64 @@ async fn exchange_code(
     audit::write(context, &mut db, &user, Action::Login, traits).await?;
     let sign_in = SignIn {
         oauth_client_id: Some(client.id),
-        scopes: Some(asked.scope.clone()),
+        scopes: Some(authorization.scope.clone()),
         ..SignIn::by("oauth_provider/authorization_code")
     };
     let tokens = sessions::sign_in(context, &mut db, user, sign_in).await?;
-    authorizations::delete(&mut db, asked.id).await?;
+    oauth_authorizations::delete(&mut db, authorization.id).await?;
     db.commit().await?;
     Ok(OAuthTokenBody::new(tokens, id_token))
 }
 
-/// Whether this exchange belongs to that request.
+/// Checks that the exchange matches the authorization request.
 fn check_exchange(
-    context: &Context,
+    context: &RequestContext,
     client: &Client,
     params: &TokenParams,
-    asked: &Authorization,
+    authorization: &Authorization,
 ) -> Result<(), AuthError> {
-    if asked.is_expired(context.now) {
-        return Err(invalid_grant("Authorization code has expired"));
+    if authorization.is_expired(context.now) {
+        return Err(AuthError::oauth_invalid_grant(
+            "Authorization code has expired",
+        ));
     }
-    if asked.client_id != client.id {
-        return Err(invalid_grant(
+    if authorization.client_id != client.id {
+        return Err(AuthError::oauth_invalid_grant(
             "Authorization code was not issued for this client",
         ));
     }
-    if !params.resource.is_empty() && params.resource != asked.resource {
-        return Err(invalid_grant(
+    if !params.resource.is_empty() && params.resource != authorization.resource {
+        return Err(AuthError::oauth_invalid_grant(
             "Authorization code resource does not match the resource parameter",
         ));
     }
-    if !params.redirect_uri.is_empty() && params.redirect_uri != asked.redirect_uri {
-        return Err(invalid_grant("Invalid redirect_uri"));
+    if !params.redirect_uri.is_empty() && params.redirect_uri != authorization.redirect_uri {
+        return Err(AuthError::oauth_invalid_grant("Invalid redirect_uri"));
     }
-    let challenge = asked.challenge.as_ref();
-    match challenge.is_some_and(|challenge| challenge.is_met_by(&params.code_verifier)) {
-        true => Ok(()),
-        false => Err(invalid_grant(
+    let challenge = authorization.challenge.as_ref();
+    if challenge.is_some_and(|challenge| challenge.matches(&params.code_verifier)) {
+        Ok(())
+    } else {
+        Err(AuthError::oauth_invalid_grant(
             "PKCE verification failed: code challenge does not match the code_verifier",
-        )),
+        ))
     }
 }
 
 async fn user_of(
-    context: &Context,
+    context: &RequestContext,
     db: &mut ServiceTransaction,
-    asked: &Authorization,
+    authorization: &Authorization,
 ) -> Result<User, AuthError> {
-    let user = match asked.user_id {
+    let user = match authorization.user_id {
         Some(id) => users::find(db, id).await?,
         None => None,
     };
-    let user = user.ok_or_else(|| invalid_grant("User not found for authorization code"))?;
-    match user.is_banned(context.now) {
-        true => Err(AuthError::oauth("access_denied", "User is banned")),
-        false => Ok(user),
+    let user = user
+        .ok_or_else(|| AuthError::oauth_invalid_grant("User not found for authorization code"))?;
+    if user.is_banned(context.now) {
+        Err(AuthError::oauth_user_banned())
+    } else {
+        Ok(user)
     }
-}
-
-fn invalid_grant(description: &'static str) -> AuthError {
-    AuthError::oauth("invalid_grant", description)
 }

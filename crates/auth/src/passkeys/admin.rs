@@ -1,4 +1,4 @@
-//! `/admin/users/{id}/passkeys`, whether passkeys are switched on or not.
+//! `/admin/users/{id}/passkeys`, also while passkeys are disabled.
 
 use axum::{
     Json,
@@ -9,46 +9,47 @@ use plinth_db::Queries;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{
-    manage::not_found,
-    store::{self, PasskeyBody},
-};
 use crate::{
     AuthError,
     audit::{self, Action},
-    error::Code,
-    model::users,
-    request::{Admin, Context},
+    caller::Admin,
+    model::{
+        passkeys::{self, PasskeyBody},
+        users,
+    },
+    request::RequestContext,
 };
 
 /// `GET /admin/users/{id}/passkeys`
 pub(crate) async fn list(
-    context: Context,
+    context: RequestContext,
     _admin: Admin,
     path: Result<Path<Uuid>, PathRejection>,
 ) -> Result<Json<Vec<PasskeyBody>>, AuthError> {
-    let Path(user) = path.map_err(|_| AuthError::bad_path_id("user_id"))?;
+    let Path(user) = path.map_err(|_| AuthError::invalid_path_id("user_id"))?;
     let mut db = context.db().await?;
     check_user(&mut db, user).await?;
-    let passkeys = store::list(&mut db, user).await?;
+    let passkeys = passkeys::list(&mut db, user).await?;
     Ok(Json(passkeys.into_iter().map(Into::into).collect()))
 }
 
 /// `DELETE /admin/users/{id}/passkeys/{pid}`
 pub(crate) async fn delete(
-    context: Context,
+    context: RequestContext,
     admin: Admin,
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<StatusCode, AuthError> {
-    let bad_user = || AuthError::bad_path_id("user_id");
+    let bad_user = || AuthError::invalid_path_id("user_id");
     let Path((user, passkey)) = path.map_err(|_| bad_user())?;
     let user = user.parse().map_err(|_| bad_user())?;
 
     let mut tx = context.begin().await?;
     check_user(&mut tx, user).await?;
-    let passkey = passkey.parse().map_err(|_| not_found())?;
-    if !store::delete(&mut tx, user, passkey).await? {
-        return Err(not_found());
+    let passkey = passkey
+        .parse()
+        .map_err(|_| AuthError::passkey_not_found())?;
+    if !passkeys::delete(&mut tx, user, passkey).await? {
+        return Err(AuthError::passkey_not_found());
     }
     let traits = json!({ "user_id": user, "passkey_id": passkey });
     audit::write(&context, &mut tx, &admin, Action::PasskeyDeleted, traits).await?;
@@ -59,6 +60,6 @@ pub(crate) async fn delete(
 async fn check_user(db: &mut impl Queries, id: Uuid) -> Result<(), AuthError> {
     match users::find(db, id).await? {
         Some(_) => Ok(()),
-        None => Err(AuthError::new(404, Code::UserNotFound, "User not found")),
+        None => Err(AuthError::user_not_found()),
     }
 }

@@ -1,10 +1,10 @@
-//! Argon2 in its usual text form: `$argon2id$v=19$m=65536,t=3,p=2$<salt>$<hash>`.
+//! Argon2 hashes in PHC string format: `$argon2id$v=19$m=65536,t=3,p=2$<salt>$<hash>`.
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use data_encoding::BASE64_NOPAD;
 use subtle::ConstantTimeEq;
 
-/// What one comparison may cost: a GiB of memory, twenty passes, sixteen lanes.
+/// Limits of one comparison: a GiB of memory, twenty passes, sixteen lanes.
 const MAX_KIB: u32 = 1024 * 1024;
 const MAX_PASSES: u32 = 20;
 const MAX_LANES: u32 = 16;
@@ -18,7 +18,7 @@ pub(super) struct ArgonHash {
 }
 
 impl ArgonHash {
-    /// `argon2i` and `argon2id` of version 19 alone, within bounds.
+    /// Only `argon2i` and `argon2id` of version 19, within the limits.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('$');
         let mut next = || parts.next();
@@ -64,7 +64,7 @@ fn parse_params(text: &str, hash_bytes: usize) -> Option<Params> {
     if fields.next().is_some() {
         return None;
     }
-    // Less than eight blocks per lane is what others silently round up.
+    // Other implementations silently round up to eight blocks per lane.
     Params::new(kib.max(8 * lanes), passes, lanes, Some(hash_bytes)).ok()
 }
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn other_kinds_and_excesses_are_refused() {
+    fn other_kinds_and_excesses_are_rejected() {
         for (from, to) in [
             ("argon2id", "argon2d"),
             ("v=19", "v=16"),

@@ -1,4 +1,4 @@
-//! Firebase's scrypt: the derived key encrypts a key of the project, and that is the hash.
+//! Firebase's scrypt: the hash is a project key encrypted with the derived key.
 //! `$fbscrypt$v=1,n=14,r=8,p=1,ss=<separator>,sk=<signer key>$<salt>$<hash>`.
 
 use aes::Aes256;
@@ -9,7 +9,7 @@ use ctr::{
 use data_encoding::BASE64;
 use subtle::ConstantTimeEq;
 
-/// What one comparison may cost: a GiB of memory, and sixteen times the work for it.
+/// Limits of one comparison: a GiB of memory, and sixteen times the work for it.
 const MAX_BYTES: u64 = 1 << 30;
 const MAX_LANES: u32 = 16;
 
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_incomplete_or_excessive_is_refused() {
+    fn incomplete_or_excessive_hashes_are_rejected() {
         for (from, to) in [
             ("v=1", "v=2"),
             ("n=14", "n=0"),

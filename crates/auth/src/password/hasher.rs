@@ -1,5 +1,5 @@
-//! Hashing is slow on purpose, so it has threads of its own: as many as there are cores, and a
-//! queue that refuses at once what it could not get to in time.
+//! Password hashing on its own threads: one per core, with a bounded queue that rejects new work at
+//! once when full.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -13,31 +13,31 @@ use std::{
 use tokio::sync::oneshot;
 
 use super::stored::StoredHash;
-use crate::{AuthError, error::Code, random};
+use crate::{AuthError, random};
 
-/// At the usual cost a thread works these off in about four seconds, well within the time that a
-/// request may take.
-const WAITING_PER_THREAD: usize = 64;
+/// At the usual cost a thread processes these in about four seconds, well within the time limit of
+/// a request.
+const QUEUE_PER_THREAD: usize = 64;
 
-/// Hashes on a bounded number of threads, off the runtime's own. They end with the last handle.
+/// A pool of hashing threads outside the runtime. They end with the last handle.
 pub(crate) struct Hasher {
     queue: SyncSender<Job>,
 }
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// What comparing a password said.
+/// The result of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) is_match: bool,
-    /// The hash is of another kind than new ones are, or cheaper to guess.
+    /// The hash is of another algorithm than new ones, or of a lower cost.
     pub(crate) needs_rehash: bool,
 }
 
 impl Hasher {
     pub(crate) fn new() -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from);
-        Self::with(threads, threads * WAITING_PER_THREAD)
+        Self::with(threads, threads * QUEUE_PER_THREAD)
     }
 
     fn with(threads: usize, waiting: usize) -> Self {
@@ -53,16 +53,16 @@ impl Hasher {
         Self { queue }
     }
 
-    /// A new hash. What is longer than bcrypt reads must have been refused before
+    /// A new hash. Callers must have rejected passwords that bcrypt would truncate
     /// ([`super::check_length`]).
     pub(crate) async fn hash(&self, password: &str, cost: u32) -> Result<String, AuthError> {
         let password = password.to_owned();
         let hashed = self.run(move || bcrypt_hash(&password, cost)).await?;
-        hashed.map_err(|error| AuthError::internal("Unexpected failure", error))
+        hashed.map_err(AuthError::unexpected)
     }
 
-    /// Compares with a stored hash of any known kind. One that nobody can read matches nothing,
-    /// and takes as long.
+    /// Compares with a stored hash of any known algorithm. An unknown one matches nothing, and
+    /// takes as long.
     pub(crate) async fn verify(
         &self,
         hash: &str,
@@ -70,7 +70,7 @@ impl Hasher {
         cost: u32,
     ) -> Result<Verdict, AuthError> {
         let Some(stored) = StoredHash::parse(hash) else {
-            self.pretend(password, cost).await?;
+            self.hash_dummy(password, cost).await?;
             return Ok(Verdict {
                 is_match: false,
                 needs_rehash: false,
@@ -85,62 +85,65 @@ impl Hasher {
     }
 
     /// Takes as long as [`Self::verify`]: for users that do not exist or have no password.
-    pub(crate) async fn pretend(&self, password: &str, cost: u32) -> Result<(), AuthError> {
+    pub(crate) async fn hash_dummy(&self, password: &str, cost: u32) -> Result<(), AuthError> {
         let password = password.to_owned();
         self.run(move || bcrypt_hash(&password, cost)).await?.ok();
         Ok(())
     }
 
-    /// Runs `work` on one of the threads, unless the queue is full or the caller has gone before
-    /// its turn comes.
+    /// Runs `work` on one of the threads, unless the queue is full or the caller is dropped before
+    /// it starts.
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, AuthError> {
-        let (answer, answered) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let job: Job = Box::new(move || {
-            if !answer.is_closed() {
-                answer.send(work()).ok();
+            if !sender.is_closed() {
+                sender.send(work()).ok();
             }
         });
         match self.queue.try_send(job) {
             Ok(()) => {}
-            Err(TrySendError::Full(_)) => return Err(overloaded()),
+            Err(TrySendError::Full(_)) => return Err(AuthError::hash_queue_full()),
             Err(TrySendError::Disconnected(_)) => return Err(broken()),
         }
-        answered.await.map_err(|_| broken())
+        receiver.await.map_err(|_| broken())
     }
 }
 
-/// Until the last handle is gone.
+/// Runs until the last handle is dropped.
 fn work(jobs: &Mutex<Receiver<Job>>) {
     loop {
-        // The lock is held while waiting: whoever has it is the next to work.
+        // The thread that waits for the next job holds the lock.
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(job) = job else {
             return;
         };
-        // The caller sees a failure, the thread lives on.
+        // The caller gets an error, the thread continues.
         catch_unwind(AssertUnwindSafe(job)).ok();
     }
 }
 
-/// With the prefix that GoTrue and pgcrypto write, too.
+/// The cost of bcrypt for passwords that nobody can guess. The usual one would make the creation of a
+/// user measurably slower than a message to a known one.
+const RANDOM_PASSWORD_COST: u32 = 4;
+
+/// The hash of a password that nobody knows. It takes about a millisecond, so it does not wait behind
+/// real passwords: a full queue would reject new users only.
+pub(crate) fn hash_of_random() -> Result<String, AuthError> {
+    let password = random::url_text::<32>();
+    bcrypt_hash(&password, RANDOM_PASSWORD_COST).map_err(AuthError::unexpected)
+}
+
+/// With the prefix of GoTrue and pgcrypto.
 fn bcrypt_hash(password: &str, cost: u32) -> Result<String, bcrypt::BcryptError> {
     let parts = bcrypt::hash_with_salt(password, cost, random::bytes())?;
     Ok(parts.format_for_version(bcrypt::Version::TwoA))
 }
 
-fn overloaded() -> AuthError {
-    AuthError::new(
-        503,
-        Code::RequestTimeout,
-        "Too many passwords are being checked at the moment, try again shortly",
-    )
-}
-
 fn broken() -> AuthError {
-    AuthError::internal("Unexpected failure", "a password was never hashed")
+    AuthError::unexpected("a password was never hashed")
 }
 
 #[cfg(test)]
@@ -151,6 +154,7 @@ mod tests {
     };
 
     use super::*;
+    use crate::error::Code;
 
     const CHEAP: u32 = 4;
 
@@ -188,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_hash_that_nobody_can_read_matches_nothing() {
+    async fn an_unknown_hash_format_matches_nothing() {
         let hasher = Hasher::new();
         for hash in [
             "",
@@ -202,7 +206,7 @@ mod tests {
         }
     }
 
-    /// One thread is kept busy until the returned flag is set.
+    /// Blocks one thread until the returned flag is set.
     fn busy(waiting: usize) -> (Arc<Hasher>, Arc<AtomicBool>) {
         let hasher = Arc::new(Hasher::with(1, waiting));
         let (started, release) = (
@@ -226,7 +230,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_queue_refuses_at_once_and_recovers() {
+    async fn a_full_queue_rejects_at_once_and_recovers() {
         let (hasher, release) = busy(1);
         let waiting = tokio::spawn({
             let hasher = Arc::clone(&hasher);
@@ -234,13 +238,13 @@ mod tests {
         });
         tokio::task::yield_now().await;
 
-        let asked = Instant::now();
-        let refused = hasher.hash("one too many", CHEAP).await;
+        let started = Instant::now();
+        let rejected = hasher.hash("one too many", CHEAP).await;
 
-        let refused = refused.expect_err("the queue is full");
-        assert!(asked.elapsed() < Duration::from_millis(100));
-        assert_eq!(refused.status(), 503);
-        assert_eq!(refused.code(), Code::RequestTimeout);
+        let rejected = rejected.expect_err("the queue is full");
+        assert!(started.elapsed() < Duration::from_millis(100));
+        assert_eq!(rejected.status(), 503);
+        assert_eq!(rejected.code(), Code::RequestTimeout);
         release.store(true, Ordering::SeqCst);
         assert!(waiting.await.expect("joined").is_ok());
         assert!(hasher.hash("again", CHEAP).await.is_ok());
@@ -250,7 +254,7 @@ mod tests {
     async fn nothing_is_computed_for_a_caller_who_went_away() {
         let (hasher, release) = busy(8);
         let was_computed = Arc::new(AtomicBool::new(false));
-        let asked = tokio::spawn({
+        let started = tokio::spawn({
             let (hasher, was_computed) = (Arc::clone(&hasher), Arc::clone(&was_computed));
             async move {
                 hasher
@@ -260,8 +264,8 @@ mod tests {
         });
         tokio::task::yield_now().await;
 
-        asked.abort();
-        assert!(asked.await.expect_err("aborted").is_cancelled());
+        started.abort();
+        assert!(started.await.expect_err("aborted").is_cancelled());
         release.store(true, Ordering::SeqCst);
 
         assert!(hasher.hash("behind it", CHEAP).await.is_ok());
@@ -269,10 +273,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_costs_one_answer_and_no_thread() {
+    async fn a_panic_costs_one_request_and_no_thread() {
         let hasher = Hasher::with(1, 8);
         let lost: Result<(), _> = hasher.run(|| panic!("expected by the test")).await;
-        assert_eq!(lost.expect_err("no answer").status(), 500);
+        assert_eq!(lost.expect_err("no response").status(), 500);
         assert!(hasher.hash("still there", CHEAP).await.is_ok());
     }
 
@@ -280,8 +284,7 @@ mod tests {
     async fn users_who_do_not_exist_take_as_long_as_wrong_passwords() {
         let hasher = Hasher::new();
         let hash = hasher.hash("password", 8).await.expect("hashed");
-        // The fastest of many is what the machine's other work disturbs least; while it has much to
-        // do, many are needed.
+        // The minimum of many runs is least disturbed by other load; under load, many are needed.
         let (mut real, mut pretended) = (f64::MAX, f64::MAX);
         let mut ratio = 0.0;
         for round in 0..200 {
@@ -289,7 +292,7 @@ mod tests {
             hasher.verify(&hash, "wrong", 8).await.expect("compared");
             real = real.min(at.elapsed().as_secs_f64());
             let at = Instant::now();
-            hasher.pretend("wrong", 8).await.expect("pretended");
+            hasher.hash_dummy("wrong", 8).await.expect("pretended");
             pretended = pretended.min(at.elapsed().as_secs_f64());
             ratio = real / pretended;
             if round > 15 && (0.67..1.5).contains(&ratio) {

@@ -1,4 +1,4 @@
-//! Passwords: what they must be like, how they are kept, how they are checked (auth contract §8.3).
+//! Passwords: rules, hashing and verification (auth contract §8.3).
 
 mod argon;
 mod firebase;
@@ -7,6 +7,6 @@ mod leaked;
 mod rules;
 mod stored;
 
-pub(crate) use hasher::{Hasher, Verdict};
-pub(crate) use rules::{character_sets, check_length, check_strength, weakness};
+pub(crate) use hasher::{Hasher, Verdict, hash_of_random};
+pub(crate) use rules::{check_length, check_strength, find_weakness};
 pub(crate) use stored::check_hash;

@@ -1,9 +1,9 @@
-//! What a password must be like (E-PASS).
+//! Password rules (E-PASS).
 
 use super::leaked;
-use crate::{AuthError, config::PasswordConfig, request::Context};
+use crate::{AuthError, config::PasswordConfig, request::RequestContext};
 
-/// bcrypt reads no further.
+/// bcrypt ignores further bytes.
 const MAX_BYTES: usize = 72;
 
 /// Why a password is too weak.
@@ -13,28 +13,31 @@ pub(crate) struct Weakness {
     pub(crate) reasons: Vec<&'static str>,
 }
 
-/// Refuses passwords that are too long or too weak.
-pub(crate) async fn check_strength(context: &Context, password: &str) -> Result<(), AuthError> {
+/// Rejects passwords that are too long or too weak.
+pub(crate) async fn check_strength(
+    context: &RequestContext,
+    password: &str,
+) -> Result<(), AuthError> {
     check_length(password)?;
-    match weakness(context, password).await? {
+    match find_weakness(context, password).await? {
         Some(Weakness { message, reasons }) => Err(AuthError::weak_password(message, reasons)),
         None => Ok(()),
     }
 }
 
-/// Refuses what bcrypt would cut off.
+/// Rejects passwords that bcrypt would truncate.
 pub(crate) fn check_length(password: &str) -> Result<(), AuthError> {
     match password.len() {
         ..=MAX_BYTES => Ok(()),
-        _ => Err(AuthError::invalid(format!(
+        _ => Err(AuthError::validation_failed(format!(
             "Password cannot be longer than {MAX_BYTES} characters"
         ))),
     }
 }
 
-/// What is wrong with a password by today's rules.
-pub(crate) async fn weakness(
-    context: &Context,
+/// Why a password is weak by the current rules.
+pub(crate) async fn find_weakness(
+    context: &RequestContext,
     password: &str,
 ) -> Result<Option<Weakness>, AuthError> {
     let mut found = broken_rules(&context.config.password, password);
@@ -52,7 +55,7 @@ pub(crate) async fn weakness(
     }))
 }
 
-/// Reason and sentence of each rule that the password breaks.
+/// Reason and text of each violated rule.
 fn broken_rules(rules: &PasswordConfig, password: &str) -> Vec<(&'static str, String)> {
     let mut broken = Vec::new();
     if password.chars().count() < rules.min_length {
@@ -74,29 +77,10 @@ fn broken_rules(rules: &PasswordConfig, password: &str) -> Vec<(&'static str, St
     broken
 }
 
-/// `PASSWORD_REQUIRED_CHARACTERS`: sets separated by colons; `\:` is a colon of the set itself.
-pub(crate) fn character_sets(text: &str) -> Vec<String> {
-    let mut sets = vec![String::new()];
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        if let Some(after) = rest.strip_prefix("\\:") {
-            sets.last_mut().expect("never empty").push(':');
-            rest = after;
-            continue;
-        }
-        match c {
-            ':' => sets.push(String::new()),
-            _ => sets.last_mut().expect("never empty").push(c),
-        }
-        rest = &rest[c.len_utf8()..];
-    }
-    sets.retain(|set| !set.is_empty());
-    sets
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::character_sets;
 
     fn rules(min_length: usize, required: &str) -> PasswordConfig {
         PasswordConfig {
@@ -147,31 +131,9 @@ mod tests {
     }
 
     #[test]
-    fn sets_are_separated_by_colons_that_are_not_escaped() {
-        let check = |text: &str, expected: &[&str]| {
-            assert_eq!(character_sets(text), expected, "{text}");
-        };
-        check("", &[]);
-        check("abc", &["abc"]);
-        check("abc:ABC:012", &["abc", "ABC", "012"]);
-        check(r"!@\:;:0", &["!@:;", "0"]);
-        check(r"a\b:c", &[r"a\b", "c"]);
-        check(r"::a:", &["a"]);
-        check(r"\:", &[":"]);
-    }
-
-    #[test]
-    fn what_bcrypt_would_cut_off_is_refused() {
+    fn passwords_that_bcrypt_truncates_are_rejected() {
         assert!(check_length(&"a".repeat(72)).is_ok());
         assert!(check_length(&"a".repeat(73)).is_err());
         assert!(check_length(&"ü".repeat(37)).is_err());
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn escaping_is_undone(sets in proptest::collection::vec("[a-z:!]{1,5}", 0..4)) {
-            let escaped: Vec<_> = sets.iter().map(|set| set.replace(':', r"\:")).collect();
-            assert_eq!(character_sets(&escaped.join(":")), sets);
-        }
     }
 }

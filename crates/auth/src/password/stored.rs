@@ -1,13 +1,13 @@
-//! What `encrypted_password` may hold: our own bcrypt, and what people bring from elsewhere.
+//! Hashes in `encrypted_password`: bcrypt, and imported formats.
 
 use super::{argon::ArgonHash, firebase::FirebaseHash};
 use crate::AuthError;
 
-/// Each step doubles the time: 15 take seconds, and beyond that a few sign-ins would keep all
-/// threads that compare passwords busy.
+/// Each step doubles the time. 15 takes seconds; above, a few sign-ins would block all hashing
+/// threads.
 const BCRYPT_COSTS: std::ops::RangeInclusive<u32> = 4..=15;
 
-/// A hash that can be compared with.
+/// A parsed hash.
 pub(super) enum StoredHash {
     Bcrypt { text: String, cost: u32 },
     Argon(ArgonHash),
@@ -15,7 +15,7 @@ pub(super) enum StoredHash {
 }
 
 impl StoredHash {
-    /// `None` for anything that is no such hash or asks for too much work.
+    /// `None` if the hash is unknown or too expensive.
     pub(super) fn parse(text: &str) -> Option<Self> {
         if text.starts_with("$argon2") {
             return ArgonHash::parse(text).map(Self::Argon);
@@ -35,7 +35,7 @@ impl StoredHash {
             })
     }
 
-    /// The slow part.
+    /// Slow.
     pub(super) fn is_of(&self, password: &str) -> bool {
         match self {
             Self::Bcrypt { text, .. } => bcrypt::verify(password, text).unwrap_or(false),
@@ -53,11 +53,11 @@ impl StoredHash {
     }
 }
 
-/// Refuses a ready-made hash that no password could ever be compared with.
+/// Rejects an imported hash that no password could be compared with.
 pub(crate) fn check_hash(text: &str) -> Result<(), AuthError> {
     match StoredHash::parse(text) {
         Some(_) => Ok(()),
-        None => Err(AuthError::invalid(
+        None => Err(AuthError::validation_failed(
             "password_hash must be a bcrypt (cost 4 to 15), argon2i, argon2id or Firebase scrypt \
              hash",
         )),
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hash_is_refused_before_it_is_stored() {
+    fn invalid_hashes_are_rejected_before_they_are_stored() {
         assert!(check_hash("$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW").is_ok());
         for text in [
             "",

@@ -1,4 +1,4 @@
-//! JSON bodies, read as leniently as clients expect (auth contract §1.2).
+//! JSON bodies, parsed as leniently as clients expect (auth contract §1.2).
 
 use axum::{
     body::Body,
@@ -10,47 +10,57 @@ use plinth_project::BodyLimit;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{AuthError, error::Code};
+use crate::AuthError;
 
-const MAX_BYTES: usize = 1024 * 1024;
+const MAX_BODY_BYTES: usize = 1024 * 1024;
 
 /// A JSON body. `null` counts as absent, unknown fields are ignored, and no body is an empty
 /// object; so `T` gives every field a default.
-#[derive(Debug)]
 pub(crate) struct Input<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Input<T> {
     type Rejection = AuthError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, AuthError> {
-        let (_, bytes) = body_of(request).await?;
+        let (_, bytes) = read_body(request).await?;
         parse_json(&bytes).map(Input)
     }
 }
 
-/// A whole body of any kind, and what came before it.
-pub(crate) async fn body_of(request: Request) -> Result<(Parts, bytes::Bytes), AuthError> {
+/// As [`Input`], but a missing body is rejected: it would mean something that nobody asked for.
+pub(crate) struct RequiredInput<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for RequiredInput<T> {
+    type Rejection = AuthError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, AuthError> {
+        let (_, bytes) = read_body(request).await?;
+        if bytes.trim_ascii().is_empty() {
+            return Err(AuthError::bad_json("the body is empty"));
+        }
+        parse_json(&bytes).map(RequiredInput)
+    }
+}
+
+/// Reads the whole body.
+pub(crate) async fn read_body(request: Request) -> Result<(Parts, bytes::Bytes), AuthError> {
     let (parts, body) = request.into_parts();
     if let Some(limit) = parts.extensions.get::<BodyLimit>() {
-        limit.set(MAX_BYTES as u64);
+        limit.set(MAX_BODY_BYTES as u64);
     }
     let bytes = read(body).await?;
     Ok((parts, bytes))
 }
 
 async fn read(body: Body) -> Result<bytes::Bytes, AuthError> {
-    match Limited::new(body, MAX_BYTES).collect().await {
+    match Limited::new(body, MAX_BODY_BYTES).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if is_too_large(&*error) => Err(AuthError::new(
-            413,
-            Code::RequestEntityTooLarge,
-            "Request body is larger than 1 MiB",
-        )),
-        Err(_) => Err(bad_json("the body ended early")),
+        Err(error) if is_too_large(&*error) => Err(AuthError::body_too_large()),
+        Err(_) => Err(AuthError::bad_json("the body ended early")),
     }
 }
 
-/// The gateway's limit, which [`Input`] sets, speaks the same type.
+/// The gateway's limit, which [`Input`] sets, produces the same error type.
 fn is_too_large(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
     let mut cause: Option<&dyn std::error::Error> = Some(error);
     while let Some(error) = cause {
@@ -62,44 +72,36 @@ fn is_too_large(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool
     false
 }
 
-/// As [`Input`] reads it.
+/// Parses as [`Input`] does.
 pub(crate) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, AuthError> {
     let value = match bytes.trim_ascii() {
         b"" => Value::Object(Default::default()),
-        bytes => serde_json::from_slice(bytes).map_err(bad_json)?,
+        bytes => serde_json::from_slice(bytes).map_err(AuthError::bad_json)?,
     };
-    if has_nul(&value) {
-        return Err(bad_json("the character U+0000 cannot be stored"));
+    if contains_nul(&value) {
+        return Err(AuthError::bad_json("the character U+0000 cannot be stored"));
     }
     let Value::Object(mut fields) = value else {
-        return Err(bad_json("an object was expected"));
+        return Err(AuthError::bad_json("an object was expected"));
     };
     fields.retain(|_, value| !value.is_null());
-    serde_json::from_value(Value::Object(fields)).map_err(bad_json)
+    serde_json::from_value(Value::Object(fields)).map_err(AuthError::bad_json)
 }
 
-/// Postgres keeps it in no text and no JSON.
-fn has_nul(value: &Value) -> bool {
+/// PostgreSQL stores NUL neither in text nor in JSON.
+fn contains_nul(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\0'),
-        Value::Array(items) => items.iter().any(has_nul),
+        Value::Array(items) => items.iter().any(contains_nul),
         Value::Object(fields) => fields
             .iter()
-            .any(|(name, value)| name.contains('\0') || has_nul(value)),
+            .any(|(name, value)| name.contains('\0') || contains_nul(value)),
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
     }
 }
 
-fn bad_json(reason: impl std::fmt::Display) -> AuthError {
-    AuthError::new(
-        400,
-        Code::BadJson,
-        format!("Could not parse request body as JSON: {reason}"),
-    )
-}
-
-/// `gotrue_meta_security`, which some requests carry.
-#[derive(Debug, Clone, Default, Deserialize)]
+/// The optional member `gotrue_meta_security`.
+#[derive(Clone, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct MetaSecurity {
     pub(crate) captcha_token: Option<String>,
@@ -108,6 +110,7 @@ pub(crate) struct MetaSecurity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Code;
 
     #[derive(Debug, Default, Deserialize, PartialEq)]
     #[serde(default)]
@@ -132,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn anything_else_is_rejected() {
         for text in [
             "[]",
             "1",

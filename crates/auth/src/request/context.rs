@@ -1,58 +1,62 @@
-//! One request: which service and project it is for, whose it is, and where it wants to end.
+//! The context of a request: service, project, client, and redirect target.
 
 use std::{net::IpAddr, sync::Arc};
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 use http::{HeaderMap, Uri, header};
-use plinth_db::{Params, Row, Step};
 use plinth_project::{
     ClientAddress, Project, PublicUrl, Service, ServiceConnection, ServiceTransaction,
-    account_pages_url,
+    account_pages_url, is_in_other_project,
 };
 use time::OffsetDateTime;
 use tokio::time::{Instant, timeout_at};
+use url::Url;
 
 use super::{bearer::has_admin_token, time_limit};
 use crate::{AuthConfig, AuthError, AuthService, service::ProjectState};
 
-/// What every handler starts from. Cheap to clone.
+/// The extractor that every handler uses. Cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Context {
+pub(crate) struct RequestContext {
     pub(crate) service: AuthService,
     pub(crate) project: Project,
-    /// What the service remembers of the project between requests.
+    /// The project's state in memory.
     pub(crate) state: Arc<ProjectState>,
     pub(crate) config: Arc<AuthConfig>,
-    /// One time for everything that the request does.
+    /// The time of the request; all its rows and tokens use it.
     pub(crate) now: OffsetDateTime,
-    /// When [`Self::in_time`] gives up.
-    last_moment: Instant,
+    /// When [`Self::with_deadline`] times out.
+    deadline: Instant,
     pub(crate) client: ClientInfo,
-    /// Whether the bearer token has an administrating role.
+    /// Whether the bearer token has an admin role.
     pub(crate) is_admin: bool,
-    /// Where clients reach this service, without a slash at its end.
+    /// The public URL of this service, without a trailing slash.
     pub(crate) external_url: String,
-    /// Where the project's account pages are, without a slash at its end.
+    /// The URL of the project's account pages, without a trailing slash.
     pub(crate) account_url: String,
-    /// The host that a trusted setting may let mails name.
+    /// The URL of the project.
+    public_url: PublicUrl,
+    /// The forwarded host, which emails may use if a setting allows it.
     pub(crate) forwarded_host: Option<String>,
     /// `X-JWT-AUD`
-    pub(crate) asked_audience: Option<String>,
-    /// Where the request would like people to be sent, the strongest wish first.
-    wishes: Vec<String>,
+    pub(crate) requested_audience: Option<String>,
+    /// Requested redirect targets, by precedence.
+    redirect_candidates: Vec<String>,
 }
 
-/// Who sent the request.
+/// The client that sent the request.
 #[derive(Debug, Clone)]
 pub(crate) struct ClientInfo {
     pub(crate) ip: IpAddr,
+    /// Whether a proxy passed the request on.
+    pub(crate) is_forwarded: bool,
     pub(crate) user_agent: String,
-    /// What limits count by.
+    /// The key of rate limits.
     pub(crate) rate_key: String,
 }
 
-impl Context {
-    /// A privileged connection, for one statement or several that need not go together.
+impl RequestContext {
+    /// A privileged connection without a transaction.
     pub(crate) async fn db(&self) -> Result<ServiceConnection, AuthError> {
         Ok(self.project.db.as_service(Service::Auth).await?)
     }
@@ -62,95 +66,90 @@ impl Context {
         Ok(self.project.db.begin_as_service(Service::Auth).await?)
     }
 
-    /// The same, with its first statement: the two cost one round trip.
-    pub(crate) async fn begin_with(
-        &self,
-        sql: &str,
-        params: Params<'_>,
-    ) -> Result<(ServiceTransaction, Vec<Row>), AuthError> {
-        let first = Step::typed(sql, params);
-        let begun = self.project.db.begin_as_service_with(Service::Auth, first);
-        Ok(begun.await?)
-    }
-
-    /// The first wish that may be granted, else the site (§1.4). Never an error.
+    /// The first redirect target that is allowed, else the site (§1.4).
     pub(crate) fn redirect_to(&self) -> String {
-        let mut wishes = self.wishes.iter();
-        wishes
-            .find(|wish| self.may_redirect_to(wish))
-            .cloned()
+        let mut redirect_candidates = self.redirect_candidates.iter();
+        redirect_candidates
+            .find_map(|url| self.resolve_redirect(url))
             .unwrap_or_else(|| self.config.site().to_owned())
     }
 
-    /// The same request, with one wish only: where its flow was going to end from the start.
-    pub(crate) fn wishing(&self, url: &str) -> Self {
+    /// This context with another redirect target: the one its flow began with.
+    pub(crate) fn with_redirect_to(&self, url: &str) -> Self {
         Self {
-            wishes: vec![url.to_owned()],
+            redirect_candidates: vec![url.to_owned()],
             ..self.clone()
         }
     }
 
-    /// Whether people may be sent there (§6.3).
-    pub(crate) fn may_redirect_to(&self, url: &str) -> bool {
+    /// The URL as it is sent, if redirects to it are allowed (§6.3).
+    pub(crate) fn resolve_redirect(&self, url: &str) -> Option<String> {
         let config = &self.config;
-        config
+        let target = config
             .redirects
-            .allows(url, &config.site_url, &self.account_url)
+            .resolve(url, &config.site_url, &self.account_url)?;
+        // What a redirect carries must not reach a project that shares the host.
+        let is_elsewhere = Url::parse(&target).is_ok_and(|parsed| {
+            let kind = self.project.kind();
+            is_in_other_project(kind, &self.public_url, &config.site_url, &parsed)
+        });
+        (!is_elsewhere).then_some(target)
     }
 
-    /// What a browser waits for. It is given up while there is time to send the browser on: people
-    /// can do nothing with the answer to a request that took too long.
-    pub(crate) async fn in_time<T, E: From<AuthError>>(
+    /// Runs the work of a request that ends in a redirect. It times out before the request does, so
+    /// that the error can still be sent in the redirect.
+    pub(crate) async fn with_deadline<T, E: From<AuthError>>(
         &self,
         work: impl Future<Output = Result<T, E>>,
     ) -> Result<T, E> {
-        match timeout_at(self.last_moment, work).await {
+        match timeout_at(self.deadline, work).await {
             Ok(done) => done,
-            Err(_) => Err(time_limit::too_long().into()),
+            Err(_) => Err(AuthError::request_timeout().into()),
         }
     }
 
     /// The audience that users are looked up by.
     pub(crate) fn audience(&self) -> &str {
-        let asked = self.asked_audience.as_deref();
-        asked.unwrap_or(&self.config.jwt.audience)
+        let requested = self.requested_audience.as_deref();
+        requested.unwrap_or(&self.config.jwt.audience)
     }
 
-    /// The audience that new accounts are of. Addresses are unique across all audiences, so a
-    /// stranger's choice would tell whose are taken, and take others' away from them.
+    /// The audience of new users. Addresses are unique across audiences, so an audience chosen by
+    /// the client would reveal which addresses are taken and could block them for others.
     pub(crate) fn new_audience(&self) -> &str {
-        match self.is_admin {
-            true => self.audience(),
-            false => &self.config.jwt.audience,
+        if self.is_admin {
+            self.audience()
+        } else {
+            &self.config.jwt.audience
         }
     }
 
-    /// The base of the discovery document.
+    /// The base URL of the discovery document.
     pub(crate) fn issuer(&self) -> &str {
         let configured = self.config.jwt.issuer.as_deref();
         configured.unwrap_or(&self.external_url)
     }
 
-    /// `iss` of access tokens: the same, but for the program that the service replaces, which says
-    /// nothing unless it is told to.
+    /// `iss` of access tokens: [`Self::issuer`], but only if configured when this crate replaces
+    /// GoTrue.
     pub(crate) fn token_issuer(&self) -> Option<&str> {
-        let is_unsaid = self.service.is_alone() && self.config.jwt.issuer.is_none();
-        (!is_unsaid).then(|| self.issuer())
+        let is_omitted = self.service.is_standalone() && self.config.jwt.issuer.is_none();
+        (!is_omitted).then(|| self.issuer())
     }
 }
 
-impl FromRequestParts<AuthService> for Context {
+impl FromRequestParts<AuthService> for RequestContext {
     type Rejection = AuthError;
 
     async fn from_request_parts(
         parts: &mut Parts,
         service: &AuthService,
     ) -> Result<Self, AuthError> {
-        if let Some(context) = parts.extensions.get::<Context>() {
+        if let Some(context) = parts.extensions.get::<RequestContext>() {
             return Ok(context.clone());
         }
         let Some(project) = parts.extensions.get::<Project>().cloned() else {
-            return Err(AuthError::internal("Unexpected failure", "no project"));
+            return Err(AuthError::unexpected("no project"));
         };
         let config = service.config(&project);
         let base = parts.extensions.get::<PublicUrl>().cloned();
@@ -164,19 +163,20 @@ impl FromRequestParts<AuthService> for Context {
         let context = Self {
             state: service.state(&project),
             now,
-            last_moment: time_limit::last_moment(config.max_request_duration),
+            deadline: time_limit::deadline(config.max_request_duration),
             is_admin: has_admin_token(parts, &config, now),
             client: ClientInfo::read(parts, service, &config),
             external_url,
             account_url,
+            public_url: base,
             forwarded_host: text(&parts.headers, "x-forwarded-host"),
-            asked_audience: text(&parts.headers, "x-jwt-aud"),
-            wishes: wishes(&parts.headers, &parts.uri),
+            requested_audience: text(&parts.headers, "x-jwt-aud"),
+            redirect_candidates: redirect_candidates(&parts.headers, &parts.uri),
             service: service.clone(),
             project,
             config,
         };
-        // Extractors that need one too, such as [`super::SignedIn`], must not make another.
+        // Other extractors, such as [`super::SignedIn`], reuse it.
         parts.extensions.insert(context.clone());
         Ok(context)
     }
@@ -184,42 +184,45 @@ impl FromRequestParts<AuthService> for Context {
 
 impl ClientInfo {
     fn read(parts: &Parts, service: &AuthService, config: &AuthConfig) -> Self {
-        let nobody = IpAddr::from([0, 0, 0, 0]);
+        let unspecified = IpAddr::from([0, 0, 0, 0]);
         let address = parts.extensions.get::<ClientAddress>();
         let address = address.copied().unwrap_or(ClientAddress {
-            ip: nobody,
-            peer: nobody,
+            ip: unspecified,
+            peer: unspecified,
+            is_forwarded: false,
         });
         let named = config.rates.client_header.as_ref().and_then(|name| {
             let value = parts.headers.get(name)?.to_str().ok()?;
             let first = value.split(',').next()?.trim();
             (!first.is_empty()).then(|| rate_key(first))
         });
-        // Alone, the address is what the client says that it is.
-        let counted = match service.is_alone() {
-            true => address.peer,
-            false => address.ip,
+        // Standalone, the client's address comes from the configured header.
+        let counted = if service.is_standalone() {
+            address.peer
+        } else {
+            address.ip
         };
         Self {
             ip: address.ip,
+            is_forwarded: address.is_forwarded,
             user_agent: text(&parts.headers, "user-agent").unwrap_or_default(),
-            rate_key: named.unwrap_or_else(|| network(counted)),
+            rate_key: named.unwrap_or_else(|| client_network(counted)),
         }
     }
 }
 
-/// What a proxy calls the client, if that is no address.
-const LONGEST_KEY: usize = 64;
+/// For proxies that name the client by something else than an address.
+const MAX_KEY_CHARS: usize = 64;
 
 fn rate_key(named: &str) -> String {
     match named.parse::<IpAddr>() {
-        Ok(ip) => network(ip.to_canonical()),
-        Err(_) => named.chars().take(LONGEST_KEY).collect(),
+        Ok(ip) => client_network(ip.to_canonical()),
+        Err(_) => named.chars().take(MAX_KEY_CHARS).collect(),
     }
 }
 
-/// Whoever has one address of IPv6 has all that share its first half.
-fn network(ip: IpAddr) -> String {
+/// A client usually has a whole /64 of IPv6.
+fn client_network(ip: IpAddr) -> String {
     match ip {
         IpAddr::V4(ip) => ip.to_string(),
         IpAddr::V6(ip) => {
@@ -229,15 +232,15 @@ fn network(ip: IpAddr) -> String {
     }
 }
 
-fn wishes(headers: &HeaderMap, uri: &Uri) -> Vec<String> {
-    let asked = uri.query().and_then(|query| {
+fn redirect_candidates(headers: &HeaderMap, uri: &Uri) -> Vec<String> {
+    let requested = uri.query().and_then(|query| {
         let mut pairs = url::form_urlencoded::parse(query.as_bytes());
         pairs.find_map(|(name, value)| (name == "redirect_to").then(|| value.into_owned()))
     });
     let header = text(headers, "redirect_to");
     let referer = text(headers, header::REFERER.as_str());
-    let wishes = [header, asked, referer].into_iter().flatten();
-    wishes.filter(|wish| !wish.is_empty()).collect()
+    let redirect_candidates = [header, requested, referer].into_iter().flatten();
+    redirect_candidates.filter(|url| !url.is_empty()).collect()
 }
 
 fn text(headers: &HeaderMap, name: &str) -> Option<String> {

@@ -1,17 +1,14 @@
-//! What a request says, before anything is done about it.
+//! Extractors: context, caller's token, query, body, page and time limit of a request.
 
 mod bearer;
 mod body;
-pub(crate) mod contact;
 mod context;
-mod pkce;
+pub(crate) mod page;
 mod query;
-pub(crate) mod redirect;
 mod time_limit;
 
-pub(crate) use bearer::{Admin, OnBehalf, SignedIn, require_key};
-pub(crate) use body::{Input, MetaSecurity, body_of, parse_json};
-pub(crate) use context::Context;
-pub(crate) use pkce::{Challenge, ChallengeMethod};
+pub(crate) use bearer::verified_caller;
+pub(crate) use body::{Input, MetaSecurity, RequiredInput, parse_json, read_body};
+pub(crate) use context::RequestContext;
 pub(crate) use query::Query;
 pub(crate) use time_limit::limit_time;

@@ -1,11 +1,11 @@
-//! Parameters of the query. Empty ones count as missing, the first of several counts.
+//! Query parameters. Empty ones count as missing; the first of several is used.
 
 use std::convert::Infallible;
 
 use axum::{extract::FromRequestParts, http::request::Parts};
 
-/// What stands behind the question mark, decoded.
-#[derive(Debug, Clone, Default)]
+/// The decoded query string.
+#[derive(Clone, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {

@@ -1,5 +1,4 @@
-//! Requests that take too long are given up (auth contract §1.2). What they had begun is rolled
-//! back with them.
+//! The time limit of requests (auth contract §1.2). Dropping a request rolls back its transaction.
 
 use std::time::Duration;
 
@@ -11,9 +10,9 @@ use axum::{
 use plinth_project::Project;
 use tokio::time::Instant;
 
-use crate::{AuthError, AuthService, error::Code};
+use crate::{AuthError, AuthService};
 
-/// Gives a request as long as its project's settings allow.
+/// Middleware with the project's `max_request_duration`.
 pub(crate) async fn limit_time(
     State(service): State<AuthService>,
     request: Request,
@@ -25,19 +24,11 @@ pub(crate) async fn limit_time(
     let limit = service.config(project).max_request_duration;
     match tokio::time::timeout(limit, next.run(request)).await {
         Ok(response) => response,
-        Err(_) => too_long().into_response(),
+        Err(_) => AuthError::request_timeout().into_response(),
     }
 }
 
-/// When a request whose answer is a redirect has to be given up, so that there is time for it.
-pub(super) fn last_moment(limit: Duration) -> Instant {
+/// The deadline of the work before a redirect, which leaves time to send it.
+pub(super) fn deadline(limit: Duration) -> Instant {
     Instant::now() + limit.mul_f64(0.9)
-}
-
-pub(super) fn too_long() -> AuthError {
-    AuthError::new(
-        504,
-        Code::RequestTimeout,
-        "Processing this request timed out, please retry after a moment.",
-    )
 }

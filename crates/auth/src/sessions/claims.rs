@@ -1,27 +1,27 @@
-//! What an access token says (auth contract §3.1).
+//! Claims of access tokens (auth contract §3.1).
 
 use serde_json::{Value, json};
 
-use super::issue::Subject;
 use crate::{
     model::{
         Object, Session, User,
         sessions::{Aal, AmrClaim},
+        subject::Subject,
     },
-    request::Context,
+    request::RequestContext,
 };
 
-/// Of a session, from its user as they are now.
-pub(super) fn claims(context: &Context, subject: &Subject, session: &Session) -> Object {
+/// The claims for a session and its user.
+pub(super) fn claims(context: &RequestContext, subject: &Subject, session: &Session) -> Object {
     let Subject {
         user,
-        belongings,
+        relations,
         amr,
     } = subject;
     let config = &context.config;
     let mut expires_at = context.now + config.jwt.lifetime;
     if let Some(allowed) = config.sessions.allow_low_aal
-        && belongings.has_verified_factor()
+        && relations.has_verified_factor()
         && session.aal == Aal::Aal1
     {
         expires_at = expires_at.min(session.created_at + allowed);
@@ -58,7 +58,7 @@ pub(super) fn claims(context: &Context, subject: &Subject, session: &Session) ->
 
 fn amr_entry(claim: &AmrClaim, user: &User) -> Value {
     let mut entry = json!({ "method": claim.method, "timestamp": claim.at.unix_timestamp() });
-    // Which company vouched for the person.
+    // The SSO provider.
     if claim.method == "sso/saml"
         && let Some(Value::String(provider)) = user.app_metadata.get("provider")
         && let Some(id) = provider.strip_prefix("sso:")

@@ -1,25 +1,18 @@
-//! Refresh tokens as signed counters: nothing is stored but a key and a number per session (auth
-//! contract §3.3, v2).
+//! Refresh tokens v2: signed counters. Only a key and a counter are stored per session (auth
+//! contract §3.3).
 
 use aws_lc_rs::{constant_time, digest, hmac};
 use data_encoding::BASE64URL_NOPAD;
 use plinth_db::{DbError, Queries};
-use plinth_project::ServiceTransaction;
 use uuid::Uuid;
 
-use super::issue::Subject;
-use crate::{
-    AuthError,
-    model::{Session, sessions},
-    random,
-    request::Context,
-};
+use crate::{model::sessions, random};
 
 const VERSION: u8 = 0;
 const MAC_BYTES: usize = 16;
 const CHECKSUM_BYTES: usize = 4;
 
-/// What a token says, before its signature is checked.
+/// A parsed token whose signature is not checked yet.
 pub(super) struct CountedToken {
     pub(super) session: Uuid,
     pub(super) counter: i64,
@@ -28,7 +21,7 @@ pub(super) struct CountedToken {
 }
 
 impl CountedToken {
-    /// `None` if the text is no such token, or was mangled on its way.
+    /// `None` if the text is not such a token or is damaged.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let bytes = BASE64URL_NOPAD.decode(text.as_bytes()).ok()?;
         let (body, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
@@ -57,7 +50,7 @@ impl CountedToken {
     }
 }
 
-/// The token of a session at this count.
+/// The session's token with this counter.
 pub(super) fn render(session: Uuid, key: &str, counter: i64) -> Option<String> {
     let key = BASE64URL_NOPAD
         .decode(key.trim_end_matches('=').as_bytes())
@@ -88,7 +81,7 @@ fn write_leb128(mut number: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// All of `bytes`, in the shortest form.
+/// Reads all of `bytes`; only the shortest encoding is accepted.
 fn read_leb128(bytes: &[u8]) -> Option<i64> {
     let mut number: u64 = 0;
     for (at, byte) in bytes.iter().enumerate() {
@@ -103,43 +96,21 @@ fn read_leb128(bytes: &[u8]) -> Option<i64> {
     None
 }
 
-/// Gives a session its key, and the first token.
-pub(super) async fn first(db: &mut impl Queries, session: Uuid) -> Result<String, DbError> {
-    let key = random::url_text::<32>();
-    let sql = "update auth.sessions set refresh_token_hmac_key = $2, refresh_token_counter = 0
-               where id = $1";
-    db.execute(sql, &[&session, &key]).await?;
-    render(session, &key, 0).ok_or_else(|| DbError::Misuse("a new key is unusable".to_owned()))
+/// Creates the session's key and first token.
+pub(super) async fn first_token(db: &mut impl Queries, session: Uuid) -> Result<String, DbError> {
+    new_key(db, session, 0).await
 }
 
-/// Begins a transaction and locks a session, if nobody else has: with its user.
-pub(super) async fn lock(
-    context: &Context,
-    session: Uuid,
-) -> Result<(ServiceTransaction, Option<(Session, Subject)>), AuthError> {
-    let sql = format!(
-        "select {}, {} from auth.sessions s join auth.users u on u.id = s.user_id
-         where s.id = $1 for update of s skip locked",
-        sessions::COLUMNS,
-        Subject::columns()
-    );
-    let (tx, rows) = context.begin_with(&sql, &[&session]).await?;
-    let found = match rows.first() {
-        Some(row) => Some((Session::from_row(row)?, Subject::from_row(row)?)),
-        None => None,
-    };
-    Ok((tx, found))
-}
-
-/// Sets the count.
-pub(super) async fn set_counter(
+/// Sets a new key, with which no earlier token is signed, and returns the token with this counter.
+pub(super) async fn new_key(
     db: &mut impl Queries,
     session: Uuid,
     counter: i64,
-) -> Result<(), DbError> {
-    let sql = "update auth.sessions set refresh_token_counter = $2 where id = $1";
-    db.execute(sql, &[&session, &counter]).await?;
-    Ok(())
+) -> Result<String, DbError> {
+    let key = random::url_text::<32>();
+    sessions::set_refresh_key(db, session, &key, counter).await?;
+    render(session, &key, counter)
+        .ok_or_else(|| DbError::Misuse("a new key is unusable".to_owned()))
 }
 
 #[cfg(test)]

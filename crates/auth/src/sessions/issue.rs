@@ -1,25 +1,26 @@
-//! A new session and its first tokens.
+//! New sessions and their tokens.
 
-use plinth_db::{DbError, Queries, Row};
+use plinth_db::Queries;
 use serde::Serialize;
 use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::{chained, claims::claims, counted};
+use super::{claims::claims, counted};
 use crate::{
     AuthError,
     config::RefreshTokens,
     hooks,
     model::{
-        Belongings, Object, Session, User, UserBody,
-        sessions::{self, AmrClaim},
+        Object, Session, User, UserBody, refresh_tokens,
+        sessions::{self, NewSession},
+        subject::Subject,
         users,
     },
-    request::Context,
+    request::RequestContext,
 };
 
-/// How somebody proved who they are (§3.1).
+/// An authentication method (`amr`, §3.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Method(pub(crate) String);
 
@@ -29,19 +30,19 @@ impl Method {
     }
 }
 
-/// A sign-in to be.
+/// The parameters of a sign-in.
 #[derive(Debug, Clone)]
 pub(crate) struct SignIn {
     pub(crate) method: Method,
-    /// When the session ends at the latest, if somebody outside said so.
+    /// The latest end of the session, if an identity provider limits it.
     pub(crate) not_after: Option<OffsetDateTime>,
-    /// The application that the session belongs to, and what it may see.
+    /// The application of the session, and its scopes.
     pub(crate) oauth_client_id: Option<Uuid>,
     pub(crate) scopes: Option<String>,
 }
 
 impl SignIn {
-    /// The everyday one.
+    /// A sign-in by this method.
     pub(crate) fn by(method: &str) -> Self {
         Self {
             method: Method::new(method),
@@ -52,8 +53,8 @@ impl SignIn {
     }
 }
 
-/// What a client gets when it signs in or refreshes (§1.5).
-#[derive(Debug, Clone, Serialize)]
+/// The response to sign-ins and refreshes (§1.5).
+#[derive(Clone, Serialize)]
 pub(crate) struct TokenBody {
     pub(crate) access_token: String,
     pub(crate) token_type: &'static str,
@@ -67,12 +68,12 @@ pub(crate) struct TokenBody {
     pub(crate) provider_refresh_token: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) weak_password: Option<Value>,
-    /// Told to whatever stands before us, never in the body.
+    /// For response headers; not in the body.
     #[serde(skip)]
     pub(crate) headers: TokenHeaders,
 }
 
-/// `sb-auth-*` of the response.
+/// The `sb-auth-*` response headers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TokenHeaders {
     pub(crate) session_id: Option<Uuid>,
@@ -109,20 +110,22 @@ impl axum::response::IntoResponse for TokenBody {
     }
 }
 
-/// Opens a session for `user` and gives its tokens.
+/// Starts a session for `user` and issues its tokens.
 pub(crate) async fn sign_in(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: User,
     sign_in: SignIn,
 ) -> Result<TokenBody, AuthError> {
     let now = context.now;
-    let session = insert_session(context, db, user.id, &sign_in).await?;
+    let session = sessions::insert(db, &new_session(context, user.id, &sign_in), now).await?;
     let refresh_token = match context.config.refresh.tokens {
-        RefreshTokens::Chained => chained::insert(db, user.id, session.id, None, now).await?,
-        RefreshTokens::Counted => counted::first(db, session.id).await?,
+        RefreshTokens::Chained => {
+            refresh_tokens::insert(db, user.id, session.id, None, now).await?
+        }
+        RefreshTokens::Counted => counted::first_token(db, session.id).await?,
     };
-    let user = users::update(db, user.id, now, "last_sign_in_at = $1", &[&now]).await?;
+    let user = users::set_last_sign_in(db, user.id, now).await?;
     issue_access_token(
         context,
         db,
@@ -134,85 +137,24 @@ pub(crate) async fn sign_in(
     .await
 }
 
-async fn insert_session(
-    context: &Context,
-    db: &mut impl Queries,
-    user: Uuid,
-    sign_in: &SignIn,
-) -> Result<Session, DbError> {
-    let now = context.now;
-    let sql = format!(
-        "insert into auth.sessions as s (
-           id, user_id, created_at, updated_at, aal, not_after, user_agent, ip, tag,
-           oauth_client_id, scopes)
-         values ($1, $2, $3, $3, 'aal1', $4, $5, $6::text::inet, $7, $8, $9)
-         returning {}",
-        sessions::COLUMNS
-    );
-    let id = crate::random::uuid();
-    let tag = context.config.sessions.tags.first();
-    let ip = context.client.ip.to_string();
-    let params: plinth_db::Params<'_> = &[
-        &id,
-        &user,
-        &now,
-        &sign_in.not_after,
-        &context.client.user_agent,
-        &ip,
-        &tag,
-        &sign_in.oauth_client_id,
-        &sign_in.scopes,
-    ];
-    let row = db.query_opt(&sql, params).await?;
-    let row = row.ok_or_else(|| DbError::Misuse("an insert gave no row".to_owned()))?;
-    sessions::add_amr(db, id, &sign_in.method.0, now).await?;
-    Session::from_row(&row)
-}
-
-/// Whom an access token speaks of: the user with all that is theirs, and how they proved in the
-/// session who they are.
-pub(super) struct Subject {
-    pub(super) user: User,
-    pub(super) belongings: Belongings,
-    pub(super) amr: Vec<AmrClaim>,
-}
-
-impl Subject {
-    /// What [`Self::from_row`] reads, of tables that are called `u` and `s`.
-    pub(super) fn columns() -> String {
-        let (users, amr) = (users::COLUMNS, sessions::AMR);
-        format!("{users}, {}, {amr}", Belongings::columns())
-    }
-
-    pub(super) fn from_row(row: &Row) -> Result<Self, DbError> {
-        Ok(Self {
-            user: User::from_row(row)?,
-            belongings: Belongings::from_row(row)?,
-            amr: sessions::amr_from_row(row)?,
-        })
-    }
-
-    /// What is missing of a user who was read already.
-    async fn load(db: &mut impl Queries, user: User, session: Uuid) -> Result<Self, DbError> {
-        let sql = format!(
-            "select {}, {} from (select $1::uuid as id) u, (select $2::uuid as id) s",
-            Belongings::columns(),
-            sessions::AMR
-        );
-        let row = db.query_opt(&sql, &[&user.id, &session]).await?;
-        let row = row.ok_or_else(|| DbError::Misuse("one row became none".to_owned()))?;
-        Ok(Self {
-            user,
-            belongings: Belongings::from_row(&row)?,
-            amr: sessions::amr_from_row(&row)?,
-        })
+/// The row of a new session.
+fn new_session<'a>(context: &'a RequestContext, user: Uuid, sign_in: &'a SignIn) -> NewSession<'a> {
+    NewSession {
+        id: crate::random::uuid(),
+        user,
+        method: &sign_in.method.0,
+        not_after: sign_in.not_after,
+        user_agent: &context.client.user_agent,
+        ip: context.client.ip,
+        tag: context.config.sessions.tags.first().map(String::as_str),
+        oauth_client_id: sign_in.oauth_client_id,
+        scopes: sign_in.scopes.as_deref(),
     }
 }
 
-/// The access token of a session as user and session are now, beside a refresh token that is
-/// already made. `method` is what the hook is told.
+/// Issues the session's access token, beside an existing refresh token. `method` is for the hook.
 pub(crate) async fn issue_access_token(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: User,
     session: &Session,
@@ -223,9 +165,9 @@ pub(crate) async fn issue_access_token(
     issue_for(context, db, subject, session, refresh_token, method).await
 }
 
-/// The same for a user of whom everything is known.
+/// As [`issue_access_token`], with everything loaded.
 pub(super) async fn issue_for(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     subject: Subject,
     session: &Session,
@@ -237,30 +179,29 @@ pub(super) async fn issue_for(
     token_body(context, subject, session, refresh_token, claims)
 }
 
-/// The same outside of any transaction.
-pub(super) async fn issue_unlocked(
-    context: &Context,
+/// As [`issue_for`], outside a transaction.
+pub(super) async fn issue_without_transaction(
+    context: &RequestContext,
     subject: Subject,
     session: &Session,
     refresh_token: String,
     method: &str,
 ) -> Result<TokenBody, AuthError> {
     let (user, claims) = (subject.user.id, claims(context, &subject, session));
-    let claims = hooks::custom_access_token_alone(context, user, claims, method).await?;
+    let claims = hooks::custom_access_token_detached(context, user, claims, method).await?;
     token_body(context, subject, session, refresh_token, claims)
 }
 
 fn token_body(
-    context: &Context,
+    context: &RequestContext,
     subject: Subject,
     session: &Session,
     refresh_token: String,
     claims: Object,
 ) -> Result<TokenBody, AuthError> {
     let signed = context.project.keys().keyset.sign(&claims);
-    let access_token =
-        signed.map_err(|error| AuthError::internal("error generating jwt token", error))?;
-    // A hook's whole number may have a point.
+    let access_token = signed.map_err(AuthError::signing_token_failed)?;
+    // Hooks may return a whole number as a float.
     let exp = claims.get("exp").and_then(Value::as_f64);
     let expires_at = exp.unwrap_or_default() as i64;
     Ok(TokenBody {
@@ -269,7 +210,7 @@ fn token_body(
         expires_in: (expires_at - context.now.unix_timestamp()).max(1),
         expires_at,
         refresh_token,
-        user: UserBody::whole(subject.user, subject.belongings),
+        user: UserBody::with_relations(subject.user, subject.relations),
         provider_token: None,
         provider_refresh_token: None,
         weak_password: None,

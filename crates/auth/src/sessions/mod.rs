@@ -1,16 +1,15 @@
-//! Signing in and staying so: sessions, access tokens, refresh tokens (auth contract §3).
+//! Sessions, access tokens and refresh tokens (auth contract §3).
 
-mod chained;
 mod claims;
 mod counted;
 mod elevate;
 mod issue;
 mod refresh;
-mod turns;
+mod refresh_queue;
 mod validity;
 
-pub(crate) use elevate::{elevate, lower};
+pub(crate) use elevate::{elevate, lower_aal};
 pub(crate) use issue::{SignIn, TokenBody, TokenHeaders, issue_access_token, sign_in};
 pub(crate) use refresh::refresh;
-pub(crate) use turns::Turns;
-pub(crate) use validity::check_valid;
+pub(crate) use refresh_queue::RefreshQueue;
+pub(crate) use validity::find_end;

@@ -1,15 +1,14 @@
-//! Refresh: a token is exchanged for the next (auth contract §3.3).
+//! Refresh: exchanges a refresh token for the next one (auth contract §3.3).
 //!
-//! The active token is replaced by its child. Its parent may be shown once more, because a client
-//! can lose our answer; an older one, past the reuse interval, revokes the family. Token and
-//! session are locked before anything is decided. A hook that is asked over HTTP may be slow, so
-//! it is asked when the exchange is stored and nobody waits any more. If it refuses, our answer
-//! is as good as lost: the client's token is the active one's parent, and may be shown again.
+//! The active token is replaced by its child. Its parent may be used once more, because a client
+//! can lose a response. Using an older one after the reuse interval revokes the family, unless it is
+//! from before a second factor was proven: then it is rejected and nothing else happens. Token and
+//! session are locked before anything is decided. HTTP hooks may be slow, so they run after the
+//! commit, without locks. If the hook rejects, the client retries with the parent of the active
+//! token, as after a lost response.
 
 use std::time::Duration;
 
-use http::StatusCode;
-use plinth_db::Queries;
 use plinth_project::ServiceTransaction;
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -18,76 +17,79 @@ use uuid::Uuid;
 
 use super::{
     TokenBody, TokenHeaders,
-    chained::{self, ChainedToken},
-    check_valid,
     counted::{self, CountedToken},
-    issue::{Subject, issue_for, issue_unlocked},
+    find_end,
+    issue::{issue_for, issue_without_transaction},
 };
 use crate::{
     AuthError,
     audit::{self, Action},
     config::RefreshTokens,
-    error::Code,
     hooks,
     model::{
         Session, User,
-        sessions::{self, Aal},
+        refresh_tokens::{self, Found, RefreshToken},
+        sessions::{self, Aal, Refreshed},
+        subject::Subject,
     },
     rate_limit::{self, Bucket},
-    request::Context,
+    request::RequestContext,
 };
 
-/// How long to wait for somebody else who is refreshing the same session.
-const PATIENCE: Duration = Duration::from_secs(5);
-const RETRY_AFTER: Duration = Duration::from_millis(10);
+/// For another request that refreshes the same session.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+const RETRY_DELAY: Duration = Duration::from_millis(10);
 
-/// Exchanges a token. `client` is the application that asks, which must be the session's.
+/// Exchanges a token. `client` is the requesting application, which must be the session's.
 pub(crate) async fn refresh(
-    context: &Context,
+    context: &RequestContext,
     token: &str,
     client: Option<Uuid>,
 ) -> Result<TokenBody, AuthError> {
     let counted = match token.len() {
         12 if is_chained(token) => None,
-        13.. => Some(CountedToken::parse(token).ok_or_else(malformed)?),
-        _ => return Err(malformed()),
+        13.. => Some(CountedToken::parse(token).ok_or_else(AuthError::refresh_token_malformed)?),
+        _ => return Err(AuthError::refresh_token_malformed()),
     };
-    let deadline = Instant::now() + PATIENCE;
-    let turn = context.state.turns.wait(token, deadline).await;
-    let turn = turn.ok_or_else(too_many_at_once)?;
+    let deadline = Instant::now() + LOCK_TIMEOUT;
+    let permit = context.state.refresh_queue.acquire(token, deadline).await;
+    let permit = permit.ok_or_else(AuthError::too_many_concurrent_refreshes)?;
     let stored = loop {
         let outcome = match &counted {
             None => {
-                let (tx, found) = chained::lock(context, token).await?;
-                Attempt::new(context, client, tx).chained(found).await?
+                let (tx, found) = refresh_tokens::lock(&context.project, token).await?;
+                Attempt::new(context, client, tx)
+                    .refresh_chained(found)
+                    .await?
             }
             Some(counted) => {
-                let (tx, found) = counted::lock(context, counted.session).await?;
+                let (tx, found) =
+                    sessions::lock_with_subject(&context.project, counted.session).await?;
                 let attempt = Attempt::new(context, client, tx);
-                attempt.counted(counted, found).await?
+                attempt.refresh_counted(counted, found).await?
             }
         };
         match outcome {
             Outcome::Tokens(body) => return Ok(*body),
             Outcome::Stored(stored) => break *stored,
             Outcome::Locked if Instant::now() < deadline => {
-                // Not all at the same moment again.
+                // Spreads the retries.
                 let jitter = u64::from(crate::random::bytes::<1>()[0] % 20);
-                tokio::time::sleep(RETRY_AFTER + Duration::from_millis(jitter)).await;
+                tokio::time::sleep(RETRY_DELAY + Duration::from_millis(jitter)).await;
             }
-            Outcome::Locked => return Err(too_many_at_once()),
+            Outcome::Locked => return Err(AuthError::too_many_concurrent_refreshes()),
         }
     };
-    drop(turn);
+    drop(permit);
     let (session, subject, replacement) = stored;
     let token = replacement.token.clone();
-    let issued = issue_unlocked(context, subject, &session, token, METHOD).await;
-    let mut body = issued.map_err(worth_another_try)?;
+    let issued = issue_without_transaction(context, subject, &session, token, METHOD).await;
+    let mut body = issued.map_err(AuthError::or_retry)?;
     body.headers = replacement.headers(&session);
     Ok(body)
 }
 
-/// What the hook is told of how somebody came in.
+/// The authentication method in the hook's payload.
 const METHOD: &str = "token_refresh";
 
 fn is_chained(token: &str) -> bool {
@@ -97,30 +99,30 @@ fn is_chained(token: &str) -> bool {
 
 enum Outcome {
     Tokens(Box<TokenBody>),
-    /// Done but for the access token.
+    /// Committed; only the access token is missing.
     Stored(Box<(Session, Subject, Replacement)>),
     Locked,
 }
 
 struct Attempt<'a> {
-    context: &'a Context,
+    context: &'a RequestContext,
     client: Option<Uuid>,
     tx: ServiceTransaction,
 }
 
-/// What the client gets instead of its token.
+/// The next refresh token.
 struct Replacement {
     token: String,
     is_rotated: bool,
     reuse_cause: Option<&'static str>,
-    /// Of the session from now on, if that changes.
+    /// The session's new counter, if it changes.
     counter: Option<i64>,
-    /// What the audit log says.
+    /// For the audit log.
     actions: &'static [Action],
 }
 
 impl<'a> Attempt<'a> {
-    fn new(context: &'a Context, client: Option<Uuid>, tx: ServiceTransaction) -> Self {
+    fn new(context: &'a RequestContext, client: Option<Uuid>, tx: ServiceTransaction) -> Self {
         Self {
             context,
             client,
@@ -128,27 +130,35 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    async fn chained(mut self, found: chained::Found) -> Result<Outcome, AuthError> {
+    async fn refresh_chained(mut self, found: Found) -> Result<Outcome, AuthError> {
         let now = self.context.now;
         let (found, session, subject) = match found {
-            chained::Found::Nothing => return Err(self.unknown_token()),
-            chained::Found::WithoutSession => return Err(no_session()),
-            chained::Found::Locked => return self.give_way().await,
-            chained::Found::Token(found) => *found,
+            Found::Nothing => return self.reject_unknown().await,
+            Found::WithoutSession => {
+                return Err(AuthError::refresh_token_without_session());
+            }
+            Found::Locked => return self.roll_back_locked().await,
+            Found::Token(found) => *found,
         };
+        self.check_rate(&session).await?;
+        // Before the other checks: such a token has no time to compare with.
+        if found.is_void {
+            return Err(AuthError::refresh_token_already_used());
+        }
         let token_at = Some(found.updated_at);
         self.check(&session, &subject.user, token_at).await?;
         let user = subject.user.id;
         if let Some((key, counter)) = session.counted() {
-            return self.moved_on(found, key, counter, session, subject).await;
+            return self
+                .refresh_upgraded(found, key, counter, session, subject)
+                .await;
         }
         if !found.is_revoked {
-            let token = match self.is_upgraded(&session) {
-                true => {
-                    chained::revoke_all(&mut self.tx, session.id, now).await?;
-                    counted::first(&mut self.tx, session.id).await?
-                }
-                false => chained::replace(&mut self.tx, &found, user, session.id, now).await?,
+            let token = if self.is_upgraded(&session) {
+                refresh_tokens::revoke_all(&mut self.tx, session.id, now).await?;
+                counted::first_token(&mut self.tx, session.id).await?
+            } else {
+                refresh_tokens::replace(&mut self.tx, &found, user, session.id, now).await?
             };
             let replacement = Replacement {
                 actions: &[Action::TokenRevoked, Action::TokenRefreshed],
@@ -156,7 +166,7 @@ impl<'a> Attempt<'a> {
             };
             return self.finish(session, subject, replacement).await;
         }
-        let active = chained::find_active(&mut self.tx, session.id).await?;
+        let active = refresh_tokens::find_active(&mut self.tx, session.id).await?;
         if let Some((active, Some(parent))) = &active
             && *parent == found.token
         {
@@ -166,62 +176,66 @@ impl<'a> Attempt<'a> {
         let interval = self.context.config.refresh.reuse_interval;
         if active.is_some() && now <= found.updated_at + interval {
             let parent = Some(found.token.as_str());
-            let token = chained::insert(&mut self.tx, user, session.id, parent, now).await?;
+            let token = refresh_tokens::insert(&mut self.tx, user, session.id, parent, now).await?;
             return self
                 .finish(session, subject, Replacement::rotated(token))
                 .await;
         }
         if self.context.config.refresh.is_rotation_enabled {
-            chained::revoke_all(&mut self.tx, session.id, now).await?;
+            refresh_tokens::revoke_all(&mut self.tx, session.id, now).await?;
             self.audit(&subject.user, Action::TokenRevoked).await?;
         }
-        // The revocation must last although the request fails.
+        // The revocation must be committed although the request fails.
         self.tx.commit().await?;
-        Err(already_used())
+        Err(AuthError::refresh_token_already_used())
     }
 
-    /// A row is shown of a session whose tokens are signed counters by now. It is as good as any
-    /// token of before: the last one as long as the first counter was not used, since our answer may
-    /// be lost; others within the reuse interval.
-    async fn moved_on(
+    /// A v1 token of a session that uses v2 by now. The last v1 token is accepted until the first
+    /// counter is used, since the response may be lost; others within the reuse interval.
+    async fn refresh_upgraded(
         mut self,
-        found: ChainedToken,
+        found: RefreshToken,
         key: String,
         counter: i64,
         session: Session,
         subject: Subject,
     ) -> Result<Outcome, AuthError> {
-        let is_parent =
-            counter == 0 && chained::is_newest(&mut self.tx, session.id, &found.token).await?;
+        let is_parent = counter == 0
+            && refresh_tokens::is_newest(&mut self.tx, session.id, &found.token).await?;
         let interval = self.context.config.refresh.reuse_interval;
         let is_recent = self.context.now <= found.updated_at + interval;
         if is_parent || (is_recent && session.aal == Aal::Aal1) {
-            let token = counted::render(session.id, &key, counter).ok_or_else(malformed)?;
+            let token = counted::render(session.id, &key, counter)
+                .ok_or_else(AuthError::refresh_token_malformed)?;
             let same = Replacement::reused(token, "parent_of_active");
             return self.finish(session, subject, same).await;
         }
-        self.end_reused(&session, &subject.user).await
+        self.end_session(&session, &subject.user).await
     }
 
-    async fn counted(
+    async fn refresh_counted(
         mut self,
         token: &CountedToken,
         found: Option<(Session, Subject)>,
     ) -> Result<Outcome, AuthError> {
         let Some((session, subject)) = found else {
             return match sessions::find(&mut self.tx, token.session).await? {
-                Some(_) => self.give_way().await,
-                None => Err(self.unknown_token()),
+                Some(_) => self.roll_back_locked().await,
+                None => self.reject_unknown().await,
             };
         };
         let known = session.counted();
         let Some((key, counter)) = known.filter(|(key, _)| token.is_signed_with(key)) else {
-            return Err(self.unknown_token());
+            return self.reject_unknown().await;
         };
+        self.check_rate(&session).await?;
         self.check(&session, &subject.user, None).await?;
-        let render = |counter| counted::render(session.id, &key, counter).ok_or_else(malformed);
+        let render = |counter| {
+            counted::render(session.id, &key, counter)
+                .ok_or_else(AuthError::refresh_token_malformed)
+        };
         let replacement = match counter - token.counter {
-            ..0 => return Err(malformed()),
+            ..0 => return Err(AuthError::refresh_token_malformed()),
             0 => Replacement {
                 counter: Some(counter + 1),
                 ..Replacement::rotated(render(counter + 1)?)
@@ -229,23 +243,23 @@ impl<'a> Attempt<'a> {
             behind if self.may_reuse(&session, behind) => {
                 Replacement::reused(render(counter)?, "reuse_interval")
             }
-            _ => return self.end_reused(&session, &subject.user).await,
+            _ => return self.end_session(&session, &subject.user).await,
         };
         self.finish(session, subject, replacement).await
     }
 
-    /// Somebody else may have the session's tokens; nobody shall.
-    async fn end_reused(mut self, session: &Session, user: &User) -> Result<Outcome, AuthError> {
+    /// The tokens may be stolen, so the session ends.
+    async fn end_session(mut self, session: &Session, user: &User) -> Result<Outcome, AuthError> {
         if self.context.config.refresh.is_rotation_enabled {
             sessions::delete(&mut self.tx, session.id).await?;
             self.audit(user, Action::TokenRevoked).await?;
         }
         self.tx.commit().await?;
-        Err(already_used())
+        Err(AuthError::refresh_token_already_used())
     }
 
-    /// A second factor moves the count on by two, so that no token of before is worth the higher
-    /// assurance; the interval must not make it so.
+    /// A second factor adds two to the counter, so that no earlier token gives the higher
+    /// assurance. The reuse interval must not undo that.
     fn may_reuse(&self, session: &Session, behind: i64) -> bool {
         let rules = &self.context.config.refresh;
         let last = session.refreshed_at.unwrap_or(session.created_at);
@@ -253,48 +267,48 @@ impl<'a> Attempt<'a> {
         behind == 1 || rules.is_reuse_allowed || (is_recent && session.aal == Aal::Aal1)
     }
 
-    /// Whether this session moves on to the newer kind of tokens; the same answer every time.
+    /// Whether this session is upgraded to v2 tokens. The decision is stable per session.
     fn is_upgraded(&self, session: &Session) -> bool {
         let rules = &self.context.config.refresh;
         let share = session.id.as_u128() % 100;
         rules.tokens == RefreshTokens::Counted && share < u128::from(rules.upgrade_percentage)
     }
 
-    /// What is wrong with the session, whatever the token.
+    /// Counted by all nodes once the transaction is committed; by this node in any case.
+    async fn check_rate(&mut self, session: &Session) -> Result<(), AuthError> {
+        let (bucket, key) = (Bucket::TokenRefresh, session.id.to_string());
+        rate_limit::check_shared_by(self.context, &mut self.tx, bucket, &key).await
+    }
+
+    /// Checks the session, whatever the token.
     async fn check(
         &mut self,
         session: &Session,
         user: &User,
         token_at: Option<OffsetDateTime>,
     ) -> Result<(), AuthError> {
-        rate_limit::check_by(self.context, Bucket::TokenRefresh, &session.id.to_string())?;
         if user.is_banned(self.context.now) {
-            let message = "Invalid Refresh Token: User Banned";
-            return Err(AuthError::new(400, Code::UserBanned, message));
+            return Err(AuthError::user_banned_on_refresh());
         }
-        check_valid(self.context, &mut self.tx, session, user, token_at, 400).await?;
-        match session.oauth_client_id == self.client {
-            true => Ok(()),
-            false => Err(AuthError::oauth(
-                "invalid_client",
-                "The refresh token belongs to another client",
-            )),
+        let end = find_end(self.context, &mut self.tx, session, user, token_at).await?;
+        if let Some(reason) = end {
+            return Err(AuthError::session_expired(reason));
+        }
+        if session.oauth_client_id == self.client {
+            Ok(())
+        } else {
+            Err(AuthError::oauth_refresh_token_of_another_client())
         }
     }
 
-    /// Those who guess are held back by their address.
-    fn unknown_token(&self) -> AuthError {
-        let limited = rate_limit::check(self.context, Bucket::TokenRefresh).err();
-        limited.unwrap_or_else(|| {
-            AuthError::new(
-                400,
-                Code::RefreshTokenNotFound,
-                "Invalid Refresh Token: Refresh Token Not Found",
-            )
-        })
+    /// Guesses are rate limited by client address.
+    async fn reject_unknown(self) -> Result<Outcome, AuthError> {
+        self.tx.rollback().await?;
+        rate_limit::check_shared(self.context, Bucket::TokenRefresh).await?;
+        Err(AuthError::refresh_token_not_found())
     }
 
-    async fn give_way(self) -> Result<Outcome, AuthError> {
+    async fn roll_back_locked(self) -> Result<Outcome, AuthError> {
         self.tx.rollback().await?;
         Ok(Outcome::Locked)
     }
@@ -309,8 +323,8 @@ impl<'a> Attempt<'a> {
         subject: Subject,
         replacement: Replacement,
     ) -> Result<Outcome, AuthError> {
-        self.note(&session, &subject.user, &replacement).await?;
-        if hooks::is_token_made_elsewhere(self.context) {
+        self.store(&session, &subject.user, &replacement).await?;
+        if hooks::is_token_hook_remote(self.context) {
             self.tx.commit().await?;
             return Ok(Outcome::Stored(Box::new((session, subject, replacement))));
         }
@@ -322,37 +336,22 @@ impl<'a> Attempt<'a> {
         Ok(Outcome::Tokens(Box::new(body)))
     }
 
-    /// What session and audit log say of it, in one statement.
-    async fn note(
+    /// Updates session and audit log in one statement.
+    async fn store(
         &mut self,
         session: &Session,
         user: &User,
         replacement: &Replacement,
     ) -> Result<(), AuthError> {
-        let sql = "with seen as (
-                     update auth.sessions
-                     set refreshed_at = $2::timestamptz at time zone 'utc', updated_at = $2,
-                       user_agent = $3, ip = $4::text::inet,
-                       refresh_token_counter = coalesce($5, refresh_token_counter)
-                     where id = $1)
-                   insert into auth.audit_log_entries
-                     (instance_id, id, payload, created_at, ip_address)
-                   select $6, gen_random_uuid(), payload, $2, $4
-                   from unnest($7::json[]) as payload";
         let client = &self.context.client;
-        let ip = client.ip.to_string();
-        let payloads = audit::payloads(self.context, user, replacement.actions);
-        let params: plinth_db::Params<'_> = &[
-            &session.id,
-            &self.context.now,
-            &client.user_agent,
-            &ip,
-            &replacement.counter,
-            &Uuid::nil(),
-            &payloads,
-        ];
-        self.tx.execute(sql, params).await?;
-        Ok(())
+        let refreshed = Refreshed {
+            at: self.context.now,
+            user_agent: &client.user_agent,
+            ip: client.ip,
+            counter: replacement.counter,
+            audit_payloads: &audit::payloads(self.context, user, replacement.actions),
+        };
+        Ok(sessions::store_refresh(&mut self.tx, session.id, &refreshed).await?)
     }
 }
 
@@ -381,65 +380,5 @@ impl Replacement {
             is_rotated: Some(self.is_rotated),
             reuse_cause: self.reuse_cause,
         }
-    }
-}
-
-/// A hook that was not reached or not understood may answer better next time, and a status below 500
-/// would end the client's session (client contract S93). What a hook itself says stays as it is.
-fn worth_another_try(error: AuthError) -> AuthError {
-    match error.code() {
-        Code::HookTimeout
-        | Code::HookTimeoutAfterRetry
-        | Code::HookPayloadOverSizeLimit
-        | Code::HookPayloadInvalidContentType => error.with_status(StatusCode::SERVICE_UNAVAILABLE),
-        _ => error,
-    }
-}
-
-/// Worth another try: a status below 500 would end the client's session (client contract S93).
-fn too_many_at_once() -> AuthError {
-    AuthError::new(
-        503,
-        Code::Conflict,
-        "Too many concurrent token refresh requests on the same session or refresh token",
-    )
-}
-
-fn malformed() -> AuthError {
-    AuthError::invalid("Refresh token is not valid")
-}
-
-fn no_session() -> AuthError {
-    AuthError::new(
-        400,
-        Code::SessionNotFound,
-        "Invalid Refresh Token: No Valid Session Found",
-    )
-}
-
-fn already_used() -> AuthError {
-    AuthError::new(
-        400,
-        Code::RefreshTokenAlreadyUsed,
-        "Invalid Refresh Token: Already Used",
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_what_a_hook_itself_says_keeps_a_status_that_ends_sessions() {
-        let status = |code| {
-            let error = worth_another_try(AuthError::new(422, code, "no"));
-            assert_eq!(error.code(), code);
-            error.status().as_u16()
-        };
-        assert_eq!(status(Code::HookTimeout), 503);
-        assert_eq!(status(Code::HookTimeoutAfterRetry), 503);
-        assert_eq!(status(Code::HookPayloadOverSizeLimit), 503);
-        assert_eq!(status(Code::HookPayloadInvalidContentType), 503);
-        assert_eq!(status(Code::Unknown), 422);
     }
 }

@@ -1,24 +1,19 @@
-//! Accounts of people who have not said who they are.
+//! Anonymous sign-up.
 
 use axum::response::{IntoResponse, Response};
 
 use crate::{
     AuthError, accounts,
-    error::Code,
     model::{NewUser, Object, users},
     rate_limit::{self, Bucket},
-    request::Context,
+    request::RequestContext,
     sessions::{self, SignIn},
 };
 
-/// A session without a name.
-pub(super) async fn sign_up(context: &Context, data: Object) -> Result<Response, AuthError> {
+/// Creates an anonymous user and a session.
+pub(super) async fn sign_up(context: &RequestContext, data: Object) -> Result<Response, AuthError> {
     if !context.config.external.is_anonymous_enabled {
-        return Err(AuthError::new(
-            422,
-            Code::AnonymousProviderDisabled,
-            "Anonymous sign-ins are disabled",
-        ));
+        return Err(AuthError::anonymous_sign_ins_disabled());
     }
     rate_limit::check(context, Bucket::AnonymousSignUp)?;
     super::check_enabled(context)?;
@@ -34,13 +29,13 @@ pub(super) async fn sign_up(context: &Context, data: Object) -> Result<Response,
         is_anonymous: true,
         is_sso_user: false,
     };
-    accounts::ask_before(context, &new).await?;
+    accounts::run_before_created_hook(context, &new).await?;
     let mut tx = context.begin().await?;
     let user = users::insert(&mut tx, new, context.now)
         .await
-        .map_err(|error| AuthError::database("Database error creating anonymous user", error))?;
+        .map_err(AuthError::creating_anonymous_user_failed)?;
     let body = sessions::sign_in(context, &mut tx, user, SignIn::by("anonymous")).await?;
     tx.commit().await?;
-    accounts::tell_after(context, &body.user).await?;
+    accounts::run_after_created_hook(context, &body.user).await?;
     Ok(body.into_response())
 }

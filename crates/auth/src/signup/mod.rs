@@ -16,22 +16,21 @@ use crate::{
     accounts::{self, Metadata},
     audit::{self, Action},
     captcha,
-    error::Code,
-    mail::LetterKind,
+    contact::{self, Contact},
+    mail::TokenMailKind,
     messages,
     model::{Object, TokenKind, User, users},
     password,
+    pkce::Challenge,
     rate_limit::{self, Bucket},
-    request::{
-        Challenge, Context, Input, MetaSecurity,
-        contact::{self, Contact},
-    },
+    request::{MetaSecurity, RequestContext, RequiredInput},
     sessions::{self, SignIn},
     sms::Channel,
+    timing::{self, Outcome},
 };
 
-/// The body. Everything may be missing.
-#[derive(Debug, Default, Deserialize)]
+/// The request body.
+#[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct SignUpParams {
     email: String,
@@ -44,22 +43,22 @@ pub(crate) struct SignUpParams {
     gotrue_meta_security: MetaSecurity,
 }
 
-/// Somebody who wants an account, and has said everything that it takes.
-pub(crate) struct Applicant {
+/// A validated sign-up.
+pub(crate) struct SignUpRequest {
     pub(crate) contact: Contact,
-    /// Hashed; a random one for those who sign in with codes.
+    /// For users who sign in with codes, the hash of a random password.
     pub(crate) password_hash: String,
-    /// What they typed, to be compared with an account that waits for its confirmation.
+    /// The plain password, to compare with an unconfirmed account.
     pub(crate) password: Option<String>,
     pub(crate) data: Object,
     pub(crate) channel: Channel,
     pub(crate) challenge: Option<Challenge>,
 }
 
-/// `POST /signup`
+/// `POST /signup`. `{}` is an anonymous sign-up, an empty body is a mistake.
 pub(crate) async fn sign_up(
-    context: Context,
-    Input(params): Input<SignUpParams>,
+    context: RequestContext,
+    RequiredInput(params): RequiredInput<SignUpParams>,
 ) -> Result<Response, AuthError> {
     captcha::check(&context, &params.gotrue_meta_security).await?;
     accounts::check_metadata(&Object::new(), &params.data)?;
@@ -68,32 +67,45 @@ pub(crate) async fn sign_up(
     }
     rate_limit::check(&context, Bucket::SignUp)?;
     check_enabled(&context)?;
-    let applicant = read(&context, params).await?;
-    let contact = &applicant.contact;
-    let existing = accounts::find_by_contact(&context, &mut context.db().await?, contact).await?;
+    let request = validate(&context, params).await?;
+    let contact = &request.contact;
+    let work = sign_up_by_contact(&context, &request);
+    if is_autoconfirmed(&context, contact) {
+        // The response itself tells who is registered.
+        return work.await.map(Outcome::into_response);
+    }
+    timing::even_out(&context, contact, work).await
+}
+
+async fn sign_up_by_contact(
+    context: &RequestContext,
+    request: &SignUpRequest,
+) -> Result<Outcome<Response>, AuthError> {
+    let contact = &request.contact;
+    let existing = accounts::find_by_contact(context, &mut context.db().await?, contact).await?;
     match existing {
-        Some(user) => known(&context, &applicant, user).await,
-        None => unknown(&context, &applicant).await,
+        Some(user) => sign_up_existing(context, request, user).await,
+        None => sign_up_new(context, request).await,
     }
 }
 
-/// 422 while nobody may sign up.
-pub(crate) fn check_enabled(context: &Context) -> Result<(), AuthError> {
-    match context.config.is_signup_enabled {
-        true => Ok(()),
-        false => Err(AuthError::new(
-            422,
-            Code::SignupDisabled,
-            "Signups not allowed for this instance",
-        )),
+/// 422 while sign-ups are disabled.
+pub(crate) fn check_enabled(context: &RequestContext) -> Result<(), AuthError> {
+    if context.config.is_signup_enabled {
+        Ok(())
+    } else {
+        Err(AuthError::signup_disabled())
     }
 }
 
-/// The checks that need no account (§2.2, steps 5 and 6). The password is hashed before anybody is
-/// looked up, so that the time it takes says nothing about who exists.
-async fn read(context: &Context, params: SignUpParams) -> Result<Applicant, AuthError> {
+/// The checks before the lookup (§2.2, steps 5 and 6). The password is hashed before the lookup, so
+/// that the duration does not reveal whether the user exists.
+async fn validate(
+    context: &RequestContext,
+    params: SignUpParams,
+) -> Result<SignUpRequest, AuthError> {
     if params.password.is_empty() {
-        return Err(AuthError::invalid("Signup requires a valid password"));
+        return Err(AuthError::signup_without_password());
     }
     password::check_strength(context, &params.password).await?;
     let challenge = Challenge::parse(&params.code_challenge, &params.code_challenge_method)?;
@@ -101,19 +113,21 @@ async fn read(context: &Context, params: SignUpParams) -> Result<Applicant, Auth
         (email, "") => Contact::Email(email.to_owned()),
         ("", phone) => Contact::Phone(phone.to_owned()),
         _ => {
-            return Err(AuthError::invalid(
+            return Err(AuthError::validation_failed(
                 "Only an email address or phone number should be provided on signup.",
             ));
         }
     };
     let channel = Channel::parse(context, &params.channel)?;
     if challenge.is_some() && matches!(contact, Contact::Phone(_)) {
-        return Err(AuthError::invalid("PKCE not supported for phone signups"));
+        return Err(AuthError::validation_failed(
+            "PKCE not supported for phone signups",
+        ));
     }
     let contact = check_contact(context, contact)?;
     let hasher = context.service.hasher();
     let cost = context.config.password.cost;
-    Ok(Applicant {
+    Ok(SignUpRequest {
         password_hash: hasher.hash(&params.password, cost).await?,
         password: Some(params.password),
         contact,
@@ -123,119 +137,120 @@ async fn read(context: &Context, params: SignUpParams) -> Result<Applicant, Auth
     })
 }
 
-/// The contact in its stored form, if people may sign up that way.
-pub(crate) fn check_contact(context: &Context, contact: Contact) -> Result<Contact, AuthError> {
+/// The contact in its stored form, if sign-up by it is enabled.
+pub(crate) fn check_contact(
+    context: &RequestContext,
+    contact: Contact,
+) -> Result<Contact, AuthError> {
     let external = &context.config.external;
     match contact {
-        Contact::Email(_) if !external.is_email_enabled => Err(AuthError::new(
-            400,
-            Code::EmailProviderDisabled,
-            "Email signups are disabled",
-        )),
-        Contact::Phone(_) if !external.is_phone_enabled => Err(AuthError::new(
-            400,
-            Code::PhoneProviderDisabled,
-            "Phone signups are disabled",
-        )),
+        Contact::Email(_) if !external.is_email_enabled => Err(AuthError::email_signups_disabled()),
+        Contact::Phone(_) if !external.is_phone_enabled => Err(AuthError::phone_signups_disabled()),
         Contact::Email(text) => contact::email(&text).map(Contact::Email),
         Contact::Phone(text) => contact::phone(&text).map(Contact::Phone),
     }
 }
 
-/// Nobody has the contact yet.
-async fn unknown(context: &Context, applicant: &Applicant) -> Result<Response, AuthError> {
-    let Some(user) = create(context, applicant).await? else {
-        // Somebody was faster.
-        let contact = &applicant.contact;
+/// Signs up with a contact that no user has.
+async fn sign_up_new(
+    context: &RequestContext,
+    request: &SignUpRequest,
+) -> Result<Outcome<Response>, AuthError> {
+    let Some(user) = create(context, request).await? else {
+        // A concurrent request created the user.
+        let contact = &request.contact;
         let existing =
             accounts::find_by_contact(context, &mut context.db().await?, contact).await?;
         return match existing {
-            Some(user) => known(context, applicant, user).await,
-            // It belongs to an account that people cannot sign up for: of another audience, say.
-            None => repeated::answer(context, applicant, None).await,
+            Some(user) => sign_up_existing(context, request, user).await,
+            // The user cannot be signed up for, e.g. has another audience.
+            None => {
+                let response = repeated::respond(context, request, None).await?;
+                Ok(Outcome::Silent(response))
+            }
         };
     };
     let Created { mut tx, user } = user;
-    let is_autoconfirmed = is_autoconfirmed(context, &applicant.contact);
-    let (response, body) = match is_autoconfirmed {
-        true => {
-            let user = confirm(context, &mut tx, user, &applicant.contact).await?;
-            let body = open_session(context, &mut tx, user, &applicant.contact).await?;
-            let user = body.user.clone();
-            (body.into_response(), user)
-        }
-        false => {
-            let user = ask_to_confirm(context, &mut tx, &user, applicant).await?;
-            let body = users::load_body(&mut tx, user).await?;
-            (Json(&body).into_response(), body)
-        }
+    let is_autoconfirmed = is_autoconfirmed(context, &request.contact);
+    let (response, body) = if is_autoconfirmed {
+        let user = confirm(context, &mut tx, user, &request.contact).await?;
+        let body = start_session(context, &mut tx, user, &request.contact).await?;
+        let user = body.user.clone();
+        (body.into_response(), user)
+    } else {
+        let user = send_confirmation(context, &mut tx, &user, request).await?;
+        let body = users::load_body(&mut tx, user).await?;
+        (Json(&body).into_response(), body)
     };
     tx.commit().await?;
-    accounts::tell_after(context, &body).await?;
-    Ok(response)
+    accounts::run_after_created_hook(context, &body).await?;
+    Ok(Outcome::after_message(context, &request.contact, response))
 }
 
-/// An account that is stored, in the transaction that stored it.
+/// A new user and the transaction that inserted it.
 pub(crate) struct Created {
     pub(crate) tx: ServiceTransaction,
     pub(crate) user: User,
 }
 
-/// Asks the user's own code, then stores the account; `None` if somebody else did meanwhile.
+/// Runs the before-user-created hook and inserts the user; `None` if a concurrent request did.
 pub(crate) async fn create(
-    context: &Context,
-    applicant: &Applicant,
+    context: &RequestContext,
+    request: &SignUpRequest,
 ) -> Result<Option<Created>, AuthError> {
-    let contact = &applicant.contact;
-    let hash = applicant.password_hash.clone();
-    let new = accounts::new_user(context, contact, hash, applicant.data.clone());
-    accounts::ask_before(context, &new).await?;
+    let contact = &request.contact;
+    let hash = request.password_hash.clone();
+    let new = accounts::new_user(context, contact, hash, request.data.clone());
+    accounts::run_before_created_hook(context, &new).await?;
     let mut tx = context.begin().await?;
     match accounts::create(context, &mut tx, new, contact, Metadata::OfIdentity).await {
         Ok(user) => Ok(Some(Created { tx, user })),
         Err(error) if accounts::is_taken(&error) => Ok(None),
-        Err(error) => Err(AuthError::database("Database error saving new user", error)),
+        Err(error) => Err(AuthError::saving_user_failed(error)),
     }
 }
 
-/// Somebody has the contact already (§2.2, the table of cases).
-async fn known(
-    context: &Context,
-    applicant: &Applicant,
+/// Signs up with a contact that a user has (§2.2, the table of cases).
+async fn sign_up_existing(
+    context: &RequestContext,
+    request: &SignUpRequest,
     user: User,
-) -> Result<Response, AuthError> {
-    let is_confirmed = match applicant.contact {
+) -> Result<Outcome<Response>, AuthError> {
+    let is_confirmed = match request.contact {
         Contact::Email(_) => user.is_email_confirmed(),
         Contact::Phone(_) => user.is_phone_confirmed(),
     };
     if is_confirmed {
-        return repeated::answer(context, applicant, Some(&user)).await;
+        let response = repeated::respond(context, request, Some(&user)).await?;
+        return Ok(Outcome::Silent(response));
     }
-    if is_autoconfirmed(context, &applicant.contact) {
-        return confirm_waiting(context, applicant, user).await;
+    if is_autoconfirmed(context, &request.contact) {
+        let response = confirm_unconfirmed(context, request, user).await?;
+        return Ok(Outcome::Silent(response));
     }
     let was_invited = user.invited_at.is_some();
     let mut tx = context.begin().await?;
-    let user = ask_to_confirm(context, &mut tx, &user, applicant).await?;
+    let user = send_confirmation(context, &mut tx, &user, request).await?;
     let mut body = users::load_body(&mut tx, user).await?;
     tx.commit().await?;
     if was_invited {
-        // Whoever invited them may have stored what a stranger must not see.
+        // Metadata from an invitation must not be shown to strangers.
         body.user_metadata.clear();
         body.identities = Some(Vec::new());
     }
-    Ok(Json(body).into_response())
+    let response = Json(body).into_response();
+    Ok(Outcome::after_message(context, &request.contact, response))
 }
 
-/// An account that waited for a confirmation which is not asked for any more. Its owner is
-/// whoever knows the password that it was made with.
-async fn confirm_waiting(
-    context: &Context,
-    applicant: &Applicant,
+/// An unconfirmed account where confirmation is no longer required. Its owner must know its
+/// password.
+async fn confirm_unconfirmed(
+    context: &RequestContext,
+    request: &SignUpRequest,
     user: User,
 ) -> Result<Response, AuthError> {
     let cost = context.config.password.cost;
-    let typed = applicant.password.as_deref().unwrap_or_default();
+    let typed = request.password.as_deref().unwrap_or_default();
     let hasher = context.service.hasher();
     let is_owner = user.has_password()
         && hasher
@@ -243,25 +258,25 @@ async fn confirm_waiting(
             .await?
             .is_match;
     if !is_owner {
-        return Err(already_exists());
+        return Err(AuthError::user_already_exists());
     }
     let mut tx = context.begin().await?;
-    let user = confirm(context, &mut tx, user, &applicant.contact).await?;
-    let body = open_session(context, &mut tx, user, &applicant.contact).await?;
+    let user = confirm(context, &mut tx, user, &request.contact).await?;
+    let body = start_session(context, &mut tx, user, &request.contact).await?;
     tx.commit().await?;
     Ok(body.into_response())
 }
 
-pub(crate) fn is_autoconfirmed(context: &Context, contact: &Contact) -> bool {
+pub(crate) fn is_autoconfirmed(context: &RequestContext, contact: &Contact) -> bool {
     match contact {
         Contact::Email(_) => context.config.mail.is_autoconfirmed,
         Contact::Phone(_) => context.config.sms.is_autoconfirmed,
     }
 }
 
-/// Confirms at once, because the project asks for no proof.
+/// Confirms without proof, because the project requires none.
 pub(crate) async fn confirm(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: User,
     contact: &Contact,
@@ -274,8 +289,8 @@ pub(crate) async fn confirm(
     Ok(user)
 }
 
-async fn open_session(
-    context: &Context,
+async fn start_session(
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: User,
     contact: &Contact,
@@ -285,29 +300,26 @@ async fn open_session(
     sessions::sign_in(context, tx, user, SignIn::by("password")).await
 }
 
-/// Sends what proves that the contact is theirs.
-pub(crate) async fn ask_to_confirm(
-    context: &Context,
+/// Sends the confirmation message.
+pub(crate) async fn send_confirmation(
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: &User,
-    applicant: &Applicant,
+    request: &SignUpRequest,
 ) -> Result<User, AuthError> {
     let action = Action::UserConfirmationRequested;
-    let traits = json!({ "provider": applicant.contact.provider() });
+    let traits = json!({ "provider": request.contact.provider() });
     audit::write(context, tx, user, action, traits).await?;
-    match &applicant.contact {
+    match &request.contact {
         Contact::Email(_) => {
-            let challenge = applicant.challenge.as_ref();
-            messages::send_letter(context, tx, user, LetterKind::Confirmation, challenge).await
+            let challenge = request.challenge.as_ref();
+            messages::send_token_mail(context, tx, user, TokenMailKind::Confirmation, challenge)
+                .await
         }
         Contact::Phone(phone) => {
-            let (kind, channel) = (TokenKind::Confirmation, applicant.channel);
+            let (kind, channel) = (TokenKind::Confirmation, request.channel);
             let sent = messages::send_code(context, tx, user, kind, phone, channel).await?;
             Ok(sent.0)
         }
     }
-}
-
-fn already_exists() -> AuthError {
-    AuthError::new(422, Code::UserAlreadyExists, "User already registered")
 }

@@ -1,4 +1,4 @@
-//! Somebody signs up with an address that has an account: what they may learn of it.
+//! Sign-up with a contact that has a confirmed user.
 
 use axum::{
     Json,
@@ -6,38 +6,38 @@ use axum::{
 };
 use serde_json::json;
 
-use super::{Applicant, already_exists};
+use super::SignUpRequest;
 use crate::{
     AuthError, accounts,
     audit::{self, Action},
     model::{User, UserBody},
-    request::Context,
+    request::RequestContext,
 };
 
-/// Where every sign-up has to be confirmed, the answer looks like that of a new account, so that
-/// nobody can find out who is registered. Where one gives a session at once, there is no hiding.
-pub(super) async fn answer(
-    context: &Context,
-    applicant: &Applicant,
+/// If sign-ups must be confirmed, the response looks like that for a new user, so that it does not
+/// reveal who is registered. If sign-ups start a session, hiding is impossible.
+pub(super) async fn respond(
+    context: &RequestContext,
+    request: &SignUpRequest,
     user: Option<&User>,
 ) -> Result<Response, AuthError> {
     if let Some(user) = user {
         let mut tx = context.begin().await?;
-        let traits = json!({ "provider": applicant.contact.provider() });
+        let traits = json!({ "provider": request.contact.provider() });
         audit::write(context, &mut tx, user, Action::UserRepeatedSignUp, traits).await?;
         tx.commit().await?;
     }
     let config = &context.config;
     if config.mail.is_autoconfirmed || config.sms.is_autoconfirmed {
-        return Err(already_exists());
+        return Err(AuthError::user_already_exists());
     }
-    Ok(Json(look_alike(context, applicant)).into_response())
+    Ok(Json(fake_user_body(context, request)).into_response())
 }
 
-/// An account that does not exist.
-fn look_alike(context: &Context, applicant: &Applicant) -> UserBody {
+/// The body of a user who does not exist.
+fn fake_user_body(context: &RequestContext, request: &SignUpRequest) -> UserBody {
     let hash = String::new();
-    let new = accounts::new_user(context, &applicant.contact, hash, applicant.data.clone());
+    let new = accounts::new_user(context, &request.contact, hash, request.data.clone());
     let mut body = accounts::preview(&new, context.now);
     body.role.clear();
     body.confirmation_sent_at = Some(context.now);

@@ -1,12 +1,11 @@
 //! Text messages (auth contract §7.5).
 //!
-//! A message is limited, offered to the project's send-sms hook, and given to the provider that
-//! the settings name. What each provider wants to be asked, and how it answers, is a row of
-//! `provider.rs`.
+//! A message passes the rate limit, then goes to the send-sms hook or to the configured provider.
+//! The formats of the providers are in `provider.rs`.
 
 mod call;
 mod provider;
-mod words;
+mod text;
 
 use plinth_db::Queries;
 use serde_json::json;
@@ -14,17 +13,16 @@ use serde_json::json;
 use crate::{
     AuthError,
     config::SmsProvider,
-    error::Code,
     hooks,
     model::{Object, User, users},
     rate_limit::{Sending, check_sending},
-    request::Context,
+    request::RequestContext,
 };
 
-/// What stands for the provider's name of a message to a test number, which nobody sends.
+/// The message id for test numbers, to which nothing is sent.
 const TEST_MESSAGE: &str = "test-otp";
 
-/// How a message travels.
+/// SMS or WhatsApp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Channel {
     Sms,
@@ -32,8 +30,9 @@ pub(crate) enum Channel {
 }
 
 impl Channel {
-    /// Of a request; empty is SMS. Refuses what the provider cannot do; a hook does what it likes.
-    pub(crate) fn parse(context: &Context, text: &str) -> Result<Self, AuthError> {
+    /// Parses the request's channel; empty is SMS. Rejects channels that the provider does not
+    /// support, unless a hook sends.
+    pub(crate) fn parse(context: &RequestContext, text: &str) -> Result<Self, AuthError> {
         let is_hooked = context.config.hooks.send_sms.is_some();
         let channel = match text {
             "" | "sms" => Some(Self::Sms),
@@ -42,7 +41,7 @@ impl Channel {
             _ => None,
         };
         channel.ok_or_else(|| {
-            AuthError::invalid(
+            AuthError::validation_failed(
                 "Invalid channel, supported values are 'sms' or 'whatsapp'. 'whatsapp' is only \
                  supported if Twilio or Twilio Verify is used as the provider.",
             )
@@ -57,7 +56,7 @@ impl Channel {
     }
 }
 
-fn can_whatsapp(context: &Context) -> bool {
+fn can_whatsapp(context: &RequestContext) -> bool {
     matches!(
         context.config.sms.provider,
         Some(SmsProvider::Twilio { .. } | SmsProvider::TwilioVerify { .. })
@@ -65,7 +64,7 @@ fn can_whatsapp(context: &Context) -> bool {
 }
 
 /// A message with a code.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Message<'a> {
     pub(crate) user: &'a User,
     /// Without `+`.
@@ -76,12 +75,12 @@ pub(crate) struct Message<'a> {
     pub(crate) is_mfa: bool,
 }
 
-/// Sends a message; gives the provider's name for it.
+/// Sends a message and returns the provider's message id.
 ///
-/// Numbers with a fixed code get none, unless it is for a second factor. Those messages are limited
-/// by the factor alone.
+/// Nothing is sent to test numbers, unless the code is for a second factor. Messages for second
+/// factors have the factor's own limit only.
 pub(crate) async fn send(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     message: Message<'_>,
 ) -> Result<Option<String>, AuthError> {
@@ -100,22 +99,18 @@ pub(crate) async fn send(
         }
     }
     let Some(provider) = &config.provider else {
-        return Err(AuthError::internal(
-            "Unable to get SMS provider",
-            "no SMS provider is configured",
-        ));
+        return Err(AuthError::sms_provider_missing());
     };
-    let text = words::fill_in(context, &message);
+    let text = text::render_message(context, &message);
     let request = provider::message(provider, &message, &text);
-    let answer = call::send(context, request).await;
-    let answer = answer.and_then(|answer| provider::message_id(provider, &answer));
-    answer.map(Some).map_err(|reason| {
-        let text = format!("Error sending OTP to provider: {reason}");
-        AuthError::new(422, Code::SmsSendFailed, text)
-    })
+    let response = call::send(context, request).await;
+    let response = response.and_then(|response| provider::message_id(provider, &response));
+    response
+        .map(Some)
+        .map_err(|reason| AuthError::sms_send_failed(&reason))
 }
 
-/// What the send-sms hook is told (§9).
+/// The payload of the send-sms hook (§9).
 async fn hook_payload(db: &mut impl Queries, message: &Message<'_>) -> Result<Object, AuthError> {
     let user = users::load_body(db, message.user.clone()).await?;
     let mut sms = json!({ "otp": message.otp, "phone": message.phone });
@@ -128,10 +123,10 @@ async fn hook_payload(db: &mut impl Queries, message: &Message<'_>) -> Result<Ob
     ]))
 }
 
-/// Asks the provider whether the code is right, where it is the provider that makes codes;
-/// `None` where we do. No answer is a wrong code.
+/// Lets the provider check the code, if it generates codes; `None` otherwise. No response counts as
+/// a wrong code.
 pub(crate) async fn check_at_provider(
-    context: &Context,
+    context: &RequestContext,
     phone: &str,
     code: &str,
 ) -> Result<Option<bool>, AuthError> {
@@ -146,9 +141,9 @@ pub(crate) async fn check_at_provider(
         return Ok(None);
     };
     match call::send(context, request).await {
-        Ok(answer) => Ok(Some(provider::is_approved(&answer))),
+        Ok(response) => Ok(Some(provider::is_approved(&response))),
         Err(reason) => {
-            tracing::warn!("the SMS provider did not check a code: {reason}");
+            tracing::warn!("SMS provider failed to check a code: {reason}");
             Ok(Some(false))
         }
     }

@@ -1,14 +1,14 @@
-//! The providers: what each wants to be asked, and how it answers.
+//! The request and response formats of the SMS providers.
 
 use serde_json::{Value, json};
 
 use super::{
     Channel, Message,
-    call::{Answer, Proof, Request},
+    call::{Authentication, ProviderResponse, Request},
 };
-use crate::{config::SmsProvider, request::contact};
+use crate::{config::SmsProvider, contact};
 
-/// The call that sends `text`.
+/// The request that sends `text`.
 pub(super) fn message(provider: &SmsProvider, message: &Message<'_>, text: &str) -> Request {
     let phone = message.phone.to_owned();
     let text = text.to_owned();
@@ -21,7 +21,7 @@ pub(super) fn message(provider: &SmsProvider, message: &Message<'_>, text: &str)
             content_sid,
         } => Request {
             url: format!("{base_url}/2010-04-01/Accounts/{account_sid}/Messages.json"),
-            proof: Proof::Basic(account_sid.clone(), auth_token.clone()),
+            authentication: Authentication::Basic(account_sid.clone(), auth_token.clone()),
             form: twilio_form(message, text, message_service_sid, content_sid.as_deref()),
         },
         SmsProvider::TwilioVerify {
@@ -31,7 +31,7 @@ pub(super) fn message(provider: &SmsProvider, message: &Message<'_>, text: &str)
             message_service_sid,
         } => Request {
             url: format!("{base_url}/v2/Services/{message_service_sid}/Verifications"),
-            proof: Proof::Basic(account_sid.clone(), auth_token.clone()),
+            authentication: Authentication::Basic(account_sid.clone(), auth_token.clone()),
             form: vec![
                 ("To", format!("+{phone}")),
                 ("Channel", message.channel.as_str().to_owned()),
@@ -43,7 +43,7 @@ pub(super) fn message(provider: &SmsProvider, message: &Message<'_>, text: &str)
             originator,
         } => Request {
             url: format!("{base_url}/messages"),
-            proof: Proof::AccessKey(access_key.clone()),
+            authentication: Authentication::AccessKey(access_key.clone()),
             form: vec![
                 ("originator", originator.clone()),
                 ("body", text),
@@ -58,7 +58,7 @@ pub(super) fn message(provider: &SmsProvider, message: &Message<'_>, text: &str)
             sender,
         } => Request {
             url: format!("{base_url}/send"),
-            proof: Proof::InForm,
+            authentication: Authentication::InForm,
             form: vec![
                 ("sender", sender.clone()),
                 ("apikey", api_key.expose().to_owned()),
@@ -77,7 +77,7 @@ pub(super) fn message(provider: &SmsProvider, message: &Message<'_>, text: &str)
                 ("from", from.clone()),
                 ("to", phone),
                 ("text", text),
-                ("api_key", api_key.clone()),
+                ("api_key", api_key.expose().to_owned()),
                 ("api_secret", api_secret.expose().to_owned()),
             ];
             if is_unicode {
@@ -85,14 +85,14 @@ pub(super) fn message(provider: &SmsProvider, message: &Message<'_>, text: &str)
             }
             Request {
                 url: format!("{base_url}/sms/json"),
-                proof: Proof::InForm,
+                authentication: Authentication::InForm,
                 form,
             }
         }
     }
 }
 
-/// WhatsApp has prefixes of its own, and templates that WhatsApp approved.
+/// WhatsApp numbers have a prefix, and messages use approved templates.
 fn twilio_form(
     message: &Message<'_>,
     text: String,
@@ -128,7 +128,7 @@ fn twilio_form(
     form
 }
 
-/// The call that asks whether a code is right, of the provider that makes codes itself.
+/// The request to check a code, for the provider that generates codes.
 pub(super) fn check(provider: &SmsProvider, phone: &str, code: &str) -> Option<Request> {
     let SmsProvider::TwilioVerify {
         base_url,
@@ -141,62 +141,68 @@ pub(super) fn check(provider: &SmsProvider, phone: &str, code: &str) -> Option<R
     };
     Some(Request {
         url: format!("{base_url}/v2/Services/{message_service_sid}/VerificationCheck"),
-        proof: Proof::Basic(account_sid.clone(), auth_token.clone()),
+        authentication: Authentication::Basic(account_sid.clone(), auth_token.clone()),
         form: vec![("To", format!("+{phone}")), ("Code", code.to_owned())],
     })
 }
 
-/// Whether that code was right.
-pub(super) fn is_approved(answer: &Answer) -> bool {
-    answer.is_success()
-        && answer.body["status"] == "approved"
-        && answer.body["valid"].as_bool() == Some(true)
+/// Whether the provider accepted the code.
+pub(super) fn is_approved(response: &ProviderResponse) -> bool {
+    response.is_success()
+        && response.body["status"] == "approved"
+        && response.body["valid"].as_bool() == Some(true)
 }
 
-/// The provider's name for a message that it took, or why it did not.
-pub(super) fn message_id(provider: &SmsProvider, answer: &Answer) -> Result<String, String> {
-    let body = &answer.body;
+/// The provider's message id, or the error.
+pub(super) fn message_id(
+    provider: &SmsProvider,
+    response: &ProviderResponse,
+) -> Result<String, String> {
+    let body = &response.body;
     match provider {
-        SmsProvider::Twilio { .. } | SmsProvider::TwilioVerify { .. } => twilio_id(answer),
+        SmsProvider::Twilio { .. } | SmsProvider::TwilioVerify { .. } => twilio_id(response),
         SmsProvider::MessageBird { .. } => match &body["recipients"]["totalSentCount"] {
-            sent if answer.is_success() && sent.as_u64() > Some(0) => Ok(text(&body["id"])),
-            _ => Err(or_status(&body["errors"][0]["description"], answer)),
+            sent if response.is_success() && sent.as_u64() > Some(0) => Ok(text(&body["id"])),
+            _ => Err(or_status(&body["errors"][0]["description"], response)),
         },
-        SmsProvider::Textlocal { .. } => match body["status"] == "success" {
-            true => Ok(text(&body["messages"][0]["id"])),
-            false => Err(or_status(&body["errors"][0]["message"], answer)),
-        },
+        SmsProvider::Textlocal { .. } => {
+            if body["status"] == "success" {
+                Ok(text(&body["messages"][0]["id"]))
+            } else {
+                Err(or_status(&body["errors"][0]["message"], response))
+            }
+        }
         SmsProvider::Vonage { .. } => match &body["messages"][0] {
             message if message["status"] == "0" => Ok(text(&message["message-id"])),
-            message => Err(or_status(&message["error-text"], answer)),
+            message => Err(or_status(&message["error-text"], response)),
         },
     }
 }
 
-fn twilio_id(answer: &Answer) -> Result<String, String> {
-    let body = &answer.body;
-    if !answer.is_success() {
-        let reason = or_status(&body["message"], answer);
+fn twilio_id(response: &ProviderResponse) -> Result<String, String> {
+    let body = &response.body;
+    if !response.is_success() {
+        let reason = or_status(&body["message"], response);
         return Err(match body["more_info"].as_str() {
             Some(page) => format!("{reason} More information: {page}"),
             None => reason,
         });
     }
     match body["status"].as_str() {
-        Some("failed" | "undelivered") => Err(or_status(&body["error_message"], answer)),
+        Some("failed" | "undelivered") => Err(or_status(&body["error_message"], response)),
         _ => Ok(text(&body["sid"])),
     }
 }
 
-/// What the provider said, or at least its status.
-fn or_status(reason: &Value, answer: &Answer) -> String {
+/// The provider's error text, else its status.
+fn or_status(reason: &Value, response: &ProviderResponse) -> String {
     match text(reason) {
-        reason if reason.is_empty() => format!("the provider answered {}", answer.status),
+        reason if reason.is_empty() => format!("the provider responded with {}", response.status),
         reason => reason,
     }
 }
 
-/// Ids are texts with some and numbers with others.
+/// Ids are strings or numbers.
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,11 +1,18 @@
-//! Features that a client may ask for and that this server does not have yet: it answers as one
-//! that has them switched off.
+//! Endpoints of unsupported features. They respond as if the feature were disabled.
 
-use crate::{AuthError, error::Code, request::Admin};
+use axum::Json;
+use serde_json::{Value, json};
+
+use crate::{AuthError, caller::Admin};
 
 /// `POST /sso`, `/sso/saml/…`
 pub(crate) async fn saml() -> AuthError {
-    AuthError::new(404, Code::SamlProviderDisabled, "SAML 2.0 is disabled")
+    AuthError::saml_disabled()
+}
+
+/// `GET /admin/sso/providers`: there are none.
+pub(crate) async fn list_sso_providers(_admin: Admin) -> Json<Value> {
+    Json(json!({ "items": [] }))
 }
 
 /// `/admin/sso/providers…`
@@ -15,10 +22,10 @@ pub(crate) async fn saml_for_admins(_admin: Admin) -> AuthError {
 
 /// `POST /token?grant_type=web3`
 pub(crate) fn web3() -> AuthError {
-    AuthError::new(422, Code::Web3ProviderDisabled, "Web3 provider is disabled")
+    AuthError::web3_disabled()
 }
 
 /// `/scim/v2/…`
 pub(crate) async fn scim() -> AuthError {
-    AuthError::new(404, Code::FeatureDisabled, "SCIM is disabled")
+    AuthError::scim_disabled()
 }

@@ -1,29 +1,29 @@
-//! What the project can do as an OpenID provider, for programs to read.
+//! OpenID Connect discovery documents.
 
 use axum::{Json, http::header, response::IntoResponse};
 use serde_json::{Value, json};
 
-use crate::{AuthError, error::Code, oauth_server, request::Context};
+use crate::{AuthError, oauth_server, request::RequestContext};
 
 /// `GET /.well-known/openid-configuration`
-pub(crate) async fn openid_configuration(context: Context) -> impl IntoResponse {
+pub(crate) async fn openid_configuration(context: RequestContext) -> impl IntoResponse {
     let cache = [(header::CACHE_CONTROL, "public, max-age=600")];
     (cache, Json(document(&context)))
 }
 
-/// `GET /.well-known/oauth-authorization-server`: the same, where there is such a server.
-pub(crate) async fn authorization_server(context: Context) -> Result<impl IntoResponse, AuthError> {
-    match context.config.oauth_server.is_enabled {
-        true => Ok(openid_configuration(context).await),
-        false => Err(AuthError::new(
-            404,
-            Code::FeatureDisabled,
-            "OAuth server is disabled",
-        )),
+/// `GET /.well-known/oauth-authorization-server`: the same document, if the OAuth server is
+/// enabled.
+pub(crate) async fn authorization_server(
+    context: RequestContext,
+) -> Result<impl IntoResponse, AuthError> {
+    if context.config.oauth_server.is_enabled {
+        Ok(openid_configuration(context).await)
+    } else {
+        Err(AuthError::oauth_server_disabled())
     }
 }
 
-fn document(context: &Context) -> Value {
+fn document(context: &RequestContext) -> Value {
     let issuer = context.issuer().trim_end_matches('/');
     let mut document = json!({
         "issuer": issuer,

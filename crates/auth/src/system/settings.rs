@@ -1,11 +1,11 @@
-//! `GET /settings`: what a sign-in page has to know before anybody signs in.
+//! `GET /settings`: the public settings for sign-in pages.
 
 use axum::Json;
 use serde_json::{Map, Value, json};
 
-use crate::request::Context;
+use crate::request::RequestContext;
 
-/// Providers as the answer lists them; further ones that are configured are not told here.
+/// The listed providers; other configured ones are not listed.
 const PROVIDERS: [&str; 23] = [
     "apple",
     "azure",
@@ -33,7 +33,7 @@ const PROVIDERS: [&str; 23] = [
 ];
 
 /// `GET /settings`
-pub(crate) async fn settings(context: Context) -> Json<Value> {
+pub(crate) async fn settings(context: RequestContext) -> Json<Value> {
     let config = &context.config;
     let rules = &config.external;
     let is_enabled = |name: &str| {

@@ -1,4 +1,4 @@
-//! `POST /token`: something is exchanged for a session (auth contract §2.3).
+//! `POST /token`: the grants (auth contract §2.3).
 
 mod password;
 mod pkce;
@@ -12,14 +12,14 @@ use serde::{Deserialize, de::DeserializeOwned};
 
 use crate::{
     AuthError, AuthService,
-    error::Code,
+    caller::SignedIn,
     oauth::id_token::{self, IdTokenParams},
     rate_limit::{self, Bucket},
-    request::{Context, Input, Query, SignedIn},
+    request::{Input, Query, RequestContext},
     sessions, system,
 };
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 struct RefreshParams {
     refresh_token: String,
@@ -31,43 +31,40 @@ pub(crate) async fn token(
     request: Request,
 ) -> Result<Response, AuthError> {
     let (mut parts, body) = request.into_parts();
-    let context = Context::from_request_parts(&mut parts, &service).await?;
+    let context = RequestContext::from_request_parts(&mut parts, &service).await?;
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let request = Request::from_parts(parts, body);
     match query.get("grant_type") {
         "password" => {
-            rate_limit::check(&context, Bucket::Token)?;
+            rate_limit::check_shared(&context, Bucket::Token).await?;
             let params = input(request).await?;
             Ok(password::grant(&context, params).await?.into_response())
         }
-        // Counted against the session that the token belongs to, once that is known.
+        // Rate limited by session, once that is known.
         "refresh_token" => {
             let params: RefreshParams = input(request).await?;
             let body = sessions::refresh(&context, &params.refresh_token, None).await?;
             Ok(body.into_response())
         }
         "pkce" => {
-            rate_limit::check(&context, Bucket::Token)?;
+            rate_limit::check_shared(&context, Bucket::Token).await?;
             let params = input(request).await?;
             Ok(pkce::grant(&context, params).await?.into_response())
         }
         "id_token" => {
-            rate_limit::check(&context, Bucket::Token)?;
+            rate_limit::check_shared(&context, Bucket::Token).await?;
             let (mut parts, body) = request.into_parts();
             let params: IdTokenParams = input(Request::from_parts(parts.clone(), body)).await?;
-            let caller = match params.link_identity {
-                true => Some(SignedIn::from_request_parts(&mut parts, &service).await?),
-                false => None,
+            let caller = if params.link_identity {
+                Some(SignedIn::from_request_parts(&mut parts, &service).await?)
+            } else {
+                None
             };
             let body = id_token::grant(&context, params, caller).await?;
             Ok(body.into_response())
         }
         "web3" => Err(system::web3()),
-        _ => Err(AuthError::new(
-            400,
-            Code::InvalidCredentials,
-            "unsupported_grant_type",
-        )),
+        _ => Err(AuthError::unsupported_grant_type()),
     }
 }
 

@@ -7,18 +7,15 @@ use crate::{
     AuthError,
     audit::{self, Action},
     captcha,
-    error::Code,
+    contact::{self, Contact},
     hooks::{self, Decision},
     model::{User, sessions, users},
     password::{self, Verdict},
-    request::{
-        Context, MetaSecurity,
-        contact::{self, Contact},
-    },
+    request::{MetaSecurity, RequestContext},
     sessions::{SignIn, TokenBody, sign_in},
 };
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct PasswordParams {
     email: String,
@@ -29,7 +26,7 @@ pub(super) struct PasswordParams {
 
 /// `grant_type=password`
 pub(super) async fn grant(
-    context: &Context,
+    context: &RequestContext,
     params: PasswordParams,
 ) -> Result<TokenBody, AuthError> {
     captcha::check(context, &params.gotrue_meta_security).await?;
@@ -37,33 +34,28 @@ pub(super) async fn grant(
     let found = find(context, &contact).await?;
     let (user, verdict) = check_password(context, found, &params.password).await?;
     check_confirmed(&user, &contact)?;
-    let rehashed = match verdict.needs_rehash {
-        true => {
-            let cost = context.config.password.cost;
-            Some(
-                context
-                    .service
-                    .hasher()
-                    .hash(&params.password, cost)
-                    .await?,
-            )
-        }
-        false => None,
+    let rehashed = if verdict.needs_rehash {
+        let cost = context.config.password.cost;
+        Some(
+            context
+                .service
+                .hasher()
+                .hash(&params.password, cost)
+                .await?,
+        )
+    } else {
+        None
     };
     let mut tx = context.begin().await?;
     if let Some(hash) = rehashed {
-        // Unless the password was changed meanwhile.
-        let sql = "update auth.users set encrypted_password = $2
-                   where id = $1 and encrypted_password = $3";
-        let params: plinth_db::Params<'_> = &[&user.id, &hash, &user.encrypted_password];
-        plinth_db::Queries::execute(&mut tx, sql, params).await?;
+        users::rehash_password(&mut tx, &user, &hash).await?;
     }
     let traits = json!({ "provider": contact.provider() });
     audit::write(context, &mut tx, &user, Action::Login, traits).await?;
     let mut body = sign_in(context, &mut tx, user, SignIn::by("password")).await?;
     tx.commit().await?;
-    // Only told: who cannot be asked about the password keeps nobody out.
-    let weakness = password::weakness(context, &params.password).await;
+    // For the response only: an unreachable password check must not prevent the sign-in.
+    let weakness = password::find_weakness(context, &params.password).await;
     if let Some(weakness) = weakness.inspect_err(AuthError::log).ok().flatten() {
         body.weak_password = Some(json!({
             "message": weakness.message, "reasons": weakness.reasons,
@@ -72,30 +64,22 @@ pub(super) async fn grant(
     Ok(body)
 }
 
-/// The number is taken as it comes: it only has to be somebody's.
-fn read_contact(context: &Context, params: &PasswordParams) -> Result<Contact, AuthError> {
+/// Unvalidated: it only has to match a user.
+fn read_contact(context: &RequestContext, params: &PasswordParams) -> Result<Contact, AuthError> {
     let external = &context.config.external;
     match (params.email.as_str(), params.phone.as_str()) {
-        ("", "") => Err(AuthError::invalid("missing email or phone")),
+        ("", "") => Err(AuthError::validation_failed("missing email or phone")),
         (email, "") if external.is_email_enabled => Ok(Contact::Email(email.to_lowercase())),
-        (_, "") => Err(AuthError::new(
-            422,
-            Code::EmailProviderDisabled,
-            "Email logins are disabled",
-        )),
+        (_, "") => Err(AuthError::email_logins_disabled()),
         ("", phone) if external.is_phone_enabled => Ok(Contact::Phone(contact::bare_phone(phone))),
-        ("", _) => Err(AuthError::new(
-            422,
-            Code::PhoneProviderDisabled,
-            "Phone logins are disabled",
-        )),
-        _ => Err(AuthError::invalid(
+        ("", _) => Err(AuthError::phone_logins_disabled()),
+        _ => Err(AuthError::validation_failed(
             "Only an email address or phone number should be provided on login.",
         )),
     }
 }
 
-async fn find(context: &Context, contact: &Contact) -> Result<Option<User>, AuthError> {
+async fn find(context: &RequestContext, contact: &Contact) -> Result<Option<User>, AuthError> {
     let mut db = context.db().await?;
     let audience = context.audience();
     Ok(match contact {
@@ -104,20 +88,20 @@ async fn find(context: &Context, contact: &Contact) -> Result<Option<User>, Auth
     })
 }
 
-/// The user, if the password is theirs. Nobody to compare with takes just as long.
+/// The user, if the password matches. Takes as long if there is no user.
 async fn check_password(
-    context: &Context,
+    context: &RequestContext,
     found: Option<User>,
     typed: &str,
 ) -> Result<(User, Verdict), AuthError> {
     let hasher = context.service.hasher();
     let cost = context.config.password.cost;
     let Some(user) = found.filter(User::has_password) else {
-        hasher.pretend(typed, cost).await?;
-        return Err(wrong());
+        hasher.hash_dummy(typed, cost).await?;
+        return Err(AuthError::invalid_credentials());
     };
     if user.is_banned(context.now) {
-        return Err(AuthError::new(400, Code::UserBanned, "User is banned"));
+        return Err(AuthError::user_banned_on_grant());
     }
     let verdict = hasher.verify(&user.encrypted_password, typed, cost).await?;
     let decision = hooks::password_verification_attempt(context, user.id, verdict.is_match).await?;
@@ -125,30 +109,19 @@ async fn check_password(
         if signs_out {
             sessions::delete_all_but(&mut context.db().await?, user.id, None).await?;
         }
-        return Err(AuthError::new(400, Code::InvalidCredentials, message));
+        return Err(AuthError::password_attempt_rejected(message));
     }
-    match verdict.is_match {
-        true => Ok((user, verdict)),
-        false => Err(wrong()),
+    if verdict.is_match {
+        Ok((user, verdict))
+    } else {
+        Err(AuthError::invalid_credentials())
     }
 }
 
 fn check_confirmed(user: &User, contact: &Contact) -> Result<(), AuthError> {
     match contact {
-        Contact::Email(_) if !user.is_email_confirmed() => Err(AuthError::new(
-            400,
-            Code::EmailNotConfirmed,
-            "Email not confirmed",
-        )),
-        Contact::Phone(_) if !user.is_phone_confirmed() => Err(AuthError::new(
-            400,
-            Code::PhoneNotConfirmed,
-            "Phone not confirmed",
-        )),
+        Contact::Email(_) if !user.is_email_confirmed() => Err(AuthError::email_not_confirmed()),
+        Contact::Phone(_) if !user.is_phone_confirmed() => Err(AuthError::phone_not_confirmed()),
         _ => Ok(()),
     }
-}
-
-fn wrong() -> AuthError {
-    AuthError::new(400, Code::InvalidCredentials, "Invalid login credentials")
 }

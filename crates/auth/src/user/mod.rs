@@ -1,4 +1,4 @@
-//! `/user`: what people see and change of their own account (auth contract §2.7).
+//! `/user`: reads, updates and deletes the caller (auth contract §2.7).
 
 mod password;
 mod sessions;
@@ -11,47 +11,45 @@ use serde_json::Value;
 use crate::{
     AuthError,
     audit::{self, Action},
+    caller::{SignedIn, UserOrApplication},
     config::SelfDelete,
-    error::Code,
-    model::{User, UserBody, sessions::Aal},
+    model::{User, UserBody},
     removal,
-    request::{Context, Input, OnBehalf, SignedIn},
+    request::{Input, RequestContext},
     verify,
 };
 
 pub(crate) use sessions::{end_session, list_sessions};
 pub(crate) use update::update;
 
-/// How young a session must be for its owner to delete themselves without further proof.
-const RECENT: std::time::Duration = std::time::Duration::from_secs(5 * 60);
+/// The maximum age of a session for deletion without reauthentication.
+const MAX_AGE_FOR_DELETION: std::time::Duration = std::time::Duration::from_secs(5 * 60);
 
 /// `GET /user`
 pub(crate) async fn get(
-    context: Context,
-    OnBehalf(signed_in): OnBehalf,
+    context: RequestContext,
+    UserOrApplication(signed_in): UserOrApplication,
 ) -> Result<Json<UserBody>, AuthError> {
-    if let Some(asked) = &context.asked_audience
-        && *asked != signed_in.user.aud
+    if let Some(requested) = &context.requested_audience
+        && *requested != signed_in.user.aud
     {
-        return Err(AuthError::invalid(
-            "Token audience doesn't match request audience",
-        ));
+        return Err(AuthError::audience_mismatch());
     }
     let SignedIn {
-        user, belongings, ..
+        user, relations, ..
     } = signed_in;
-    Ok(Json(UserBody::whole(user, belongings)))
+    Ok(Json(UserBody::with_relations(user, relations)))
 }
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DeleteParams {
     nonce: String,
 }
 
-/// `DELETE /user`: people delete themselves.
+/// `DELETE /user`: deletes the caller.
 pub(crate) async fn delete(
-    context: Context,
+    context: RequestContext,
     signed_in: SignedIn,
     Input(params): Input<DeleteParams>,
 ) -> Result<StatusCode, AuthError> {
@@ -59,60 +57,36 @@ pub(crate) async fn delete(
         SelfDelete::Soft => true,
         SelfDelete::Hard => false,
         SelfDelete::Off => {
-            return Err(AuthError::new(
-                404,
-                Code::FeatureDisabled,
-                "Users of this project cannot delete themselves",
-            ));
+            return Err(AuthError::self_delete_disabled());
         }
     };
-    require_highest_aal(&signed_in, 403)?;
+    if signed_in.lacks_second_factor() {
+        return Err(AuthError::aal2_required());
+    }
     let user = &signed_in.user;
     let session = signed_in.session.as_ref();
-    let is_recent = session.is_some_and(|session| context.now < session.created_at + RECENT);
+    let is_recent =
+        session.is_some_and(|session| context.now < session.created_at + MAX_AGE_FOR_DELETION);
     if !is_recent {
         check_nonce(&context, user, &params.nonce).await?;
     }
     let mut tx = context.begin().await?;
     audit::write(&context, &mut tx, user, Action::UserDeleted, Value::Null).await?;
     let removed = removal::remove(&context, &mut tx, user, is_soft).await;
-    removed.map_err(|error| AuthError::database("Database error deleting user", error))?;
+    removed.map_err(AuthError::deleting_user_failed)?;
     tx.commit().await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Refuses somebody who has a second factor and has not shown it in this session.
-pub(crate) fn require_highest_aal(signed_in: &SignedIn, status: u16) -> Result<(), AuthError> {
-    let session = signed_in.session.as_ref();
-    if session.is_some_and(|session| session.aal == Aal::Aal2) {
-        return Ok(());
-    }
-    match signed_in.belongings.has_verified_factor() {
-        false => Ok(()),
-        true => Err(AuthError::new(
-            status,
-            Code::InsufficientAal,
-            "AAL2 session is required to update email, phone or password when MFA is enabled.",
-        )),
-    }
-}
-
-/// Whether the digits of a reauthentication came along (§7.6). Not inside a transaction; what
-/// follows makes the token void.
-async fn check_nonce(context: &Context, user: &User, nonce: &str) -> Result<(), AuthError> {
+/// Checks the nonce of a reauthentication (§7.6). Not inside a transaction; the caller clears the
+/// token.
+async fn check_nonce(context: &RequestContext, user: &User, nonce: &str) -> Result<(), AuthError> {
     if nonce.is_empty() {
-        return Err(AuthError::new(
-            400,
-            Code::ReauthenticationNeeded,
-            "This action requires reauthentication",
-        ));
+        return Err(AuthError::reauthentication_needed());
     }
-    match verify::is_nonce_right(context, user, nonce).await? {
-        true => Ok(()),
-        false => Err(AuthError::new(
-            422,
-            Code::ReauthenticationNotValid,
-            "Nonce has expired or is invalid",
-        )),
+    if verify::is_nonce_correct(context, user, nonce).await? {
+        Ok(())
+    } else {
+        Err(AuthError::reauthentication_not_valid())
     }
 }

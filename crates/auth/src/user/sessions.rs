@@ -1,28 +1,29 @@
-//! The devices on which somebody is signed in: Plinth's own endpoints for the account pages.
+//! The user's sessions: Plinth's own endpoints for the account pages.
 
 use axum::{Json, extract::Path, http::StatusCode};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::require_highest_aal;
 use crate::{
     AuthError,
     audit::{self, Action},
-    error::Code,
+    caller::SignedIn,
     model::sessions,
-    request::{Context, SignedIn},
+    request::RequestContext,
     wire_time,
 };
 
-/// More than anybody looks through; a client that signs in again and again can have any number.
+/// A client can create any number of sessions.
 const MAX_LISTED: i64 = 200;
 
 /// `GET /user/sessions`
 pub(crate) async fn list_sessions(
-    context: Context,
+    context: RequestContext,
     signed_in: SignedIn,
 ) -> Result<Json<Vec<Value>>, AuthError> {
-    require_highest_aal(&signed_in, 403)?;
+    if signed_in.lacks_second_factor() {
+        return Err(AuthError::aal2_required());
+    }
     let current = signed_in.session.as_ref().map(|session| session.id);
     let mut db = context.db().await?;
     let mut bodies = Vec::new();
@@ -45,20 +46,22 @@ pub(crate) async fn list_sessions(
     Ok(Json(bodies))
 }
 
-/// `DELETE /user/sessions/{id}`. Ids that are malformed, unknown or somebody else's look alike.
+/// `DELETE /user/sessions/{id}`. The response is the same for malformed, unknown and other users'
+/// ids.
 pub(crate) async fn end_session(
-    context: Context,
+    context: RequestContext,
     signed_in: SignedIn,
     Path(id): Path<String>,
 ) -> Result<StatusCode, AuthError> {
-    require_highest_aal(&signed_in, 403)?;
-    let missing = || AuthError::new(404, Code::ValidationFailed, "No such session");
-    let id: Uuid = id.parse().map_err(|_| missing())?;
+    if signed_in.lacks_second_factor() {
+        return Err(AuthError::aal2_required());
+    }
+    let id: Uuid = id.parse().map_err(|_| AuthError::own_session_not_found())?;
     let mut tx = context.begin().await?;
     let session = sessions::find(&mut tx, id).await?;
     let user = &signed_in.user;
     if session.is_none_or(|session| session.user_id != user.id) {
-        return Err(missing());
+        return Err(AuthError::own_session_not_found());
     }
     sessions::delete(&mut tx, id).await?;
     audit::write(&context, &mut tx, user, Action::Logout, Value::Null).await?;

@@ -5,21 +5,22 @@ use plinth_project::ServiceTransaction;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{password, require_highest_aal};
+use super::password;
 use crate::{
     AuthError, accounts,
     audit::{self, Action},
-    error::Code,
-    messages,
+    caller::SignedIn,
+    contact, messages,
     model::{Object, TokenKind, User, UserBody, identities, users},
     password::check_strength,
+    pkce::Challenge,
     rate_limit::{self, Bucket},
-    request::{Challenge, Context, Input, SignedIn, contact},
+    request::{Input, RequestContext},
     sms::Channel,
-    verify::{named, set_email, set_phone},
+    verify::{clear_anonymous, set_email, set_phone},
 };
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct UpdateParams {
     email: String,
@@ -34,7 +35,7 @@ pub(crate) struct UpdateParams {
     code_challenge_method: String,
 }
 
-/// What somebody wants to be different. What equals the present is not here.
+/// The requested changes, without those equal to the present value.
 struct Changes {
     email: Option<String>,
     phone: Option<String>,
@@ -53,18 +54,18 @@ impl Changes {
 
 /// `PUT /user`
 pub(crate) async fn update(
-    context: Context,
+    context: RequestContext,
     signed_in: SignedIn,
     Input(params): Input<UpdateParams>,
 ) -> Result<Json<UserBody>, AuthError> {
     rate_limit::check(&context, Bucket::UserUpdate)?;
     let (nonce, current) = (params.nonce.clone(), params.current_password.clone());
-    let changes = read(&context, &signed_in.user, params).await?;
+    let changes = read_changes(&context, &signed_in.user, params).await?;
     check(&context, &signed_in, &changes, &nonce).await?;
     check_free(&context, &signed_in.user, &changes).await?;
     let new_password = match &changes.password {
         Some(new) => {
-            // Before passwords are compared: who took over an old session could try them here.
+            // Before passwords are compared, so that an old session cannot be used to guess them.
             password::check_reauthenticated(&context, &signed_in, &nonce).await?;
             Some(password::prepare(&context, &signed_in, new, &current).await?)
         }
@@ -81,7 +82,11 @@ pub(crate) async fn update(
     Ok(Json(body))
 }
 
-async fn read(context: &Context, user: &User, params: UpdateParams) -> Result<Changes, AuthError> {
+async fn read_changes(
+    context: &RequestContext,
+    user: &User,
+    params: UpdateParams,
+) -> Result<Changes, AuthError> {
     let challenge = Challenge::parse(&params.code_challenge, &params.code_challenge_method)?;
     let email = match params.email.as_str() {
         "" => None,
@@ -105,9 +110,9 @@ async fn read(context: &Context, user: &User, params: UpdateParams) -> Result<Ch
     })
 }
 
-/// Whether this person may change this (§2.7, in that order).
+/// Checks whether the user may make these changes (§2.7, in that order).
 async fn check(
-    context: &Context,
+    context: &RequestContext,
     signed_in: &SignedIn,
     changes: &Changes,
     nonce: &str,
@@ -115,11 +120,10 @@ async fn check(
     let user = &signed_in.user;
     let is_admin = context.config.jwt.admin_roles.contains(&user.role);
     if changes.app_metadata.is_some() && !is_admin {
-        let message = "Updating app_metadata requires admin privileges";
-        return Err(AuthError::new(403, Code::NotAdmin, message));
+        return Err(AuthError::app_metadata_needs_admin());
     }
-    if changes.touch_credentials() {
-        require_highest_aal(signed_in, 401)?;
+    if changes.touch_credentials() && signed_in.lacks_second_factor() {
+        return Err(AuthError::aal2_required_to_update());
     }
     let stays_nameless = user.is_anonymous
         && changes.email.is_none()
@@ -127,60 +131,56 @@ async fn check(
         && user.email_change.is_empty()
         && user.phone_change.is_empty();
     if stays_nameless && changes.password.is_some() {
-        let message = "Updating password of an anonymous user without an email or phone is not \
-                       allowed";
-        return Err(AuthError::new(422, Code::ValidationFailed, message));
+        return Err(AuthError::anonymous_user_password());
     }
     if user.is_sso_user && (changes.touch_credentials() || !nonce.is_empty()) {
-        let message = "Updating email, phone, password of a SSO account only possible via SSO";
-        return Err(AuthError::new(422, Code::UserSsoManaged, message));
+        return Err(AuthError::user_sso_managed());
     }
     Ok(())
 }
 
-/// Not inside the transaction that follows, before which passwords are hashed: who is faster in
-/// between is found out when the change is confirmed.
-async fn check_free(context: &Context, user: &User, changes: &Changes) -> Result<(), AuthError> {
+/// Runs before the transaction, as hashing is slow. A conflict in between is found when the change
+/// is confirmed.
+async fn check_free(
+    context: &RequestContext,
+    user: &User,
+    changes: &Changes,
+) -> Result<(), AuthError> {
     let mut db = context.db().await?;
     if let Some(email) = &changes.email
         && users::is_email_taken(&mut db, email, &user.aud, Some(user.id)).await?
     {
-        let message = "A user with this email address has already been registered";
-        return Err(AuthError::new(422, Code::EmailExists, message));
+        return Err(AuthError::email_exists());
     }
     if let Some(phone) = &changes.phone
         && users::is_phone_taken(&mut db, phone, &user.aud, Some(user.id)).await?
     {
-        let message = "A user with this phone number has already been registered";
-        return Err(AuthError::new(422, Code::PhoneExists, message));
+        return Err(AuthError::phone_exists());
     }
     Ok(())
 }
 
 async fn apply(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     id: uuid::Uuid,
     changes: &Changes,
 ) -> Result<User, AuthError> {
-    // Two requests that change different parts of it keep both.
+    // Concurrent requests that change different keys keep both.
     let user = users::lock(tx, id).await?;
-    let mut user = user.ok_or_else(|| AuthError::internal("Unexpected failure", "no such user"))?;
+    let mut user = user.ok_or_else(|| AuthError::unexpected("no such user"))?;
     let now = context.now;
     if let Some(data) = &changes.data {
         let mut merged = user.user_metadata.clone();
         users::merge(&mut merged, data);
         accounts::check_metadata(&user.user_metadata, &merged)?;
-        let merged = Value::Object(merged);
-        user = users::update(tx, id, now, "raw_user_meta_data = $1", &[&merged])
-            .await
-            .map_err(|error| AuthError::database("Error updating user", error))?;
+        let updated = users::set_user_metadata(tx, id, merged, now).await;
+        user = updated.map_err(AuthError::updating_user_failed)?;
     }
     if let Some(metadata) = &changes.app_metadata {
         let mut merged = user.app_metadata.clone();
         users::merge(&mut merged, metadata);
-        let merged = Value::Object(merged);
-        user = users::update(tx, id, now, "raw_app_meta_data = $1", &[&merged]).await?;
+        user = users::set_app_metadata(tx, id, merged, now).await?;
     }
     if let Some(email) = &changes.email {
         user = change_email(context, tx, user, email, changes.challenge.as_ref()).await?;
@@ -191,9 +191,10 @@ async fn apply(
     Ok(user)
 }
 
-/// At once for those who had no name yet and need not prove it; otherwise by mail (§7.4).
+/// Immediately for anonymous users if no confirmation is required, otherwise by confirmation
+/// (§7.4).
 async fn change_email(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: User,
     email: &str,
@@ -201,13 +202,13 @@ async fn change_email(
 ) -> Result<User, AuthError> {
     if user.is_anonymous && context.config.mail.is_autoconfirmed {
         let user = set_email(context, tx, &user, email).await?;
-        return become_named(context, tx, user).await;
+        return make_permanent(context, tx, user).await;
     }
     messages::send_email_change(context, tx, &user, email, challenge).await
 }
 
 async fn change_phone(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: User,
     phone: &str,
@@ -215,18 +216,18 @@ async fn change_phone(
 ) -> Result<User, AuthError> {
     if context.config.sms.is_autoconfirmed {
         let user = set_phone(context, tx, &user, phone).await?;
-        return become_named(context, tx, user).await;
+        return make_permanent(context, tx, user).await;
     }
     let kind = TokenKind::PhoneChange;
     let sent = messages::send_code(context, tx, &user, kind, phone, channel).await?;
     Ok(sent.0)
 }
 
-async fn become_named(
-    context: &Context,
+async fn make_permanent(
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: User,
 ) -> Result<User, AuthError> {
-    let user = named(context, tx, user).await?;
+    let user = clear_anonymous(context, tx, user).await?;
     Ok(identities::recompute_providers(tx, &user, context.now).await?)
 }

@@ -1,38 +1,38 @@
-//! What happens when a token was right (auth contract §2.5, §7.4).
+//! Effects of a verified token (auth contract §2.5, §7.4).
 
-use plinth_db::Params;
 use plinth_project::ServiceTransaction;
 use serde_json::Value;
 
-use super::{Proven, proof::Purpose};
+use super::{VerifiedToken, proof::Purpose};
 use crate::{
     AuthError, accounts,
     audit::{self, Action},
-    mail::{self, Notice},
+    contact::Contact,
+    mail::{self, Notification},
     model::{TokenKind, User, identities, one_time, users},
     random,
-    request::{Context, contact::Contact},
+    request::RequestContext,
 };
 
-/// What the person gets.
+/// The result for the client.
 pub(super) enum Effect {
-    /// They are let in.
+    /// A session.
     Session(Box<User>),
-    /// A change of address waits for the other half.
-    OneOfTwo,
+    /// The other address must confirm the change too.
+    FirstOfTwoConfirmed,
 }
 
-/// Does what the token stands for, and takes all tokens of the user back.
+/// Applies the token's purpose and clears all tokens of the user.
 pub(super) async fn apply(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
-    proven: Proven,
+    verified: VerifiedToken,
 ) -> Result<Effect, AuthError> {
-    let Proven {
+    let VerifiedToken {
         user,
         kind,
         purpose,
-    } = proven;
+    } = verified;
     let user = match kind {
         TokenKind::Confirmation if purpose == Purpose::Sms => sms(context, tx, user).await?,
         TokenKind::Confirmation => confirmation(context, tx, user).await?,
@@ -41,7 +41,7 @@ pub(super) async fn apply(
         TokenKind::EmailChangeNew | TokenKind::EmailChangeCurrent => {
             match email_change(context, tx, user, kind).await? {
                 Some(user) => user,
-                None => return Ok(Effect::OneOfTwo),
+                None => return Ok(Effect::FirstOfTwoConfirmed),
             }
         }
     };
@@ -50,26 +50,26 @@ pub(super) async fn apply(
     Ok(Effect::Session(Box::new(user)))
 }
 
-/// Somebody signed up or was invited, and reads at the address.
+/// Confirms the address of a sign-up or invitation.
 async fn confirmation(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: User,
 ) -> Result<User, AuthError> {
     let now = context.now;
     let mut user = user;
     if user.invited_at.is_some() && !user.has_password() {
-        // So that the account is like any other; nobody knows it.
+        // A random password; nobody knows it.
         let cost = context.config.password.cost;
         let hasher = context.service.hasher();
         let hash = hasher.hash(&random::url_text::<32>(), cost).await?;
-        user = users::update(tx, user.id, now, "encrypted_password = $1", &[&hash]).await?;
+        user = users::set_password_hash(tx, user.id, &hash, now).await?;
     }
     confirm_email(context, tx, user).await
 }
 
 async fn confirm_email(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: User,
 ) -> Result<User, AuthError> {
@@ -78,9 +78,9 @@ async fn confirm_email(
     Ok(user)
 }
 
-/// Somebody follows a link of a recovery or a magic link.
+/// Signs in by a recovery or magic link.
 async fn recovery(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: User,
 ) -> Result<User, AuthError> {
@@ -92,49 +92,47 @@ async fn recovery(
 }
 
 async fn sms(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: User,
 ) -> Result<User, AuthError> {
     let user = accounts::confirm_phone(context, tx, &user).await?;
     accounts::audit_sign_up(context, tx, &user, "phone").await?;
-    named(context, tx, user).await
+    clear_anonymous(context, tx, user).await
 }
 
 async fn phone_change(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: User,
 ) -> Result<User, AuthError> {
     let changed = set_phone(context, tx, &user, &user.phone_change).await?;
     audit::write(context, tx, &changed, Action::UserModified, Value::Null).await?;
-    named(context, tx, changed).await
+    clear_anonymous(context, tx, changed).await
 }
 
-/// The number is theirs from now on; they are told if they had another.
+/// Sets the phone number; notifies the user if they had another.
 pub(crate) async fn set_phone(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: &User,
     phone: &str,
 ) -> Result<User, AuthError> {
-    let columns = "phone = $1, phone_confirmed_at = $2, phone_change = '', phone_change_token = ''";
-    let values: Params<'_> = &[&phone, &context.now];
-    let changed = users::update(tx, user.id, context.now, columns, values).await;
-    let changed = changed.map_err(taken_meanwhile)?;
+    let changed = users::set_confirmed_phone(tx, user.id, phone, context.now).await;
+    let changed = changed.map_err(or_link_expired)?;
     let contact = Contact::Phone(phone.to_owned());
-    accounts::put_identity(tx, &changed, &contact, true, context.now).await?;
+    accounts::upsert_identity(tx, &changed, &contact, true, context.now).await?;
     let old_phone = user.phone.as_str();
     if !changed.email.is_empty() && !old_phone.is_empty() {
-        let notice = Notice::PhoneChanged { old_phone };
+        let notice = Notification::PhoneChanged { old_phone };
         mail::notify(context, tx, &changed, &changed.email, notice).await;
     }
     Ok(changed)
 }
 
-/// One half of a change of address, or the whole; `None`: the other half is missing.
+/// Confirms a change of address; `None` if the other address must confirm too.
 async fn email_change(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: User,
     kind: TokenKind,
@@ -143,55 +141,52 @@ async fn email_change(
         && !context.config.mail.is_autoconfirmed
         && !user.email.is_empty();
     if needs_both && user.email_change_confirm_status == 0 {
-        one_time::void(tx, user.id, kind, context.now).await?;
-        let columns = "email_change_confirm_status = 1";
-        users::update(tx, user.id, context.now, columns, &[]).await?;
+        one_time::revoke(tx, user.id, kind, context.now).await?;
+        users::confirm_half_of_email_change(tx, user.id, context.now).await?;
         return Ok(None);
     }
     let (old, new) = (user.email.clone(), user.email_change.clone());
     let changed = set_email(context, tx, &user, &new).await?;
     audit::write(context, tx, &changed, Action::UserModified, Value::Null).await?;
     if !old.is_empty() {
-        let notice = Notice::EmailChanged { old_email: &old };
+        let notice = Notification::EmailChanged { old_email: &old };
         mail::notify(context, tx, &changed, &old, notice).await;
     }
-    named(context, tx, changed).await.map(Some)
+    clear_anonymous(context, tx, changed).await.map(Some)
 }
 
-/// The address is theirs from now on.
+/// Sets the email address.
 pub(crate) async fn set_email(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: &User,
     email: &str,
 ) -> Result<User, AuthError> {
-    let columns = "email = $1, email_confirmed_at = $2, email_change = '',
-                   email_change_token_new = '', email_change_token_current = '',
-                   email_change_confirm_status = 0";
-    let values: Params<'_> = &[&email, &context.now];
-    let changed = users::update(tx, user.id, context.now, columns, values).await;
-    let changed = changed.map_err(taken_meanwhile)?;
+    let changed = users::set_confirmed_email(tx, user.id, email, context.now).await;
+    let changed = changed.map_err(or_link_expired)?;
     let contact = Contact::Email(email.to_owned());
-    accounts::put_identity(tx, &changed, &contact, true, context.now).await?;
+    accounts::upsert_identity(tx, &changed, &contact, true, context.now).await?;
     let changed = accounts::confirm_email(context, tx, &changed).await?;
     Ok(changed)
 }
 
-/// Whoever has proved an address or number is not anonymous any more.
-pub(crate) async fn named(
-    context: &Context,
+/// A user with a verified contact is not anonymous any more.
+pub(crate) async fn clear_anonymous(
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: User,
 ) -> Result<User, AuthError> {
-    match user.is_anonymous {
-        true => Ok(users::update(tx, user.id, context.now, "is_anonymous = false", &[]).await?),
-        false => Ok(user),
+    if user.is_anonymous {
+        Ok(users::clear_anonymous(tx, user.id, context.now).await?)
+    } else {
+        Ok(user)
     }
 }
 
-fn taken_meanwhile(error: plinth_db::DbError) -> AuthError {
-    match accounts::is_taken(&error) {
-        true => super::expired_link(),
-        false => AuthError::database("Database error updating user", error),
+fn or_link_expired(error: plinth_db::DbError) -> AuthError {
+    if accounts::is_taken(&error) {
+        AuthError::email_link_expired()
+    } else {
+        AuthError::storing_user_failed(error)
     }
 }

@@ -1,85 +1,84 @@
-//! `GET /verify`: the link of a mail. It always ends in a redirect, whatever happened.
+//! `GET /verify`: the link in an email. Always responds with a redirect.
 
-use axum::{
-    http::{StatusCode, header},
-    response::{IntoResponse, Response},
-};
+use axum::{http::StatusCode, response::Response};
 
-use super::{ONE_OF_TWO, effects, effects::Effect, proof, proof::Purpose};
+use super::{FIRST_OF_TWO_CONFIRMED, effects, effects::Effect, proof, proof::Purpose};
 use crate::{
     AuthError,
-    error::Code,
     model::{FlowMethod, TokenKind, User, flows, one_time},
     rate_limit::{self, Bucket},
-    redirect::Target,
-    request::{Context, Query},
+    redirect::{RedirectTarget, redirect},
+    request::{Query, RequestContext},
     sessions::{SignIn, TokenBody, sign_in},
 };
 
 /// `GET /verify`
-pub(crate) async fn verify_link(context: Context, query: Query) -> Result<Response, AuthError> {
+pub(crate) async fn verify_link(
+    context: RequestContext,
+    query: Query,
+) -> Result<Response, AuthError> {
     let (kind, token) = (query.get("type"), query.get("token"));
     if kind.is_empty() || token.is_empty() {
-        return Err(AuthError::invalid(match kind.is_empty() {
-            true => "Verify requires a verification type",
-            false => "Verify requires a token or a token hash",
-        }));
+        return Err(if kind.is_empty() {
+            AuthError::missing_verification_type()
+        } else {
+            AuthError::missing_verification_token()
+        });
     }
     let is_pkce = token.starts_with(one_time::PKCE_PREFIX);
-    let mut target = Target::new(&context.redirect_to());
-    let followed = context.in_time(follow(&context, kind, token, is_pkce));
-    match followed.await {
-        Ok(Followed::Session(body)) => {
-            target.session(&body);
-            target.fragment("type", kind);
+    let mut target = RedirectTarget::new(&context.redirect_to());
+    let result = context.with_deadline(verify_and_apply(&context, kind, token, is_pkce));
+    match result.await {
+        Ok(LinkResult::Session(body)) => {
+            target.add_session(&body);
+            target.add_fragment("type", kind);
         }
-        Ok(Followed::Code(code)) => target.query("code", &code),
-        Ok(Followed::OneOfTwo) => {
-            target.fragment("message", ONE_OF_TWO);
+        Ok(LinkResult::Code(code)) => target.set_query("code", &code),
+        Ok(LinkResult::FirstOfTwoConfirmed) => {
+            target.add_fragment("message", FIRST_OF_TWO_CONFIRMED);
             if is_pkce {
-                target.query("message", ONE_OF_TWO);
+                target.set_query("message", FIRST_OF_TWO_CONFIRMED);
             }
         }
-        Err(error) => target.error(&error, is_pkce),
+        Err(error) => target.add_error(&error, is_pkce),
     }
-    let location = [(header::LOCATION, target.to_string())];
-    Ok((StatusCode::SEE_OTHER, location).into_response())
+    redirect(StatusCode::SEE_OTHER, &target.to_string())
 }
 
-enum Followed {
+enum LinkResult {
     Session(Box<TokenBody>),
-    /// To be exchanged by whoever began.
+    /// To be exchanged by the client that started the flow.
     Code(String),
-    OneOfTwo,
+    FirstOfTwoConfirmed,
 }
 
-async fn follow(
-    context: &Context,
+async fn verify_and_apply(
+    context: &RequestContext,
     kind: &str,
     token: &str,
     is_pkce: bool,
-) -> Result<Followed, AuthError> {
-    rate_limit::check(context, Bucket::Verify)?;
+) -> Result<LinkResult, AuthError> {
+    rate_limit::check_shared(context, Bucket::Verify).await?;
     let purpose = Purpose::parse(kind).filter(|purpose| !purpose.is_by_phone());
-    let purpose = purpose.ok_or_else(|| AuthError::invalid("Unsupported verification type"))?;
+    let purpose = purpose.ok_or_else(AuthError::unsupported_verification_type)?;
     let mut tx = context.begin().await?;
-    let proven = proof::check_hash(context, &mut tx, purpose, token).await?;
-    let method = flow_method(purpose, proven.kind);
-    let followed = match effects::apply(context, &mut tx, proven).await? {
-        Effect::OneOfTwo => Followed::OneOfTwo,
+    let verified = proof::check_hash(context, &mut tx, purpose, token).await?;
+    let method = flow_method(purpose, verified.kind);
+    let result = match effects::apply(context, &mut tx, verified).await? {
+        Effect::FirstOfTwoConfirmed => LinkResult::FirstOfTwoConfirmed,
         Effect::Session(user) if is_pkce => {
-            Followed::Code(issue_code(context, &mut tx, &user, method).await?)
+            LinkResult::Code(issue_code(context, &mut tx, &user, method).await?)
         }
         Effect::Session(user) => {
             let body = sign_in(context, &mut tx, *user, SignIn::by("otp")).await?;
-            Followed::Session(Box::new(body))
+            LinkResult::Session(Box::new(body))
         }
     };
     tx.commit().await?;
-    Ok(followed)
+    Ok(result)
 }
 
-/// How the flow that the mail began with is called.
+/// The authentication method of the flow that sent the email.
 fn flow_method(purpose: Purpose, kind: TokenKind) -> FlowMethod {
     match (purpose, kind) {
         (Purpose::Invite, _) => FlowMethod::Invite,
@@ -91,20 +90,14 @@ fn flow_method(purpose: Purpose, kind: TokenKind) -> FlowMethod {
 }
 
 async fn issue_code(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut plinth_project::ServiceTransaction,
     user: &User,
     method: FlowMethod,
 ) -> Result<String, AuthError> {
     let flow = flows::find_newest(tx, user.id, method).await?;
     let flow = flow.and_then(|flow| flow.auth_code.map(|code| (flow.id, code)));
-    let (id, code) = flow.ok_or_else(|| {
-        AuthError::new(
-            400,
-            Code::FlowStateNotFound,
-            "No associated flow state found",
-        )
-    })?;
+    let (id, code) = flow.ok_or_else(AuthError::mail_flow_state_not_found)?;
     flows::issue_code(tx, id, context.now).await?;
     Ok(code)
 }

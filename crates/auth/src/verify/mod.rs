@@ -1,4 +1,4 @@
-//! `/verify`: a one-time token is shown, and what it stands for happens (auth contract §2.5).
+//! `/verify`: verifies one-time tokens (auth contract §2.5).
 
 mod effects;
 mod link;
@@ -13,23 +13,20 @@ use serde_json::json;
 
 use crate::{
     AuthError,
-    error::Code,
+    contact::{self, Contact},
     model::{TokenKind, User},
     rate_limit::{self, Bucket},
-    request::{
-        Context, Input,
-        contact::{self, Contact},
-    },
+    request::{Input, RequestContext},
     sessions::{SignIn, sign_in},
 };
 use effects::Effect;
 use proof::Purpose;
 
-pub(crate) use effects::{named, set_email, set_phone};
+pub(crate) use effects::{clear_anonymous, set_email, set_phone};
 pub(crate) use link::verify_link;
-pub(crate) use proof::is_nonce_right;
+pub(crate) use proof::is_nonce_correct;
 
-#[derive(Debug, Default, Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct VerifyParams {
     r#type: String,
@@ -40,16 +37,16 @@ pub(crate) struct VerifyParams {
     redirect_to: String,
 }
 
-/// What was shown.
-enum Shown {
-    /// Digits, by whoever reads at this address or number.
+/// The token of the request.
+enum SubmittedToken {
+    /// The code that was sent to this contact.
     Code { contact: Contact, otp: String },
-    /// The hash that a link carries.
+    /// The hash in a link.
     Hash(String),
 }
 
-/// A token that is right, with its user, whose row is locked.
-struct Proven {
+/// A verified token and its user, whose row is locked.
+struct VerifiedToken {
     user: User,
     kind: TokenKind,
     purpose: Purpose,
@@ -57,74 +54,73 @@ struct Proven {
 
 /// `POST /verify`
 pub(crate) async fn verify(
-    context: Context,
+    context: RequestContext,
     Input(params): Input<VerifyParams>,
 ) -> Result<Response, AuthError> {
-    rate_limit::check(&context, Bucket::Verify)?;
-    let (purpose, shown) = read(&params)?;
+    rate_limit::check_shared(&context, Bucket::Verify).await?;
+    let (purpose, submitted) = read_token(&params)?;
     let mut tx = context.begin().await?;
-    let proven = match &shown {
-        Shown::Hash(hash) => proof::check_hash(&context, &mut tx, purpose, hash).await?,
-        Shown::Code { contact, otp } => {
+    let verified = match &submitted {
+        SubmittedToken::Hash(hash) => proof::check_hash(&context, &mut tx, purpose, hash).await?,
+        SubmittedToken::Code { contact, otp } => {
             let checked = proof::check_code(&context, &mut tx, purpose, contact, otp).await?;
             match checked {
-                Some(proven) => proven,
+                Some(verified) => verified,
                 None => {
-                    // Wrong codes must stay counted.
+                    // The count of wrong codes must be stored.
                     tx.commit().await?;
-                    return Err(expired_code());
+                    return Err(AuthError::otp_expired());
                 }
             }
         }
     };
-    let effect = effects::apply(&context, &mut tx, proven).await?;
+    let effect = effects::apply(&context, &mut tx, verified).await?;
     match effect {
         Effect::Session(user) => {
             let body = sign_in(&context, &mut tx, *user, SignIn::by("otp")).await?;
             tx.commit().await?;
             Ok(body.into_response())
         }
-        Effect::OneOfTwo => {
+        Effect::FirstOfTwoConfirmed => {
             tx.commit().await?;
-            Ok(Json(json!({ "msg": ONE_OF_TWO, "code": "200" })).into_response())
+            Ok(Json(json!({ "msg": FIRST_OF_TWO_CONFIRMED, "code": "200" })).into_response())
         }
     }
 }
 
-/// Said after the first of two confirmations.
-const ONE_OF_TWO: &str =
+/// The message after the first of two confirmations.
+const FIRST_OF_TWO_CONFIRMED: &str =
     "Confirmation link accepted. Please proceed to confirm link sent to the other email";
 
-fn read(params: &VerifyParams) -> Result<(Purpose, Shown), AuthError> {
+fn read_token(params: &VerifyParams) -> Result<(Purpose, SubmittedToken), AuthError> {
     if params.r#type.is_empty() {
-        return Err(AuthError::invalid("Verify requires a verification type"));
+        return Err(AuthError::missing_verification_type());
     }
-    let purpose = Purpose::parse(&params.r#type)
-        .ok_or_else(|| AuthError::invalid("Unsupported verification type"))?;
+    let purpose =
+        Purpose::parse(&params.r#type).ok_or_else(AuthError::unsupported_verification_type)?;
     match (params.token.as_str(), params.token_hash.as_str()) {
-        ("", "") => Err(AuthError::invalid(
-            "Verify requires a token or a token hash",
-        )),
+        ("", "") => Err(AuthError::missing_verification_token()),
         ("", hash) => {
             let has_more = [&params.email, &params.phone, &params.redirect_to];
             if has_more.iter().any(|text| !text.is_empty()) {
-                return Err(AuthError::invalid(
+                return Err(AuthError::validation_failed(
                     "Only the token_hash and type should be provided",
                 ));
             }
-            match purpose.is_by_phone() {
-                true => Err(AuthError::invalid("Invalid email verification type")),
-                false => Ok((purpose, Shown::Hash(hash.to_owned()))),
+            if purpose.is_by_phone() {
+                Err(AuthError::not_an_email_verification_type())
+            } else {
+                Ok((purpose, SubmittedToken::Hash(hash.to_owned())))
             }
         }
         (otp, "") => Ok((
             purpose,
-            Shown::Code {
+            SubmittedToken::Code {
                 contact: read_contact(params, purpose)?,
                 otp: otp.to_owned(),
             },
         )),
-        _ => Err(AuthError::invalid(
+        _ => Err(AuthError::validation_failed(
             "Verify requires either a token or a token hash",
         )),
     }
@@ -132,33 +128,26 @@ fn read(params: &VerifyParams) -> Result<(Purpose, Shown), AuthError> {
 
 fn read_contact(params: &VerifyParams, purpose: Purpose) -> Result<Contact, AuthError> {
     match (params.email.as_str(), params.phone.as_str()) {
-        ("", phone) if !phone.is_empty() => match purpose.is_by_phone() {
-            true => contact::phone(phone).map(Contact::Phone),
-            false => Err(AuthError::invalid("Invalid sms verification type")),
-        },
-        (email, "") if !email.is_empty() => match purpose.is_by_phone() {
-            true => Err(AuthError::invalid("Invalid email verification type")),
-            false if contact::is_email(email) => Ok(Contact::Email(email.to_lowercase())),
-            false => Err(AuthError::new(
-                422,
-                Code::ValidationFailed,
-                "Invalid email format",
-            )),
-        },
-        _ => Err(AuthError::invalid(
+        ("", phone) if !phone.is_empty() => {
+            if purpose.is_by_phone() {
+                contact::phone(phone).map(Contact::Phone)
+            } else {
+                Err(AuthError::validation_failed(
+                    "Invalid sms verification type",
+                ))
+            }
+        }
+        (email, "") if !email.is_empty() => {
+            if purpose.is_by_phone() {
+                Err(AuthError::not_an_email_verification_type())
+            } else if contact::is_email(email) {
+                Ok(Contact::Email(email.to_lowercase()))
+            } else {
+                Err(AuthError::invalid_email_to_verify())
+            }
+        }
+        _ => Err(AuthError::validation_failed(
             "Only an email address or phone number should be provided on verify",
         )),
     }
-}
-
-fn expired_code() -> AuthError {
-    AuthError::new(403, Code::OtpExpired, "Token has expired or is invalid")
-}
-
-fn expired_link() -> AuthError {
-    AuthError::new(
-        403,
-        Code::OtpExpired,
-        "Email link is invalid or has expired",
-    )
 }

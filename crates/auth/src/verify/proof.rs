@@ -1,16 +1,16 @@
-//! Whether a token is right: whose it is, whether it is the newest, and young enough.
+//! Verification of one-time tokens: owner, match and age.
 
 use plinth_db::Queries;
 use plinth_project::ServiceTransaction;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::{Proven, expired_code, expired_link};
+use super::VerifiedToken;
 use crate::{
     AuthError,
-    error::Code,
+    contact::Contact,
     model::{TokenKind, User, one_time, users},
-    request::{Context, contact::Contact},
+    request::RequestContext,
     sms,
 };
 
@@ -21,7 +21,7 @@ pub(super) enum Purpose {
     Invite,
     Recovery,
     MagicLink,
-    /// Whichever of sign-up and magic link it is.
+    /// Sign-up or magic link.
     Email,
     EmailChange,
     Sms,
@@ -47,7 +47,7 @@ impl Purpose {
         matches!(self, Self::Sms | Self::PhoneChange)
     }
 
-    /// Tokens that serve it, the first one that is right counts.
+    /// The kinds of tokens to try, in order.
     fn kinds(self) -> &'static [TokenKind] {
         match self {
             Self::SignUp | Self::Invite | Self::Sms => &[TokenKind::Confirmation],
@@ -59,18 +59,19 @@ impl Purpose {
     }
 }
 
-/// What the user's row says of a token.
+/// A token in the user's row.
 struct Stored<'a> {
     hash: &'a str,
     sent_at: Option<OffsetDateTime>,
-    /// Where it was sent.
+    /// The address or number it was sent to.
     address: &'a str,
 }
 
 fn stored<'a>(user: &'a User, kind: TokenKind, is_by_phone: bool) -> Stored<'a> {
-    let own = match is_by_phone {
-        true => user.phone.as_str(),
-        false => user.email.as_str(),
+    let own = if is_by_phone {
+        user.phone.as_str()
+    } else {
+        user.email.as_str()
     };
     let (hash, sent_at, address) = match kind {
         TokenKind::Confirmation => (&user.confirmation_token, user.confirmation_sent_at, own),
@@ -103,43 +104,46 @@ fn stored<'a>(user: &'a User, kind: TokenKind, is_by_phone: bool) -> Stored<'a> 
     }
 }
 
-/// What a link carries.
+/// Verifies the hash in a link.
 pub(super) async fn check_hash(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     purpose: Purpose,
     hash: &str,
-) -> Result<Proven, AuthError> {
+) -> Result<VerifiedToken, AuthError> {
     let found = one_time::lock_by_link(tx, hash, purpose.kinds()).await?;
-    let (user, kind) = found.ok_or_else(expired_link)?;
+    let (user, kind) = found.ok_or_else(AuthError::email_link_expired)?;
     check_banned(context, &user)?;
     let is_right = is_usable(context, &stored(&user, kind, false), false);
-    match is_right {
-        true => Ok(Proven {
+    if is_right {
+        Ok(VerifiedToken {
             user,
             kind,
             purpose,
-        }),
-        false => Err(expired_link()),
+        })
+    } else {
+        Err(AuthError::email_link_expired())
     }
 }
 
-/// Digits that somebody typed. `None`: they are wrong, and what follows from that must be kept.
+/// Verifies a code. `None` if it is wrong; the caller must commit the count.
 pub(super) async fn check_code(
-    context: &Context,
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     purpose: Purpose,
     contact: &Contact,
     otp: &str,
-) -> Result<Option<Proven>, AuthError> {
+) -> Result<Option<VerifiedToken>, AuthError> {
     let found = find_user(context, tx, purpose, contact, otp).await?;
-    let user_id = found.ok_or_else(expired_code)?;
-    let user = users::lock(tx, user_id).await?.ok_or_else(expired_code)?;
+    let user_id = found.ok_or_else(AuthError::otp_expired)?;
+    let user = users::lock(tx, user_id)
+        .await?
+        .ok_or_else(AuthError::otp_expired)?;
     check_banned(context, &user)?;
     for kind in purpose.kinds() {
-        if is_code_right(context, tx, &user, *kind, contact, otp).await? {
+        if is_code_correct(context, tx, &user, *kind, contact, otp).await? {
             let kind = *kind;
-            return Ok(Some(Proven {
+            return Ok(Some(VerifiedToken {
                 user,
                 kind,
                 purpose,
@@ -149,8 +153,8 @@ pub(super) async fn check_code(
     Ok(None)
 }
 
-async fn is_code_right(
-    context: &Context,
+async fn is_code_correct(
+    context: &RequestContext,
     tx: &mut ServiceTransaction,
     user: &User,
     kind: TokenKind,
@@ -174,13 +178,13 @@ async fn is_code_right(
     if !is_usable(context, &token, is_by_phone) {
         return Ok(false);
     }
-    compare(context, tx, user.id, kind, &token, otp).await
+    compare_code(context, tx, user.id, kind, &token, otp).await
 }
 
-/// Compares digits, and counts wrong ones, which in the end make the token void. The user's row is
+/// Compares the code and counts wrong ones, which revoke the token in the end. The user's row is
 /// locked.
-async fn compare(
-    context: &Context,
+async fn compare_code(
+    context: &RequestContext,
     db: &mut impl Queries,
     user: Uuid,
     kind: TokenKind,
@@ -194,10 +198,10 @@ async fn compare(
     Ok(is_right)
 }
 
-/// Whether these are the digits of the user's reauthentication; the token is the caller's to
-/// clear. Wrong ones are counted at once, whatever becomes of the request.
-pub(crate) async fn is_nonce_right(
-    context: &Context,
+/// Whether this is the user's reauthentication nonce; the caller clears the token. Wrong ones are
+/// counted even if the request fails.
+pub(crate) async fn is_nonce_correct(
+    context: &RequestContext,
     user: &User,
     nonce: &str,
 ) -> Result<bool, AuthError> {
@@ -213,30 +217,31 @@ pub(crate) async fn is_nonce_right(
     }
     let kind = TokenKind::Reauthentication;
     let mut tx = context.begin().await?;
-    // Others may have shown wrong ones meanwhile.
+    // Concurrent requests may have counted wrong ones.
     let Some(user) = users::lock(&mut tx, user.id).await? else {
         return Ok(false);
     };
     let token = stored(&user, kind, is_by_phone);
     let is_right = is_usable(context, &token, is_by_phone)
-        && compare(context, &mut tx, user.id, kind, &token, nonce).await?;
+        && compare_code(context, &mut tx, user.id, kind, &token, nonce).await?;
     tx.commit().await?;
     Ok(is_right)
 }
 
-/// Whether there is a token, and it is young enough.
-fn is_usable(context: &Context, token: &Stored<'_>, is_by_phone: bool) -> bool {
-    let lifetime = match is_by_phone {
-        true => context.config.sms.otp_lifetime,
-        false => context.config.mail.otp_lifetime,
+/// Whether there is a token that has not expired.
+fn is_usable(context: &RequestContext, token: &Stored<'_>, is_by_phone: bool) -> bool {
+    let lifetime = if is_by_phone {
+        context.config.sms.otp_lifetime
+    } else {
+        context.config.mail.otp_lifetime
     };
     let is_young = |sent| context.now < sent + lifetime;
     !token.hash.is_empty() && token.sent_at.is_some_and(is_young)
 }
 
-/// Who may hold the code that was sent to this address or number.
+/// The user to whom the code was sent.
 async fn find_user(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     purpose: Purpose,
     contact: &Contact,
@@ -244,7 +249,7 @@ async fn find_user(
 ) -> Result<Option<Uuid>, AuthError> {
     let audience = context.audience();
     let found = match (purpose, contact) {
-        // The address is not theirs yet.
+        // The new address is not the user's yet.
         (Purpose::EmailChange | Purpose::PhoneChange, _) => {
             let kinds = purpose.kinds();
             return Ok(one_time::find_sent_to(db, contact.as_str(), otp, kinds).await?);
@@ -255,9 +260,10 @@ async fn find_user(
     Ok(found.map(|user| user.id))
 }
 
-fn check_banned(context: &Context, user: &User) -> Result<(), AuthError> {
-    match user.is_banned(context.now) {
-        true => Err(AuthError::new(403, Code::UserBanned, "User is banned")),
-        false => Ok(()),
+fn check_banned(context: &RequestContext, user: &User) -> Result<(), AuthError> {
+    if user.is_banned(context.now) {
+        Err(AuthError::user_banned())
+    } else {
+        Ok(())
     }
 }

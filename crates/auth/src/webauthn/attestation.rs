@@ -1,42 +1,42 @@
-//! A new credential: what `create()` gave.
+//! Verification of attestations, the result of `create()`.
 
 use aws_lc_rs::digest;
 use ciborium::Value;
 
 use super::{
-    Credential, Refusal, RegistrationResponse, RelyingParty, authenticator_data::AuthenticatorData,
-    client_data, cose::PublicKey,
+    CeremonyError, Credential, RegistrationResponse, RelyingParty,
+    authenticator_data::AuthenticatorData, client_data, cose::PublicKey,
 };
 
-/// Names of attestation types, as GoTrue writes them.
+/// Attestation types as GoTrue stores them.
 const NONE: &str = "none";
 const SELF: &str = "basic_surrogate";
 
-/// The longest list of ways to reach an authenticator that anybody could mean.
+/// A limit for the stored list.
 const MAX_TRANSPORTS: usize = 16;
 
-/// The credential, if the answer is to this challenge, for us and whole.
+/// Verifies the response to this challenge and returns the new credential.
 pub(crate) fn check_registration(
     party: &RelyingParty,
     challenge: &str,
-    answer: &RegistrationResponse,
-) -> Result<Credential, Refusal> {
-    if answer.kind != "public-key" {
-        return Err(Refusal("the credential is of another type"));
+    response: &RegistrationResponse,
+) -> Result<Credential, CeremonyError> {
+    if response.kind != "public-key" {
+        return Err(CeremonyError("the credential is of another type"));
     }
-    let client_data = &answer.response.client_data.0;
+    let client_data = &response.response.client_data.0;
     client_data::check(client_data, "webauthn.create", challenge, party)?;
-    let attestation = AttestationObject::parse(&answer.response.attestation_object.0)?;
+    let attestation = AttestationObject::parse(&response.response.attestation_object.0)?;
     let data = AuthenticatorData::parse(&attestation.authenticator_data)?;
     data.check(party)?;
     let Some(attested) = &data.attested else {
-        return Err(Refusal("there is no new credential"));
+        return Err(CeremonyError("there is no new credential"));
     };
-    if attested.id != answer.raw_id.0 {
-        return Err(Refusal("the credential has two identifiers"));
+    if attested.id != response.raw_id.0 {
+        return Err(CeremonyError("the credential has two identifiers"));
     }
     let key = PublicKey::parse(&attested.public_key)?;
-    let transports = answer.response.transports.iter().flatten();
+    let transports = response.response.transports.iter().flatten();
     Ok(Credential {
         id: attested.id.clone(),
         public_key: attested.public_key.clone(),
@@ -57,8 +57,8 @@ struct AttestationObject {
 }
 
 impl AttestationObject {
-    fn parse(bytes: &[u8]) -> Result<Self, Refusal> {
-        Self::read(bytes).ok_or(Refusal("the attestation object is malformed"))
+    fn parse(bytes: &[u8]) -> Result<Self, CeremonyError> {
+        Self::read(bytes).ok_or(CeremonyError("the attestation object is malformed"))
     }
 
     fn read(mut bytes: &[u8]) -> Option<Self> {
@@ -71,20 +71,20 @@ impl AttestationObject {
         })
     }
 
-    /// Which type it is. A signature with the credential's own key must be one.
-    fn check(&self, key: &PublicKey, client_data: &[u8]) -> Result<&'static str, Refusal> {
+    /// The attestation type. A self-attestation must be signed with the credential's own key.
+    fn check(&self, key: &PublicKey, client_data: &[u8]) -> Result<&'static str, CeremonyError> {
         if self.format == "none" && !self.statement.is_empty() {
-            return Err(Refusal("no attestation states something"));
+            return Err(CeremonyError("no attestation states something"));
         }
         if self.format != "packed" || find(&self.statement, "x5c").is_some() {
             return Ok(NONE);
         }
         let algorithm = find(&self.statement, "alg").and_then(Value::as_integer);
         if algorithm != Some(key.algorithm().into()) {
-            return Err(Refusal("the attestation is of another algorithm"));
+            return Err(CeremonyError("the attestation is of another algorithm"));
         }
         let signature = find(&self.statement, "sig").and_then(Value::as_bytes);
-        let signature = signature.ok_or(Refusal("the attestation has no signature"))?;
+        let signature = signature.ok_or(CeremonyError("the attestation has no signature"))?;
         let mut message = self.authenticator_data.clone();
         message.extend(digest::digest(&digest::SHA256, client_data).as_ref());
         key.verify(&message, signature)?;
@@ -104,9 +104,9 @@ mod tests {
         *,
     };
 
-    fn check(ceremony: &Ceremony<'_>) -> Result<Credential, Refusal> {
-        let answer = serde_json::from_value(ceremony.registration()).expect("good JSON");
-        check_registration(&party(), CHALLENGE, &answer)
+    fn check(ceremony: &Ceremony<'_>) -> Result<Credential, CeremonyError> {
+        let response = serde_json::from_value(ceremony.registration()).expect("good JSON");
+        check_registration(&party(), CHALLENGE, &response)
     }
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
         for key in TestKey::of_every_kind() {
             let ceremony = Ceremony::new(&key);
 
-            let credential = check(&ceremony).expect("a good answer");
+            let credential = check(&ceremony).expect("a valid response");
 
             assert_eq!(credential.id, key.id);
             assert_eq!(credential.public_key, key.cose());
@@ -129,7 +129,7 @@ mod tests {
         for key in TestKey::of_every_kind() {
             let mut ceremony = Ceremony::new(&key);
             ceremony.attestation = "packed";
-            let credential = check(&ceremony).expect("a good answer");
+            let credential = check(&ceremony).expect("a valid response");
             assert_eq!(credential.attestation_type, "basic_surrogate");
 
             let other = TestKey::es256();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn statements_of_makers_count_as_none() {
+    fn statements_of_manufacturers_count_as_none() {
         let key = TestKey::es256();
         for format in ["tpm", "fido-u2f", "apple", "android-key"] {
             let mut ceremony = Ceremony::new(&key);
@@ -149,49 +149,49 @@ mod tests {
     }
 
     #[track_caller]
-    fn refuses(change: impl FnOnce(&mut Ceremony<'_>), reason: &str) {
+    fn check_rejected(change: impl FnOnce(&mut Ceremony<'_>), reason: &str) {
         let key = TestKey::es256();
         let mut ceremony = Ceremony::new(&key);
         change(&mut ceremony);
-        assert_eq!(check(&ceremony).map_err(|refusal| refusal.0), Err(reason));
+        assert_eq!(check(&ceremony).map_err(|error| error.0), Err(reason));
     }
 
     #[test]
-    fn attacks_are_refused() {
-        refuses(
+    fn attacks_are_rejected() {
+        check_rejected(
             |it| it.origin = "https://evil.test",
             "the origin is not one of ours",
         );
-        refuses(
+        check_rejected(
             |it| it.origin = "https://site.test.evil.test",
             "the origin is not one of ours",
         );
-        refuses(
+        check_rejected(
             |it| it.rp_id = "evil.test",
-            "the authenticator answered another relying party",
+            "the response is for another relying party",
         );
-        refuses(
+        check_rejected(
             |it| it.challenge = "YW5vdGhlciBjaGFsbGVuZ2U",
             "the challenge is another one",
         );
-        refuses(
+        check_rejected(
             |it| it.kind = "webauthn.get",
             "the client data are of another ceremony",
         );
-        refuses(
+        check_rejected(
             |it| it.is_cross_origin = true,
             "the page was in a frame of another site",
         );
-        refuses(|it| it.flags = 0x40, "nobody was present");
-        refuses(
+        check_rejected(|it| it.flags = 0x40, "the user was not present");
+        check_rejected(
             |it| it.flags = 0x51,
             "a credential that cannot be backed up says it was",
         );
-        refuses(
+        check_rejected(
             |it| it.raw_id = Some(b"another".to_vec()),
             "the credential has two identifiers",
         );
-        refuses(|it| it.has_credential = false, "there is no new credential");
+        check_rejected(|it| it.has_credential = false, "there is no new credential");
     }
 
     proptest::proptest! {

@@ -1,10 +1,10 @@
-//! What the authenticator says and signs.
+//! The authenticator data of a response.
 
 use aws_lc_rs::digest;
 use ciborium::Value;
 use uuid::Uuid;
 
-use super::{Refusal, RelyingParty};
+use super::{CeremonyError, RelyingParty};
 
 const USER_PRESENT: u8 = 1;
 const USER_VERIFIED: u8 = 1 << 2;
@@ -13,7 +13,7 @@ const BACKED_UP: u8 = 1 << 4;
 const HAS_CREDENTIAL: u8 = 1 << 6;
 const HAS_EXTENSIONS: u8 = 1 << 7;
 
-/// The longest identifier that the standard allows.
+/// The limit of the standard.
 const MAX_ID_BYTES: usize = 1023;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -29,20 +29,20 @@ pub(super) struct AuthenticatorData {
 pub(super) struct AttestedCredential {
     pub(super) aaguid: Uuid,
     pub(super) id: Vec<u8>,
-    /// In the encoding of COSE.
+    /// COSE-encoded.
     pub(super) public_key: Vec<u8>,
 }
 
 impl AuthenticatorData {
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, Refusal> {
-        Self::read(bytes).ok_or(Refusal("the authenticator data are malformed"))
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, CeremonyError> {
+        Self::read(bytes).ok_or(CeremonyError("the authenticator data are malformed"))
     }
 
     fn read(mut bytes: &[u8]) -> Option<Self> {
         let rest = &mut bytes;
-        let rp_id_hash = take(rest, 32)?.try_into().ok()?;
-        let flags = *take(rest, 1)?.first()?;
-        let sign_count = u32::from_be_bytes(take(rest, 4)?.try_into().ok()?);
+        let rp_id_hash = take_bytes(rest, 32)?.try_into().ok()?;
+        let flags = *take_bytes(rest, 1)?.first()?;
+        let sign_count = u32::from_be_bytes(take_bytes(rest, 4)?.try_into().ok()?);
         let attested = match flags & HAS_CREDENTIAL {
             0 => None,
             _ => Some(AttestedCredential::read(rest)?),
@@ -59,17 +59,19 @@ impl AuthenticatorData {
         })
     }
 
-    /// Refuses what was signed for another site or without anybody there.
-    pub(super) fn check(&self, party: &RelyingParty) -> Result<(), Refusal> {
+    /// Rejects data for another relying party or without user presence.
+    pub(super) fn check(&self, party: &RelyingParty) -> Result<(), CeremonyError> {
         let expected = digest::digest(&digest::SHA256, party.id.as_bytes());
         if self.rp_id_hash != expected.as_ref() {
-            return Err(Refusal("the authenticator answered another relying party"));
+            return Err(CeremonyError("the response is for another relying party"));
         }
         if self.flags & USER_PRESENT == 0 {
-            return Err(Refusal("nobody was present"));
+            return Err(CeremonyError("the user was not present"));
         }
         if self.is_backed_up() && !self.is_backup_eligible() {
-            return Err(Refusal("a credential that cannot be backed up says it was"));
+            return Err(CeremonyError(
+                "a credential that cannot be backed up says it was",
+            ));
         }
         Ok(())
     }
@@ -89,12 +91,12 @@ impl AuthenticatorData {
 
 impl AttestedCredential {
     fn read(rest: &mut &[u8]) -> Option<Self> {
-        let aaguid = Uuid::from_slice(take(rest, 16)?).ok()?;
-        let length = u16::from_be_bytes(take(rest, 2)?.try_into().ok()?);
+        let aaguid = Uuid::from_slice(take_bytes(rest, 16)?).ok()?;
+        let length = u16::from_be_bytes(take_bytes(rest, 2)?.try_into().ok()?);
         let length = usize::from(length);
         let id = (1..=MAX_ID_BYTES)
             .contains(&length)
-            .then(|| take(rest, length))??;
+            .then(|| take_bytes(rest, length))??;
         let before = *rest;
         skip_cbor(rest)?;
         let public_key = &before[..before.len() - rest.len()];
@@ -106,13 +108,13 @@ impl AttestedCredential {
     }
 }
 
-fn take<'a>(rest: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
+fn take_bytes<'a>(rest: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
     let (taken, after) = rest.split_at_checked(count)?;
     *rest = after;
     Some(taken)
 }
 
-/// Exactly one value.
+/// Skips exactly one value.
 fn skip_cbor(rest: &mut &[u8]) -> Option<()> {
     let _: Value = ciborium::from_reader(rest).ok()?;
     Some(())
@@ -139,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_short_or_too_long_is_refused() {
+    fn truncated_or_overlong_data_is_rejected() {
         let good = plain(0x01);
         for length in 0..good.len() {
             assert!(AuthenticatorData::parse(&good[..length]).is_err());

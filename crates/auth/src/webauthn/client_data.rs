@@ -1,9 +1,9 @@
-//! What the browser says about the ceremony: for whom, where and in answer to what.
+//! The client data of a response: ceremony type, origin and challenge.
 
 use serde::Deserialize;
 use subtle::ConstantTimeEq;
 
-use super::{Refusal, RelyingParty};
+use super::{CeremonyError, RelyingParty};
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -16,28 +16,27 @@ struct ClientData {
     cross_origin: bool,
 }
 
-/// Refuses another ceremony, another challenge, another site, and pages that sit in a frame of
-/// another.
+/// Rejects another ceremony, challenge or origin, and cross-origin frames.
 pub(super) fn check(
     json: &[u8],
     kind: &str,
     challenge: &str,
     party: &RelyingParty,
-) -> Result<(), Refusal> {
+) -> Result<(), CeremonyError> {
     let data: ClientData =
-        serde_json::from_slice(json).map_err(|_| Refusal("the client data are no JSON"))?;
+        serde_json::from_slice(json).map_err(|_| CeremonyError("the client data are no JSON"))?;
     if data.kind != kind {
-        return Err(Refusal("the client data are of another ceremony"));
+        return Err(CeremonyError("the client data are of another ceremony"));
     }
     let shown = data.challenge.trim_end_matches('=');
     if challenge.is_empty() || !bool::from(shown.as_bytes().ct_eq(challenge.as_bytes())) {
-        return Err(Refusal("the challenge is another one"));
+        return Err(CeremonyError("the challenge is another one"));
     }
     if !party.is_origin(&data.origin) {
-        return Err(Refusal("the origin is not one of ours"));
+        return Err(CeremonyError("the origin is not one of ours"));
     }
     if data.cross_origin {
-        return Err(Refusal("the page was in a frame of another site"));
+        return Err(CeremonyError("the page was in a frame of another site"));
     }
     Ok(())
 }

@@ -1,16 +1,24 @@
-//! Public keys in the encoding of COSE, and signatures with them: ES256, EdDSA and RS256.
+//! COSE public keys and signature verification: ES256, ES384, ES512, EdDSA (Ed25519) and RS256.
 
 use aws_lc_rs::{
     rsa::PublicKeyComponents,
-    signature::{ECDSA_P256_SHA256_ASN1, ED25519, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey},
+    signature::{
+        ECDSA_P256_SHA256_ASN1, ECDSA_P384_SHA384_ASN1, ECDSA_P521_SHA512_ASN1, ED25519,
+        EcdsaVerificationAlgorithm, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey,
+    },
 };
 use ciborium::Value;
 
-use super::Refusal;
+use super::CeremonyError;
 
-pub(super) const ES256: i64 = -7;
-pub(super) const EDDSA: i64 = -8;
-pub(super) const RS256: i64 = -257;
+const ES256: i64 = -7;
+const EDDSA: i64 = -8;
+const ES384: i64 = -35;
+const ES512: i64 = -36;
+const RS256: i64 = -257;
+
+/// The supported algorithms, the preferred one first.
+pub(super) const ALGORITHMS: [i64; 5] = [ES256, EDDSA, RS256, ES384, ES512];
 
 // Labels of RFC 9053.
 const KEY_TYPE: i64 = 1;
@@ -21,15 +29,46 @@ const Y: i64 = -3;
 const MODULUS: i64 = -1;
 const EXPONENT: i64 = -2;
 
+/// An ECDSA algorithm with the one curve that WebAuthn allows for it.
+pub(super) struct Ecdsa {
+    algorithm: i64,
+    curve: i64,
+    coordinate_bytes: usize,
+    verification: &'static EcdsaVerificationAlgorithm,
+}
+
+static ECDSA: [Ecdsa; 3] = [
+    Ecdsa {
+        algorithm: ES256,
+        curve: 1,
+        coordinate_bytes: 32,
+        verification: &ECDSA_P256_SHA256_ASN1,
+    },
+    Ecdsa {
+        algorithm: ES384,
+        curve: 2,
+        coordinate_bytes: 48,
+        verification: &ECDSA_P384_SHA384_ASN1,
+    },
+    Ecdsa {
+        algorithm: ES512,
+        curve: 3,
+        coordinate_bytes: 66,
+        verification: &ECDSA_P521_SHA512_ASN1,
+    },
+];
+
 pub(super) enum PublicKey {
-    Es256(Vec<u8>),
+    Ecdsa(&'static Ecdsa, Vec<u8>),
     EdDsa(Vec<u8>),
     Rs256 { modulus: Vec<u8>, exponent: Vec<u8> },
 }
 
 impl PublicKey {
-    pub(super) fn parse(cose: &[u8]) -> Result<Self, Refusal> {
-        Self::read(cose).ok_or(Refusal("the public key is malformed or of an unknown kind"))
+    pub(super) fn parse(cose: &[u8]) -> Result<Self, CeremonyError> {
+        Self::read(cose).ok_or(CeremonyError(
+            "the public key is malformed or of an unknown kind",
+        ))
     }
 
     fn read(cose: &[u8]) -> Option<Self> {
@@ -45,15 +84,20 @@ impl PublicKey {
             number.try_into().ok()
         };
         let bytes = |label: i64| find(label)?.1.as_bytes().cloned();
-        let coordinate = |label: i64| bytes(label).filter(|bytes| bytes.len() == 32);
+        let coordinate =
+            |label: i64, length: usize| bytes(label).filter(|bytes| bytes.len() == length);
         match (number(KEY_TYPE)?, number(ALGORITHM)?) {
-            (2, ES256) if number(CURVE)? == 1 => {
+            (2, algorithm) => {
+                let ecdsa = ECDSA.iter().find(|ecdsa| ecdsa.algorithm == algorithm)?;
+                if number(CURVE)? != ecdsa.curve {
+                    return None;
+                }
                 let mut point = vec![4];
-                point.extend(coordinate(X)?);
-                point.extend(coordinate(Y)?);
-                Some(Self::Es256(point))
+                point.extend(coordinate(X, ecdsa.coordinate_bytes)?);
+                point.extend(coordinate(Y, ecdsa.coordinate_bytes)?);
+                Some(Self::Ecdsa(ecdsa, point))
             }
-            (1, EDDSA) if number(CURVE)? == 6 => coordinate(X).map(Self::EdDsa),
+            (1, EDDSA) if number(CURVE)? == 6 => coordinate(X, 32).map(Self::EdDsa),
             (3, RS256) => Some(Self::Rs256 {
                 modulus: bytes(MODULUS)?,
                 exponent: bytes(EXPONENT)?,
@@ -64,16 +108,16 @@ impl PublicKey {
 
     pub(super) fn algorithm(&self) -> i64 {
         match self {
-            Self::Es256(_) => ES256,
+            Self::Ecdsa(ecdsa, _) => ecdsa.algorithm,
             Self::EdDsa(_) => EDDSA,
             Self::Rs256 { .. } => RS256,
         }
     }
 
-    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), Refusal> {
+    pub(super) fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), CeremonyError> {
         let verified = match self {
-            Self::Es256(point) => {
-                UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, point).verify(message, signature)
+            Self::Ecdsa(ecdsa, point) => {
+                UnparsedPublicKey::new(ecdsa.verification, point).verify(message, signature)
             }
             Self::EdDsa(point) => {
                 UnparsedPublicKey::new(&ED25519, point).verify(message, signature)
@@ -84,7 +128,7 @@ impl PublicKey {
             }
             .verify(&RSA_PKCS1_2048_8192_SHA256, message, signature),
         };
-        verified.map_err(|_| Refusal("the signature is not the credential's"))
+        verified.map_err(|_| CeremonyError("the signature is not the credential's"))
     }
 }
 
@@ -107,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_of_another_key_is_refused() {
+    fn a_signature_of_another_key_is_rejected() {
         for (one, other) in TestKey::of_every_kind()
             .iter()
             .zip(TestKey::of_every_kind())
@@ -118,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn other_keys_are_refused() {
+    fn other_keys_are_rejected() {
         let encode = |entries: Vec<(i64, Value)>| {
             let map = entries.into_iter();
             let map = map.map(|(label, value)| (label.into(), value)).collect();
@@ -137,10 +181,15 @@ mod tests {
             ])
         };
         assert!(PublicKey::parse(&key(2, ES256, 1, 32)).is_ok());
+        assert!(PublicKey::parse(&key(2, ES512, 3, 66)).is_ok());
         for cose in [
             key(2, ES256, 2, 32),
             key(2, ES256, 1, 31),
-            key(2, -35, 1, 32),
+            key(2, ES384, 1, 32),
+            key(2, ES384, 1, 48),
+            key(2, ES384, 2, 47),
+            key(2, ES512, 3, 65),
+            key(2, -47, 8, 32),
             key(1, ES256, 1, 32),
             key(1, EDDSA, 1, 32),
             key(3, RS256, 1, 32),

@@ -1,5 +1,5 @@
-//! A registered credential, and its form in `auth.mfa_factors.web_authn_credential`, which is the
-//! one that GoTrue writes.
+//! A registered credential, and its JSON in `auth.mfa_factors.web_authn_credential`, compatible
+//! with GoTrue's.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use uuid::Uuid;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Credential {
     pub(crate) id: Vec<u8>,
-    /// In the encoding of COSE.
+    /// COSE-encoded.
     pub(crate) public_key: Vec<u8>,
     pub(crate) attestation_type: Cow<'static, str>,
     pub(crate) aaguid: Uuid,
@@ -42,7 +42,7 @@ impl Credential {
         })
     }
 
-    /// `None` for anything that neither we nor GoTrue wrote.
+    /// `None` for JSON that neither Plinth nor GoTrue wrote.
     pub(crate) fn from_json(json: &Value) -> Option<Self> {
         let bytes = |value: &Value| BASE64.decode(value.as_str()?.as_bytes()).ok();
         let flag = |name: &str| json["flags"][name].as_bool().unwrap_or(false);

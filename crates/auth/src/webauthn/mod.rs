@@ -1,9 +1,8 @@
-//! Web Authentication, level 3: what browsers and security keys answer, checked. Nothing here knows
-//! of HTTP or of the database; `mfa/` and `passkeys/` do.
+//! Web Authentication, level 3: verification of responses. Independent of HTTP and the database,
+//! which `mfa/` and `passkeys/` use.
 //!
-//! We ask for no attestation and trust no maker of authenticators, so a statement is checked only
-//! where it is signed with the credential's own key. Any other counts as none: it could prove
-//! nothing to us.
+//! No attestation is requested and no manufacturer is trusted, so a statement is checked only if it
+//! is signed with the credential's own key. Any other statement counts as none.
 
 mod assertion;
 mod attestation;
@@ -16,20 +15,22 @@ mod relying_party;
 mod response;
 #[cfg(test)]
 mod test_key;
+#[cfg(test)]
+mod vectors;
 
 pub(crate) use assertion::check_assertion;
 pub(crate) use attestation::check_registration;
 pub(crate) use credential::Credential;
-pub(crate) use options::{CreationOptions, Person, ResidentKey, request_options};
+pub(crate) use options::{CreationOptions, ResidentKey, WebAuthnUser, request_options};
 pub(crate) use relying_party::RelyingParty;
 pub(crate) use response::{AssertionResponse, RegistrationResponse};
 
-/// Why a ceremony failed; for logs, since whoever made a mistake cannot mend it by its name.
+/// Why a ceremony failed. For the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub(crate) struct Refusal(&'static str);
+pub(crate) struct CeremonyError(&'static str);
 
-/// A fresh challenge, as it travels.
+/// A new challenge, base64url-encoded.
 pub(crate) fn new_challenge() -> String {
     crate::random::url_text::<32>()
 }

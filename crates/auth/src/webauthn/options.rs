@@ -1,24 +1,22 @@
-//! What browsers are asked for, as JSON (`parseCreationOptionsFromJSON` and its sibling).
+//! Options for browsers, as JSON (`parseCreationOptionsFromJSON` and
+//! `parseRequestOptionsFromJSON`).
 
 use std::time::Duration;
 
 use data_encoding::BASE64URL_NOPAD;
 use serde_json::{Value, json};
 
-use super::{
-    RelyingParty,
-    cose::{EDDSA, ES256, RS256},
-};
+use super::{RelyingParty, cose::ALGORITHMS};
 
-/// Whose credential it will be.
-pub(crate) struct Person<'a> {
-    /// What the authenticator gives back to name them.
+/// The user of the new credential.
+pub(crate) struct WebAuthnUser<'a> {
+    /// The user handle, which the authenticator returns.
     pub(crate) handle: &'a str,
     pub(crate) name: &'a str,
     pub(crate) display_name: &'a str,
 }
 
-/// Whether the authenticator must be able to name the person by itself.
+/// Whether the credential must be discoverable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResidentKey {
     Discouraged,
@@ -28,18 +26,17 @@ pub(crate) enum ResidentKey {
 /// For `create()`.
 pub(crate) struct CreationOptions<'a> {
     pub(crate) party: &'a RelyingParty,
-    pub(crate) person: Person<'a>,
+    pub(crate) user: WebAuthnUser<'a>,
     pub(crate) challenge: &'a str,
     pub(crate) resident_key: ResidentKey,
-    /// Credentials that the person has already.
+    /// The user's existing credentials.
     pub(crate) exclude: &'a [(Vec<u8>, Vec<String>)],
     pub(crate) lifetime: Duration,
 }
 
 impl CreationOptions<'_> {
     pub(crate) fn to_json(&self) -> Value {
-        let algorithms = [ES256, EDDSA, RS256];
-        let algorithms = algorithms.map(|alg| json!({ "type": "public-key", "alg": alg }));
+        let algorithms = ALGORITHMS.map(|alg| json!({ "type": "public-key", "alg": alg }));
         let (resident_key, is_required) = match self.resident_key {
             ResidentKey::Discouraged => ("discouraged", false),
             ResidentKey::Required => ("required", true),
@@ -47,9 +44,9 @@ impl CreationOptions<'_> {
         json!({
             "rp": { "id": self.party.id, "name": self.party.name },
             "user": {
-                "id": BASE64URL_NOPAD.encode(self.person.handle.as_bytes()),
-                "name": self.person.name,
-                "displayName": self.person.display_name,
+                "id": BASE64URL_NOPAD.encode(self.user.handle.as_bytes()),
+                "name": self.user.name,
+                "displayName": self.user.display_name,
             },
             "challenge": self.challenge,
             "pubKeyCredParams": algorithms,
@@ -65,7 +62,7 @@ impl CreationOptions<'_> {
     }
 }
 
-/// For `get()`; with no credentials named, the authenticator offers those that it knows.
+/// For `get()`; without credentials, the authenticator offers its discoverable ones.
 pub(crate) fn request_options(
     party: &RelyingParty,
     challenge: &str,

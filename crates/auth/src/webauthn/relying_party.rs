@@ -1,37 +1,36 @@
-//! Who we are to authenticators. Always of our own settings; what clients send is not looked at.
+//! The relying party. From the settings only, never from the request.
 
 use url::Url;
 
-use crate::request::Context;
+use crate::request::RequestContext;
 
 #[derive(Debug, Clone)]
 pub(crate) struct RelyingParty {
-    /// A domain: credentials work on it and below it.
+    /// The domain of the credentials; subdomains included.
     pub(crate) id: String,
     pub(crate) name: String,
-    /// Where pages may run ceremonies.
+    /// Accepted origins.
     pub(crate) origins: Vec<String>,
 }
 
 impl RelyingParty {
-    /// As configured, else the site's own domain: with the site's origin, and that of the account
-    /// pages where these are on the same domain.
-    pub(crate) fn of(context: &Context) -> Self {
+    /// As configured; by default the site's domain with the site's origin, and the account pages'
+    /// origin if it is on the same domain.
+    pub(crate) fn from_context(context: &RequestContext) -> Self {
         let config = &context.config.webauthn;
         let site = &context.config.site_url;
         let host = site.host_str().unwrap_or_default();
         let id = config.rp_id.clone().unwrap_or_else(|| host.to_owned());
-        let origins = match config.rp_origins.is_empty() {
-            false => config.rp_origins.iter().map(origin).collect(),
-            true => {
-                let account = Url::parse(&context.account_url).ok();
-                let account = account.filter(|url| is_on(url, &id));
-                [Some(site), account.as_ref()]
-                    .into_iter()
-                    .flatten()
-                    .map(origin)
-                    .collect()
-            }
+        let origins = if config.rp_origins.is_empty() {
+            let account = Url::parse(&context.account_url).ok();
+            let account = account.filter(|url| is_on(url, &id));
+            [Some(site), account.as_ref()]
+                .into_iter()
+                .flatten()
+                .map(origin)
+                .collect()
+        } else {
+            config.rp_origins.iter().map(origin).collect()
         };
         Self {
             name: config.rp_display_name.clone().unwrap_or_else(|| id.clone()),
@@ -45,12 +44,13 @@ impl RelyingParty {
     }
 }
 
-/// Apps have origins that are no web addresses, such as `android:apk-key-hash:…`.
+/// Apps have other origins, such as `android:apk-key-hash:…`.
 fn origin(url: &Url) -> String {
     let origin = url.origin();
-    match origin.is_tuple() {
-        true => origin.ascii_serialization(),
-        false => url.as_str().to_owned(),
+    if origin.is_tuple() {
+        origin.ascii_serialization()
+    } else {
+        url.as_str().to_owned()
     }
 }
 

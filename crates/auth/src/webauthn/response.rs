@@ -1,9 +1,9 @@
-//! What `navigator.credentials` gave the page, as JSON (`toJSON()` of a public key credential).
+//! Responses of `navigator.credentials` as JSON (`toJSON()` of a public key credential).
 
 use data_encoding::BASE64URL_NOPAD;
 use serde::{Deserialize, Deserializer, de::Error};
 
-/// Binary members travel as base64url; some clients pad it.
+/// Base64url, optionally padded.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Binary(pub(crate) Vec<u8>);
 
@@ -56,12 +56,12 @@ pub(super) struct Assertion {
 }
 
 impl AssertionResponse {
-    /// Which credential signed.
+    /// The id of the credential that signed.
     pub(crate) fn credential_id(&self) -> &[u8] {
         &self.raw_id.0
     }
 
-    /// Whose it is, by what we called them when it was made.
+    /// The user handle given at registration.
     pub(crate) fn user_handle(&self) -> Option<&[u8]> {
         let handle = self.response.user_handle.as_ref()?;
         Some(&handle.0)

@@ -1,11 +1,13 @@
-//! An authenticator and a browser for tests: they sign what they are told, right or wrong.
+//! An authenticator and a browser for tests. They sign anything, valid or not.
 
 use aws_lc_rs::{
     digest,
     rand::SystemRandom,
     rsa::{KeyPair as RsaKeyPair, KeySize},
     signature::{
-        ECDSA_P256_SHA256_ASN1_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair, RSA_PKCS1_SHA256,
+        ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN1_SIGNING,
+        ECDSA_P521_SHA512_ASN1_SIGNING, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair,
+        KeyPair, RSA_PKCS1_SHA256,
     },
 };
 use ciborium::Value as Cbor;
@@ -31,22 +33,35 @@ pub(super) struct TestKey {
 }
 
 enum Pair {
-    Es256(EcdsaKeyPair),
+    Ecdsa {
+        algorithm: i64,
+        curve: i64,
+        pair: EcdsaKeyPair,
+    },
     EdDsa(Ed25519KeyPair),
     Rs256(RsaKeyPair),
 }
 
 impl TestKey {
     pub(super) fn es256() -> Self {
-        let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING).expect("a key");
-        Self::new(Pair::Es256(pair))
+        Self::ecdsa(-7, 1, &ECDSA_P256_SHA256_ASN1_SIGNING)
     }
 
-    pub(super) fn of_every_kind() -> [Self; 3] {
+    fn ecdsa(algorithm: i64, curve: i64, signing: &'static EcdsaSigningAlgorithm) -> Self {
+        Self::new(Pair::Ecdsa {
+            algorithm,
+            curve,
+            pair: EcdsaKeyPair::generate(signing).expect("a key"),
+        })
+    }
+
+    pub(super) fn of_every_kind() -> [Self; 5] {
         let ed25519 = Ed25519KeyPair::generate().expect("a key");
         let rsa = RsaKeyPair::generate(KeySize::Rsa2048).expect("a key");
         [
             Self::es256(),
+            Self::ecdsa(-35, 2, &ECDSA_P384_SHA384_ASN1_SIGNING),
+            Self::ecdsa(-36, 3, &ECDSA_P521_SHA512_ASN1_SIGNING),
             Self::new(Pair::EdDsa(ed25519)),
             Self::new(Pair::Rs256(rsa)),
         ]
@@ -59,7 +74,7 @@ impl TestKey {
 
     pub(super) fn algorithm(&self) -> i64 {
         match self.pair {
-            Pair::Es256(_) => -7,
+            Pair::Ecdsa { algorithm, .. } => algorithm,
             Pair::EdDsa(_) => -8,
             Pair::Rs256(_) => -257,
         }
@@ -68,7 +83,7 @@ impl TestKey {
     pub(super) fn sign(&self, message: &[u8]) -> Vec<u8> {
         let random = SystemRandom::new();
         match &self.pair {
-            Pair::Es256(pair) => {
+            Pair::Ecdsa { pair, .. } => {
                 let signature = pair.sign(&random, message).expect("signed");
                 signature.as_ref().to_vec()
             }
@@ -85,14 +100,15 @@ impl TestKey {
     pub(super) fn cose(&self) -> Vec<u8> {
         let bytes = |bytes: &[u8]| Cbor::Bytes(bytes.to_vec());
         let entries: Vec<(i64, Cbor)> = match &self.pair {
-            Pair::Es256(pair) => {
-                let point = pair.public_key().as_ref();
+            Pair::Ecdsa { pair, curve, .. } => {
+                let point = &pair.public_key().as_ref()[1..];
+                let (x, y) = point.split_at(point.len() / 2);
                 vec![
                     (1, 2.into()),
                     (3, self.algorithm().into()),
-                    (-1, 1.into()),
-                    (-2, bytes(&point[1..33])),
-                    (-3, bytes(&point[33..])),
+                    (-1, (*curve).into()),
+                    (-2, bytes(x)),
+                    (-3, bytes(y)),
                 ]
             }
             Pair::EdDsa(pair) => vec![
@@ -124,7 +140,7 @@ impl TestKey {
         encode(&Cbor::Map(entries))
     }
 
-    /// As it was registered, with a counter of 5.
+    /// The registered credential, with a counter of 5.
     pub(super) fn credential(&self) -> Credential {
         Credential {
             id: self.id.clone(),
@@ -140,7 +156,7 @@ impl TestKey {
     }
 }
 
-/// One use of a key; every part of it can be made wrong.
+/// One ceremony; every part can be made invalid.
 pub(super) struct Ceremony<'a> {
     key: &'a TestKey,
     pub(super) signer: Option<&'a TestKey>,
@@ -235,9 +251,10 @@ impl<'a> Ceremony<'a> {
     fn authenticator_data(&self, has_credential: bool) -> Vec<u8> {
         let hash = digest::digest(&digest::SHA256, self.rp_id.as_bytes());
         let mut data = hash.as_ref().to_vec();
-        data.push(match has_credential {
-            true => self.flags | 0x40,
-            false => self.flags & !0x40,
+        data.push(if has_credential {
+            self.flags | 0x40
+        } else {
+            self.flags & !0x40
         });
         data.extend(self.sign_count.to_be_bytes());
         if has_credential {

@@ -1,10 +1,10 @@
-//! `/admin/users`: making, reading, changing and deleting accounts (auth contract §2.13).
+//! `/admin/users`: creating, reading, updating and deleting users (auth contract §2.13).
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Reply, sign};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests, Sql, sign};
 
 const PASSWORD: &str = "correct horse";
 
@@ -12,7 +12,7 @@ async fn create(api: &Api, body: Value) -> Reply {
     api.post("/admin/users", body).service_role().await
 }
 
-/// A user, as it came back.
+/// Creates a user.
 async fn created(api: &Api, body: Value) -> Value {
     create(api, body).await.ok()
 }
@@ -45,13 +45,19 @@ async fn only_administrators_come_in() {
     let paths = ["/admin/users", "/admin/audit", "/admin/users/x"];
 
     for path in paths {
-        api.get(path).await.refuses(401, "no_authorization");
+        api.get(path).await.expect_error(401, "no_authorization");
         let reply = api.get(path).session(&ann).await;
-        reply.refuses_with(403, "not_admin", "User not allowed");
+        reply.expect_error_text(403, "not_admin", "User not allowed");
         let anon = sign(&json!({ "role": "anon" }));
-        api.get(path).bearer(&anon).await.refuses(403, "not_admin");
+        api.get(path)
+            .bearer(&anon)
+            .await
+            .expect_error(403, "not_admin");
         let forged = sign(&json!({ "role": "service_role" })).replace('.', ".x");
-        api.get(path).bearer(&forged).await.refuses(403, "bad_jwt");
+        api.get(path)
+            .bearer(&forged)
+            .await
+            .expect_error(403, "bad_jwt");
     }
     let admin = sign(&json!({ "role": "supabase_admin", "sub": "not a uuid" }));
     api.get("/admin/users").bearer(&admin).await.ok();
@@ -69,7 +75,7 @@ async fn a_user_with_an_administrating_role_is_one_as_long_as_the_session_lasts(
     api.execute("delete from auth.sessions").await;
 
     let reply = api.get("/admin/users").session(&boss).await;
-    reply.refuses(403, "session_not_found");
+    reply.expect_error(403, "session_not_found");
 }
 
 #[tokio::test]
@@ -119,7 +125,7 @@ async fn a_made_user_is_as_it_was_asked_for() {
     assert_eq!(api.audit().await, ["user_signedup"]);
     assert_eq!(api.mails().await, [] as [Value; 0]);
     let wrong = sign_in(&api, "ann@mail.dev", PASSWORD).await;
-    wrong.refuses(400, "email_not_confirmed");
+    wrong.expect_error(400, "email_not_confirmed");
 }
 
 #[tokio::test]
@@ -143,7 +149,7 @@ async fn hashes_from_elsewhere_are_taken_over() {
 
     sign_in(&api, "ann@mail.dev", "U*U").await.ok();
     let wrong = sign_in(&api, "ann@mail.dev", "U*V").await;
-    wrong.refuses(400, "invalid_credentials");
+    wrong.expect_error(400, "invalid_credentials");
 }
 
 #[tokio::test]
@@ -154,7 +160,7 @@ async fn an_id_may_be_brought_along_once() {
 
     assert_eq!(user["id"], id);
     let again = create(&api, json!({ "id": id, "email": "bob@mail.dev" })).await;
-    again.refuses(422, "user_already_exists");
+    again.expect_error(422, "user_already_exists");
 }
 
 #[tokio::test]
@@ -165,7 +171,7 @@ async fn bad_accounts_are_not_made() {
         json!({ "email": "ann@mail.dev", "phone": "15550001" }),
     )
     .await;
-    let refuses = async |body: Value, status: u16, code: &str| {
+    let expect_error = async |body: Value, status: u16, code: &str| {
         let shown = body.to_string();
         let reply = create(&api, body).await;
         assert_eq!(reply.status, status, "{shown}: {reply:?}");
@@ -173,9 +179,9 @@ async fn bad_accounts_are_not_made() {
     };
 
     let invalid = "validation_failed";
-    refuses(json!({}), 400, invalid).await;
-    refuses(json!({ "email": "ann" }), 400, invalid).await;
-    refuses(json!({ "phone": "0123" }), 400, invalid).await;
+    expect_error(json!({}), 400, invalid).await;
+    expect_error(json!({ "email": "ann" }), 400, invalid).await;
+    expect_error(json!({ "phone": "0123" }), 400, invalid).await;
     let email = "new@mail.dev";
     for wrong in [
         json!({ "email": email, "id": "x" }),
@@ -186,20 +192,20 @@ async fn bad_accounts_are_not_made() {
         json!({ "email": email, "password": "x".repeat(73) }),
         json!({ "email": email, "role": "r".repeat(300) }),
     ] {
-        refuses(wrong, 400, invalid).await;
+        expect_error(wrong, 400, invalid).await;
     }
     let nul = json!({ "email": email, "user_metadata": { "a": "\u{0}" } });
-    refuses(nul, 400, "bad_json").await;
-    refuses(
+    expect_error(nul, 400, "bad_json").await;
+    expect_error(
         json!({ "email": email, "user_metadata": [] }),
         400,
         "bad_json",
     )
     .await;
-    refuses(json!({ "email": "ANN@mail.dev" }), 422, "email_exists").await;
-    refuses(json!({ "phone": "+15550001" }), 422, "phone_exists").await;
+    expect_error(json!({ "email": "ANN@mail.dev" }), 422, "email_exists").await;
+    expect_error(json!({ "phone": "+15550001" }), 422, "phone_exists").await;
     let elsewhere = json!({ "email": "ann@mail.dev", "aud": "other" });
-    refuses(elsewhere, 422, "email_exists").await;
+    expect_error(elsewhere, 422, "email_exists").await;
     assert_eq!(api.count("select count(*) from auth.users").await, 1);
     assert_eq!(
         api.count("select count(*) from auth.identities").await,
@@ -208,23 +214,25 @@ async fn bad_accounts_are_not_made() {
 }
 
 #[tokio::test]
-async fn unknown_ids_are_told_from_bad_ones() {
+async fn unknown_and_malformed_ids_have_different_errors() {
     let api = Api::start(&[]).await;
     let unknown = json!({ "id": "5b0c8f3e-1111-4222-8333-444455556666" });
     for id in ["x", "5b0c8f3e", "%ff"] {
         let bad = json!({ "id": id });
-        read(&api, &bad).await.refuses(404, "validation_failed");
+        read(&api, &bad)
+            .await
+            .expect_error(404, "validation_failed");
         let reply = put(&api, &bad, json!({})).await;
-        reply.refuses(404, "validation_failed");
+        reply.expect_error(404, "validation_failed");
         let reply = delete(&api, &bad, json!({})).await;
-        reply.refuses(404, "validation_failed");
+        reply.expect_error(404, "validation_failed");
     }
     let reply = read(&api, &unknown).await;
-    reply.refuses_with(404, "user_not_found", "User not found");
+    reply.expect_error_text(404, "user_not_found", "User not found");
     let reply = put(&api, &unknown, json!({})).await;
-    reply.refuses(404, "user_not_found");
+    reply.expect_error(404, "user_not_found");
     let reply = delete(&api, &unknown, json!({})).await;
-    reply.refuses(404, "user_not_found");
+    reply.expect_error(404, "user_not_found");
 }
 
 #[tokio::test]
@@ -290,9 +298,9 @@ async fn taken_contacts_are_the_callers_mistake() {
     let ann = created(&api, json!({ "email": "ann@mail.dev" })).await;
 
     let reply = put(&api, &ann, json!({ "email": "Bob@mail.dev" })).await;
-    reply.refuses(422, "email_exists");
+    reply.expect_error(422, "email_exists");
     let reply = put(&api, &ann, json!({ "phone": "+15550002" })).await;
-    reply.refuses(422, "phone_exists");
+    reply.expect_error(422, "phone_exists");
     put(&api, &ann, json!({ "email": "ann@mail.dev" }))
         .await
         .ok();
@@ -307,18 +315,20 @@ async fn a_new_password_ends_all_sessions_and_pending_links() {
     let link = json!({ "type": "recovery", "email": "ann@mail.dev" });
     let link = api.post("/admin/generate_link", link).service_role().await;
     let weak = put(&api, &user, json!({ "password": "x" })).await;
-    weak.refuses(422, "weak_password");
+    weak.expect_error(422, "weak_password");
 
     put(&api, &user, json!({ "password": "new password" }))
         .await
         .ok();
 
     let reply = api.get("/user").session(&ann).await;
-    reply.refuses(403, "session_not_found");
+    reply.expect_error(403, "session_not_found");
     let body = json!({ "type": "recovery", "token_hash": link.ok()["hashed_token"] });
-    api.post("/verify", body).await.refuses(403, "otp_expired");
+    api.post("/verify", body)
+        .await
+        .expect_error(403, "otp_expired");
     let old = sign_in(&api, "ann@mail.dev", PASSWORD).await;
-    old.refuses(400, "invalid_credentials");
+    old.expect_error(400, "invalid_credentials");
     sign_in(&api, "ann@mail.dev", "new password").await.ok();
 }
 
@@ -336,9 +346,9 @@ async fn a_ban_lasts_as_long_as_it_says() {
     api.get("/user")
         .session(&ann)
         .await
-        .refuses(403, "user_banned");
+        .expect_error(403, "user_banned");
     let reply = sign_in(&api, "ann@mail.dev", PASSWORD).await;
-    reply.refuses(400, "user_banned");
+    reply.expect_error(400, "user_banned");
     api.advance(Duration::from_secs(90 * 60));
     sign_in(&api, "ann@mail.dev", PASSWORD).await.ok();
 
@@ -350,7 +360,7 @@ async fn a_ban_lasts_as_long_as_it_says() {
         .ok();
     assert_eq!(lifted.get("banned_until"), None);
     let reply = put(&api, &user, json!({ "ban_duration": "1 day" })).await;
-    reply.refuses(400, "validation_failed");
+    reply.expect_error(400, "validation_failed");
 }
 
 #[tokio::test]
@@ -383,7 +393,7 @@ async fn a_deleted_user_is_gone_with_all_that_hangs_on_it() {
         api.audit().await.last().map(String::as_str),
         Some("user_deleted")
     );
-    read(&api, &user).await.refuses(404, "user_not_found");
+    read(&api, &user).await.expect_error(404, "user_not_found");
 }
 
 #[tokio::test]
@@ -398,7 +408,7 @@ async fn a_row_that_needs_the_user_keeps_it() {
 
     let reply = delete(&api, &user, json!({})).await;
 
-    reply.refuses_with(500, "unexpected_failure", "Database error deleting user");
+    reply.expect_error_text(500, "unexpected_failure", "Database error deleting user");
     read(&api, &user).await.ok();
 }
 
@@ -434,7 +444,7 @@ async fn a_soft_delete_leaves_a_row_that_says_nothing() {
 }
 
 #[tokio::test]
-async fn a_trigger_that_refuses_is_shown_to_old_callers_only() {
+async fn a_triggers_error_is_shown_to_old_callers_only() {
     let api = Api::start(&[]).await;
     api.execute(
         "create function public.refuse() returns trigger language plpgsql as
@@ -446,7 +456,7 @@ async fn a_trigger_that_refuses_is_shown_to_old_callers_only() {
     let body = json!({ "email": "ann@mail.dev" });
 
     let reply = create(&api, body.clone()).await;
-    reply.refuses_with(
+    reply.expect_error_text(
         500,
         "unexpected_failure",
         "Database error creating new user",

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Reply};
+use crate::support::{Api, AuthReply, Reply, Requests, Sql};
 
 /// Users 1 to `count`, a second apart, the last the newest.
 async fn with_users(settings: &[(&str, &str)], count: u32) -> Api {
@@ -73,7 +73,7 @@ async fn browsers_may_read_the_headers() {
 }
 
 #[tokio::test]
-async fn empty_parameters_are_defaults_and_bad_ones_refused() {
+async fn empty_parameters_are_defaults_and_bad_ones_rejected() {
     let api = with_users(&[], 51).await;
 
     let reply = list(&api, "?page=&per_page=").await;
@@ -88,7 +88,9 @@ async fn empty_parameters_are_defaults_and_bad_ones_refused() {
         "?sort=created_at%20up",
         "?filter=%00",
     ] {
-        list(&api, query).await.refuses(400, "validation_failed");
+        list(&api, query)
+            .await
+            .expect_error(400, "validation_failed");
     }
 }
 
@@ -161,7 +163,7 @@ async fn letters_of_all_languages_and_short_texts_are_found() {
     }
 }
 
-/// What everybody's address has is then not looked up.
+/// Search terms that every address contains are not looked up.
 #[tokio::test]
 async fn users_are_found_once_it_is_known_what_is_common() {
     let api = with_users(&[], 3).await;
@@ -189,7 +191,7 @@ async fn users_are_found_once_it_is_known_what_is_common() {
     assert_eq!(everybody.header("x-total-count"), Some("2003"));
 }
 
-/// A list of users who are not in the index yet would be read whole by every search.
+/// Every search would scan all users that are not in the index yet.
 #[tokio::test]
 async fn nobody_waits_for_a_place_in_the_index() {
     let api = with_users(&[], 1).await;
@@ -272,10 +274,10 @@ async fn a_cursor_goes_on_where_the_last_page_ended() {
 
     list(&api, "?cursor=x")
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
     list(&api, "?limit=0")
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
     let paged = list(&api, "?page=1").await;
     assert_eq!(paged.header("x-total-count"), Some("5"));
     assert_eq!(paged.ok().get("pagination"), None);
@@ -295,7 +297,7 @@ async fn a_large_table_is_not_counted_each_time_and_still_leads_on() {
     )
     .await;
 
-    // The number may be some seconds old; that there is another page is seen.
+    // The total may be some seconds old; that there is another page is always visible.
     let full = list(&api, "?per_page=5000&page=2").await;
     assert_eq!(full.header("x-total-count"), Some("10001"));
     let link = full.header("link").expect("a link");

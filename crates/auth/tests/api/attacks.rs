@@ -1,11 +1,10 @@
-//! What strangers and thieves try, beside the attacks on one kind of token or flow, which stand
-//! with those.
+//! Attacks that do not belong to one kind of token or flow.
 
 mod addresses;
 mod audiences;
 mod clients;
+mod concurrency;
 mod connections;
-mod crowds;
 mod ended;
 mod metadata;
 mod passwords;

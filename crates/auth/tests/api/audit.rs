@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Reply};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests};
 
 async fn read(api: &Api, query: &str) -> Reply {
     api.get(&format!("/admin/audit{query}"))
@@ -22,7 +22,7 @@ async fn entries_say_who_did_what_newest_first() {
     let api = Api::start(&[]).await;
     let body = json!({ "email": "ann@mail.dev", "user_metadata": { "full_name": "Ann Lea" } });
     let call = api.post("/admin/users", body).service_role();
-    let user = call.from("192.0.2.7").await.ok();
+    let user = call.client_ip("192.0.2.7").await.ok();
     api.advance(std::time::Duration::from_secs(1));
     let body = json!({ "type": "recovery", "email": "ann@mail.dev" });
     let reply = api.post("/admin/generate_link", body).service_role().await;
@@ -72,7 +72,9 @@ async fn entries_are_searched_and_come_in_pages() {
     assert_eq!(count("?query=type:team").await, 2);
     assert_eq!(count("?query=type:").await, 4);
     for query in ["?query=ann", "?query=email:x", "?page=x", "?per_page=-1"] {
-        read(&api, query).await.refuses(400, "validation_failed");
+        read(&api, query)
+            .await
+            .expect_error(400, "validation_failed");
     }
     let page = read(&api, "?page=2&per_page=3&query=author:mail").await;
     assert_eq!(actions(&page).len(), 1);

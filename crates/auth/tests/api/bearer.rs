@@ -1,6 +1,6 @@
-//! `Authorization` in every shape that it can have (auth contract §1.1).
+//! All forms of the `Authorization` header (auth contract §1.1).
 
-use crate::support::{Api, claims};
+use crate::support::{Api, AuthReply, Requests, claims};
 
 #[tokio::test]
 async fn what_cannot_be_a_token_is_none() {
@@ -16,9 +16,9 @@ async fn what_cannot_be_a_token_is_none() {
         &format!("Bearer {token} x"),
     ] {
         let reply = api.get("/user").header("authorization", header).await;
-        reply.refuses(401, "no_authorization");
+        reply.expect_error(401, "no_authorization");
         let reply = api.get("/admin/users").header("authorization", header);
-        reply.await.refuses(401, "no_authorization");
+        reply.await.expect_error(401, "no_authorization");
     }
     for header in [format!("bEARER {token}"), format!("Bearer   {token}")] {
         let reply = api.get("/user").header("authorization", &header).await;
@@ -26,7 +26,7 @@ async fn what_cannot_be_a_token_is_none() {
     }
 }
 
-/// GoTrue says nothing unless it is told to; the full server names itself.
+/// GoTrue sends no issuer unless configured; the full server always does.
 #[tokio::test]
 async fn tokens_name_their_issuer_where_there_is_one() {
     let api = Api::start(&[]).await;
@@ -37,7 +37,7 @@ async fn tokens_name_their_issuer_where_there_is_one() {
     let tokens = api.sign_up("ann@mail.dev", "correct horse").await;
     assert_eq!(issuer(&tokens), Some("http://api.test/auth/v1".into()));
 
-    let api = api.alone();
+    let api = api.standalone();
     let tokens = api.sign_up("bob@mail.dev", "correct horse").await;
     assert_eq!(issuer(&tokens), None);
 }

@@ -1,8 +1,8 @@
-//! Captchas (auth contract §8.2): which requests need one, and who is asked.
+//! Captchas (auth contract §8.2): which requests need one, and which provider checks it.
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Remote};
+use crate::support::{Api, AuthCall, AuthReply, Remote, Requests};
 
 const PASSWORD: &str = "correct horse";
 
@@ -34,9 +34,9 @@ async fn the_provider_decides() {
         let api = guarded(&remote, provider).await;
 
         let signed_up = api.post("/signup", with_token(ann(), " shown "));
-        signed_up.from("192.0.2.7").await.ok();
+        signed_up.client_ip("192.0.2.7").await.ok();
 
-        let form = remote.asked()[0].form();
+        let form = remote.received()[0].form();
         let expected = [
             ("secret", "the secret"),
             ("response", "shown"),
@@ -46,10 +46,10 @@ async fn the_provider_decides() {
         assert_eq!(form, expected);
 
         let answer = r#"{"success":false,"error-codes":["invalid-input-response","expired"]}"#;
-        remote.answer(200, "application/json", answer);
+        remote.set_response(200, "application/json", answer);
         let reply = api.post("/signup", with_token(ann(), "wrong")).await;
         let text = "captcha protection: request disallowed (invalid-input-response, expired)";
-        reply.refuses_with(400, "captcha_failed", text);
+        reply.expect_error_text(400, "captcha_failed", text);
     }
 }
 
@@ -70,10 +70,10 @@ async fn guarded_requests_need_a_token() {
         for body in [ann(), with_token(ann(), "  ")] {
             let reply = api.post(path, body).await;
             let text = "captcha protection: request disallowed (no captcha_token found)";
-            reply.refuses_with(400, "captcha_failed", text);
+            reply.expect_error_text(400, "captcha_failed", text);
         }
     }
-    assert!(remote.asked().is_empty(), "nobody was asked");
+    assert!(remote.received().is_empty(), "nobody was asked");
 }
 
 #[tokio::test]
@@ -88,7 +88,7 @@ async fn other_requests_need_none() {
         .ok();
     let verify = json!({ "type": "email", "email": "ann@mail.dev", "token": "123456" });
     let reply = api.post("/verify", verify).await;
-    reply.refuses(403, "otp_expired");
+    reply.expect_error(403, "otp_expired");
 }
 
 #[tokio::test]
@@ -98,7 +98,7 @@ async fn administrators_are_spared() {
 
     api.post("/signup", ann()).service_role().await.ok();
 
-    assert!(remote.asked().is_empty());
+    assert!(remote.received().is_empty());
 }
 
 #[tokio::test]
@@ -107,8 +107,8 @@ async fn a_provider_out_of_reach_is_our_failure() {
     let api = guarded(&remote, "turnstile").await;
 
     let unreadable = api.post("/signup", with_token(ann(), "good")).await;
-    unreadable.refuses(500, "unexpected_failure");
+    unreadable.expect_error(500, "unexpected_failure");
     drop(remote);
     let unreachable = api.post("/signup", with_token(ann(), "good")).await;
-    unreachable.refuses(500, "unexpected_failure");
+    unreachable.expect_error(500, "unexpected_failure");
 }

@@ -1,10 +1,10 @@
-//! What is removed in time, and what stays (auth contract §11).
+//! Deletion of expired rows (auth contract §11).
 
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::Api;
+use crate::support::{Api, Requests, Sql};
 
 const HOUR: Duration = Duration::from_secs(3600);
 const PASSWORD: &str = "correct horse";

@@ -1,8 +1,8 @@
-//! What the service tells about itself (auth contract §2.1), and features it has switched off.
+//! Discovery (auth contract §2.1), and disabled features.
 
 use serde_json::{Value, json};
 
-use crate::support::Api;
+use crate::support::{Api, AuthCall, AuthReply, Requests};
 
 #[tokio::test]
 async fn settings_say_which_ways_in_are_open() {
@@ -77,7 +77,7 @@ async fn settings_follow_the_project() {
     assert_eq!(settings["external"]["anonymous_users"], true);
     assert_eq!(settings["external"]["github"], true);
     let reply = api.get("/settings").without_key().await;
-    reply.refuses(401, "no_authorization");
+    reply.expect_error(401, "no_authorization");
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn the_discovery_document_leads_to_every_endpoint() {
     );
     assert_eq!(reply.header("cache-control"), Some("public, max-age=600"));
     let other = api.get("/.well-known/oauth-authorization-server").await;
-    other.refuses(404, "feature_disabled");
+    other.expect_error(404, "feature_disabled");
 }
 
 #[tokio::test]
@@ -129,17 +129,29 @@ async fn an_oauth_server_has_its_own_document() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_answers_as_switched_off() {
+async fn the_list_of_sso_providers_is_empty_for_administrators() {
+    let api = Api::start(&[]).await;
+
+    let reply = api.get("/admin/sso/providers").service_role().await;
+    assert_eq!(reply.ok(), json!({ "items": [] }));
+
+    let reply = api.get("/admin/sso/providers").await;
+    reply.expect_error(401, "no_authorization");
+}
+
+#[tokio::test]
+async fn unsupported_endpoints_respond_as_disabled() {
     let api = Api::start(&[]).await;
 
     let reply = api.post("/sso", json!({ "domain": "company.test" })).await;
-    reply.refuses_with(404, "saml_provider_disabled", "SAML 2.0 is disabled");
+    reply.expect_error_text(404, "saml_provider_disabled", "SAML 2.0 is disabled");
     let reply = api.get("/sso/saml/metadata").without_key().await;
-    reply.refuses(404, "saml_provider_disabled");
-    let reply = api.get("/admin/sso/providers").service_role().await;
-    reply.refuses(404, "saml_provider_disabled");
-    let reply = api.get("/admin/sso/providers").await;
-    reply.refuses(401, "no_authorization");
+    reply.expect_error(404, "saml_provider_disabled");
+    let reply = api.post("/admin/sso/providers", json!({ "type": "saml" }));
+    let reply = reply.service_role().await;
+    reply.expect_error(404, "saml_provider_disabled");
+    let reply = api.get("/admin/sso/providers/any").service_role().await;
+    reply.expect_error(404, "saml_provider_disabled");
     let reply = api.get("/scim/v2/Schemas").without_key().await;
-    reply.refuses(404, "feature_disabled");
+    reply.expect_error(404, "feature_disabled");
 }

@@ -1,4 +1,4 @@
-//! Calls to the user's own code (auth contract §9).
+//! Hooks (auth contract §9).
 
 mod texts;
 
@@ -10,10 +10,11 @@ use std::{
 
 use axum::{Router, response::IntoResponse};
 use http::StatusCode;
+use plinth_testkit::{Listener, bind_loopback};
 use serde_json::{Value, json};
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::TcpSocket;
 
-use crate::support::{Api, Remote, claims};
+use crate::support::{Api, AuthCall, AuthReply, Remote, Requests, Sql, claims};
 
 /// `v1,whsec_` and base64, twice.
 const SECRETS: &str = "v1,whsec_c2VjcmV0LW9uZQ==|v1,whsec_c2VjcmV0LXR3bw==";
@@ -39,15 +40,15 @@ async fn with_hook(name: &str, uri: &str, more: &[(&str, &str)]) -> Api {
     Api::start(&all).await
 }
 
-/// A function `public.hook` with this body, which only the service may call.
+/// Creates a function `public.hook` with this body, which only the service may call.
 async fn with_function(name: &str, body: &str, more: &[(&str, &str)]) -> Api {
     let api = with_hook(name, "pg-functions://postgres/public/hook", more).await;
     api.execute(&format!(
-        "create table public.told (event jsonb, as_role text default current_user);
-         grant insert on public.told to supabase_auth_admin;
+        "create table public.hook_calls (event jsonb, as_role text default current_user);
+         grant insert on public.hook_calls to supabase_auth_admin;
          create function public.hook(event jsonb) returns jsonb language plpgsql as $body$
          begin
-           insert into public.told (event) values (event);
+           insert into public.hook_calls (event) values (event);
            {body}
          end $body$;
          grant execute on function public.hook to supabase_auth_admin;
@@ -57,26 +58,26 @@ async fn with_function(name: &str, body: &str, more: &[(&str, &str)]) -> Api {
     api
 }
 
-async fn told(api: &Api) -> Value {
-    let sql = "select coalesce(jsonb_agg(event), '[]') from public.told";
+async fn recorded_events(api: &Api) -> Value {
+    let sql = "select coalesce(jsonb_agg(event), '[]') from public.hook_calls";
     api.value(sql, &[]).await
 }
 
 #[tokio::test]
-async fn a_function_may_refuse_new_users() {
+async fn a_function_may_reject_new_users() {
     let body = "if event->'user'->>'email' like '%@blocked.dev' then
                   return '{\"error\": {\"http_code\": 403, \"message\": \"not you\"}}';
                 end if;
                 return '{}';";
     let api = with_function("before_user_created", body, &[]).await;
 
-    let refused = json!({ "email": "bob@blocked.dev", "password": PASSWORD });
-    let reply = api.post("/signup", refused).await;
-    reply.refuses_with(403, "unknown", "not you");
-    api.post("/signup", ann()).from("192.0.2.7").await.ok();
+    let rejected = json!({ "email": "bob@blocked.dev", "password": PASSWORD });
+    let reply = api.post("/signup", rejected).await;
+    reply.expect_error_text(403, "unknown", "not you");
+    api.post("/signup", ann()).client_ip("192.0.2.7").await.ok();
 
     assert_eq!(api.count("select count(*) from auth.users").await, 1);
-    let events = told(&api).await;
+    let events = recorded_events(&api).await;
     assert_eq!(
         events[0]["user"]["email"], "bob@blocked.dev",
         "what it wrote stays"
@@ -90,7 +91,10 @@ async fn a_function_may_refuse_new_users() {
         assert!(metadata[given].is_string(), "{metadata}");
     }
     let roles = api
-        .value("select to_jsonb(as_role) from public.told limit 1", &[])
+        .value(
+            "select to_jsonb(as_role) from public.hook_calls limit 1",
+            &[],
+        )
         .await;
     assert_eq!(roles, "supabase_auth_admin");
 }
@@ -109,16 +113,16 @@ async fn administrators_create_users_without_asking_the_hook() {
     );
     reply
         .await
-        .refuses_with(500, "unexpected_failure", "nobody");
+        .expect_error_text(500, "unexpected_failure", "nobody");
 }
 
 #[tokio::test]
-async fn a_function_is_told_of_users_who_were_made() {
+async fn a_function_is_called_with_created_users() {
     let api = with_function("after_user_created", "return '{}';", &[]).await;
 
     let id = api.sign_up("ann@mail.dev", PASSWORD).await["user"]["id"].clone();
 
-    let events = told(&api).await;
+    let events = recorded_events(&api).await;
     assert_eq!(events.as_array().map(Vec::len), Some(1), "{events}");
     assert_eq!(events[0]["user"]["id"], id);
     assert_eq!(events[0]["metadata"]["name"], "after-user-created");
@@ -139,7 +143,7 @@ async fn a_function_changes_the_claims_of_every_token() {
         assert_eq!(claims["plan"], "gold");
         assert_eq!(claims["role"], "authenticated");
     }
-    let events = told(&api).await;
+    let events = recorded_events(&api).await;
     assert_eq!(events[0]["user_id"], signed_in["user"]["id"]);
     assert_eq!(events[0]["authentication_method"], "password");
     assert_eq!(events[1]["authentication_method"], "token_refresh");
@@ -153,7 +157,7 @@ async fn a_token_without_its_claims_is_not_issued() {
 
     let reply = api.post("/signup", ann()).await;
 
-    reply.refuses(500, "unexpected_failure");
+    reply.expect_error(500, "unexpected_failure");
     let message = reply.json()["message"].as_str().map(str::to_owned);
     assert!(message.is_some_and(|text| text.contains("role is required")));
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
@@ -168,7 +172,7 @@ async fn a_function_that_sleeps_is_ended() {
 
     let reply = api.post("/signup", ann()).await;
 
-    reply.refuses(500, "unexpected_failure");
+    reply.expect_error(500, "unexpected_failure");
     assert!(
         began.elapsed() < Duration::from_secs(30),
         "two seconds are enough"
@@ -184,7 +188,7 @@ async fn a_request_that_takes_too_long_is_given_up_and_leaves_nothing() {
 
     let reply = api.post("/signup", ann()).await;
 
-    reply.refuses(504, "request_timeout");
+    reply.expect_error(504, "request_timeout");
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
 
@@ -201,9 +205,9 @@ async fn a_rejected_password_attempt_fails_with_the_hooks_words() {
     let wrong = json!({ "email": "ann@mail.dev", "password": "wrong horse" });
     let reply = api.post(grant, wrong).await;
 
-    reply.refuses_with(400, "invalid_credentials", "locked");
+    reply.expect_error_text(400, "invalid_credentials", "locked");
     let user = api.get("/user").session(&tokens).await;
-    user.refuses(403, "session_not_found");
+    user.expect_error(403, "session_not_found");
 }
 
 #[tokio::test]
@@ -212,7 +216,7 @@ async fn a_hook_that_cannot_be_called_is_not_passed_by() {
 
     let reply = api.post("/signup", ann()).await;
 
-    reply.refuses(500, "unexpected_failure");
+    reply.expect_error(500, "unexpected_failure");
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
 
@@ -223,12 +227,12 @@ async fn calls_over_http_are_signed_with_every_secret() {
 
     api.post("/signup", ann()).await.ok();
 
-    let asked = &remote.asked()[0];
-    assert_eq!(asked.header("content-type"), Some("application/json"));
-    let id = asked.header("webhook-id").expect("an id");
+    let received = &remote.received()[0];
+    assert_eq!(received.header("content-type"), Some("application/json"));
+    let id = received.header("webhook-id").expect("an id");
     id.parse::<uuid::Uuid>().expect("a UUID");
-    let time = asked.header("webhook-timestamp").expect("a time");
-    let signed = format!("{id}.{time}.{}", asked.body);
+    let time = received.header("webhook-timestamp").expect("a time");
+    let signed = format!("{id}.{time}.{}", received.body);
     let expected: Vec<String> = [b"secret-one", b"secret-two"]
         .iter()
         .map(|key| {
@@ -238,22 +242,22 @@ async fn calls_over_http_are_signed_with_every_secret() {
         })
         .collect();
     assert_eq!(
-        asked.header("webhook-signature"),
+        received.header("webhook-signature"),
         Some(expected.join(", ").as_str())
     );
-    let event: Value = serde_json::from_str(&asked.body).expect("JSON");
+    let event: Value = serde_json::from_str(&received.body).expect("JSON");
     assert_eq!(event["user"]["email"], "ann@mail.dev");
 }
 
 #[tokio::test]
-async fn answers_over_http_that_cannot_be_used_are_refused() {
+async fn unusable_http_responses_are_rejected() {
     let remote = Remote::start(200, "{}").await;
     let api = with_hook("before_user_created", &remote.url, &[]).await;
     let check =
         async |status: u16, content_type: &'static str, body: &str, expected: (u16, &str)| {
-            remote.answer(status, content_type, body);
+            remote.set_response(status, content_type, body);
             let reply = api.post("/signup", ann()).await;
-            reply.refuses(expected.0, expected.1);
+            reply.expect_error(expected.0, expected.1);
         };
     const JSON: &str = "application/json; charset=utf-8";
 
@@ -268,13 +272,13 @@ async fn answers_over_http_that_cannot_be_used_are_refused() {
     check(503, JSON, "{}", (500, "unexpected_failure")).await;
     let teapot = json!({ "error": { "http_code": 418, "message": "tea" } }).to_string();
     check(200, JSON, &teapot, (418, "unknown")).await;
-    assert_eq!(remote.asked().len(), 8, "none of them is tried again");
+    assert_eq!(remote.received().len(), 8, "none of them is tried again");
 
-    remote.answer(204, JSON, "");
+    remote.set_response(204, JSON, "");
     api.post("/signup", ann()).await.ok();
 }
 
-/// A server that answers the first time with 503 and a time to come again.
+/// A server that first responds with 503 and `retry-after`.
 async fn busy_at_first(retry_after: &'static str) -> (String, Arc<Mutex<Vec<String>>>) {
     let ids = Arc::new(Mutex::new(Vec::new()));
     let seen = ids.clone();
@@ -294,10 +298,7 @@ async fn busy_at_first(retry_after: &'static str) -> (String, Arc<Mutex<Vec<Stri
             }
         }
     });
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    (url, ids)
+    (Listener::start(router).await.keep(), ids)
 }
 
 #[tokio::test]
@@ -314,7 +315,7 @@ async fn a_busy_hook_is_asked_again_under_another_id() {
 
 #[tokio::test]
 async fn a_hook_that_is_not_there_is_tried_three_times() {
-    // Nobody listens, and nobody else gets the port.
+    // Reserves a port without listening.
     let taken = TcpSocket::new_v4().expect("a socket");
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
     taken.bind(any).expect("a free port");
@@ -324,7 +325,7 @@ async fn a_hook_that_is_not_there_is_tried_three_times() {
 
     let reply = api.post("/signup", ann()).await;
 
-    reply.refuses(422, "hook_timeout_after_retry");
+    reply.expect_error(422, "hook_timeout_after_retry");
     assert!(
         began.elapsed() >= Duration::from_secs(4),
         "two seconds apart"
@@ -333,15 +334,15 @@ async fn a_hook_that_is_not_there_is_tried_three_times() {
 }
 
 #[tokio::test]
-async fn a_hook_that_never_answers_is_given_up_after_five_seconds() {
-    // It accepts connections and says nothing.
-    let silent = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let url = format!("http://{}", silent.local_addr().expect("an address"));
+async fn a_hook_that_never_responds_times_out_after_five_seconds() {
+    // Accepts connections and never responds.
+    let (silent, address) = bind_loopback().await;
+    let url = format!("http://{address}");
     let api = with_hook("before_user_created", &url, &[]).await;
 
     let reply = api.post("/signup", ann()).await;
 
-    reply.refuses(422, "hook_timeout");
+    reply.expect_error(422, "hook_timeout");
     drop(silent);
 }
 
@@ -353,7 +354,7 @@ async fn a_failing_mail_function_fails_the_sign_up() {
 
     let reply = api.post("/signup", ann()).await;
 
-    reply.refuses(500, "unexpected_failure");
+    reply.expect_error(500, "unexpected_failure");
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
 
@@ -374,14 +375,14 @@ async fn a_failing_notice_fails_nothing() {
     api.post("/token?grant_type=password", again).await.ok();
 }
 
-/// Postgres has numbers that no other part of the way has.
+/// JSON numbers of PostgreSQL may exceed the range of f64.
 #[tokio::test]
-async fn an_answer_that_cannot_be_read_refuses() {
+async fn an_unreadable_response_rejects() {
     let body = "return '{\"error\": 1e400}';";
     let api = with_function("before_user_created", body, &[]).await;
 
     let reply = api.post("/signup", ann()).await;
 
-    reply.refuses(500, "unexpected_failure");
+    reply.expect_error(500, "unexpected_failure");
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }

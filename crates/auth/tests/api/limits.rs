@@ -1,10 +1,10 @@
-//! How often things may be asked and sent, how long and how large (auth contract §1.2, §7.3, §8.1).
+//! Rate limits, time limit and size limit (auth contract §1.2, §7.3, §8.1).
 
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::Api;
+use crate::support::{Api, AuthCall, AuthReply, Requests, Sql};
 
 const MANY: usize = 31;
 
@@ -12,12 +12,12 @@ fn unknown() -> serde_json::Value {
     json!({ "email": "nobody@mail.dev" })
 }
 
-/// Sends the request until it is refused; how many went through.
-async fn until_refused(send: impl AsyncFn() -> crate::support::Reply) -> usize {
+/// Sends the request until it is rejected; returns the number of accepted ones.
+async fn count_until_rejected(send: impl AsyncFn() -> crate::support::Reply) -> usize {
     for count in 0..200 {
         let reply = send().await;
         if reply.status == 429 {
-            reply.refuses(429, "over_request_rate_limit");
+            reply.expect_error(429, "over_request_rate_limit");
             return count;
         }
     }
@@ -29,19 +29,26 @@ async fn thirty_requests_may_come_at_once_and_one_more_every_ten_seconds() {
     let api = Api::start(&[]).await;
     let recover = async || api.post("/recover", unknown()).await;
 
-    assert_eq!(until_refused(recover).await, 30);
+    assert_eq!(count_until_rejected(recover).await, 30);
 
-    api.post("/recover", unknown()).from("192.0.2.9").await.ok();
+    api.post("/recover", unknown())
+        .client_ip("192.0.2.9")
+        .await
+        .ok();
     api.post(
         "/otp",
         json!({ "email": "n@mail.dev", "create_user": false }),
     )
     .await
-    .refuses(422, "otp_disabled");
+    .expect_error(422, "otp_disabled");
     api.advance(Duration::from_secs(10));
-    assert_eq!(until_refused(recover).await, 1);
+    assert_eq!(count_until_rejected(recover).await, 1);
     api.advance(Duration::from_secs(24 * 3600));
-    assert_eq!(until_refused(recover).await, 30, "no more is saved up");
+    assert_eq!(
+        count_until_rejected(recover).await,
+        30,
+        "no more is saved up"
+    );
 }
 
 #[tokio::test]
@@ -49,12 +56,12 @@ async fn settings_choose_the_rate() {
     let api = Api::start(&[("auth.rate_limit.sign_in_sign_ups", "300")]).await;
     let recover = async || api.post("/recover", unknown()).await;
 
-    assert_eq!(until_refused(recover).await, 30, "at once");
+    assert_eq!(count_until_rejected(recover).await, 30, "at once");
     api.advance(Duration::from_secs(10));
-    assert_eq!(until_refused(recover).await, 10);
+    assert_eq!(count_until_rejected(recover).await, 10);
 }
 
-/// None of these gets further than to what is wrong with it, and all of them count.
+/// Invalid requests count too.
 #[tokio::test]
 async fn whatever_sends_something_has_a_bucket_of_its_own() {
     let api = Api::start(&[]).await;
@@ -67,11 +74,15 @@ async fn whatever_sends_something_has_a_bucket_of_its_own() {
     api.advance(Duration::from_secs(300));
     for path in ["/signup", "/otp", "/magiclink", "/recover", "/resend"] {
         let ask = async || api.post(path, json!({ "email": "nobody" })).await;
-        assert_eq!(until_refused(ask).await, 30, "{path}");
+        assert_eq!(count_until_rejected(ask).await, 30, "{path}");
     }
-    assert_eq!(until_refused(update).await, 30);
+    assert_eq!(count_until_rejected(update).await, 30);
     api.advance(Duration::from_secs(10));
-    assert_eq!(until_refused(update).await, 1, "thirty per five minutes");
+    assert_eq!(
+        count_until_rejected(update).await,
+        1,
+        "thirty per five minutes"
+    );
 }
 
 #[tokio::test]
@@ -90,17 +101,21 @@ async fn sign_ins_of_every_kind_share_one_bucket() {
 
     for grant in ["password", "pkce", "id_token"] {
         api.advance(Duration::from_secs(300));
-        assert_eq!(until_refused(sign_in(grant)).await, 30, "{grant}");
+        assert_eq!(count_until_rejected(sign_in(grant)).await, 30, "{grant}");
         for other in ["password", "pkce", "id_token"] {
-            assert_eq!(until_refused(sign_in(other)).await, 0, "{grant}, {other}");
+            assert_eq!(
+                count_until_rejected(sign_in(other)).await,
+                0,
+                "{grant}, {other}"
+            );
         }
     }
     api.advance(Duration::from_secs(10));
     let guess = sign_in("password");
-    assert_eq!(until_refused(guess).await, 5, "150 per five minutes");
+    assert_eq!(count_until_rejected(guess).await, 5, "150 per five minutes");
 }
 
-/// Clients take a refusal for the end of their session (client contract S96).
+/// Clients take a rejection for the end of their session (client contract S96).
 #[tokio::test]
 async fn refreshes_are_counted_by_session_and_never_by_address() {
     let api = Api::start(&[("auth.rate_limit.token_refresh", "30")]).await;
@@ -117,19 +132,26 @@ async fn refreshes_are_counted_by_session_and_never_by_address() {
     };
     let (one, other) = (one["refresh_token"].clone(), other["refresh_token"].clone());
 
-    // Neither sign-ins from the same address nor guesses count.
+    // Sign-ins and guesses from the same address do not count.
     let body = json!({ "email": "ann@mail.dev", "password": "a guess" });
     let guess = async || api.post("/token?grant_type=password", body.clone()).await;
-    assert_eq!(until_refused(guess).await, 30);
-    assert_eq!(until_refused(refresh(json!("aaaaaaaaaaaa"))).await, 30);
-    assert_eq!(until_refused(refresh(one.clone())).await, 30);
+    assert_eq!(count_until_rejected(guess).await, 30);
+    assert_eq!(
+        count_until_rejected(refresh(json!("aaaaaaaaaaaa"))).await,
+        30
+    );
+    assert_eq!(count_until_rejected(refresh(one.clone())).await, 30);
 
     let refresh_other = refresh(other);
     for _ in 0..8 {
         refresh_other().await.ok();
         api.advance(Duration::from_secs(26) / 8);
     }
-    assert_eq!(until_refused(refresh(one)).await, 2, "26 seconds later");
+    assert_eq!(
+        count_until_rejected(refresh(one)).await,
+        2,
+        "26 seconds later"
+    );
 }
 
 #[tokio::test]
@@ -141,9 +163,9 @@ async fn anonymous_sign_ups_are_counted_by_the_hour() {
     .await;
     let sign_up = async || api.post("/signup", json!({})).await;
 
-    assert_eq!(until_refused(sign_up).await, 2);
+    assert_eq!(count_until_rejected(sign_up).await, 2);
     api.advance(Duration::from_secs(1800));
-    assert_eq!(until_refused(sign_up).await, 1);
+    assert_eq!(count_until_rejected(sign_up).await, 1);
 }
 
 #[tokio::test]
@@ -157,10 +179,10 @@ async fn a_header_names_the_client_where_settings_say_so() {
         }
     };
 
-    assert_eq!(until_refused(recover("one")).await, 30);
-    assert_eq!(until_refused(recover("two, one")).await, 30);
+    assert_eq!(count_until_rejected(recover("one")).await, 30);
+    assert_eq!(count_until_rejected(recover("two, one")).await, 30);
     assert_eq!(
-        until_refused(recover("two")).await,
+        count_until_rejected(recover("two")).await,
         0,
         "the first value counts"
     );
@@ -173,10 +195,122 @@ async fn no_client_may_try_codes_without_end() {
 
     for _ in 1..MANY {
         let reply = api.post("/verify", body.clone()).await;
-        reply.refuses(403, "otp_expired");
+        reply.expect_error(403, "otp_expired");
     }
     let reply = api.post("/verify", body).await;
-    reply.refuses(429, "over_request_rate_limit");
+    reply.expect_error(429, "over_request_rate_limit");
+}
+
+const SHARED: (&str, &str) = ("plinth.auth.rate_limit.shared", "true");
+
+#[tokio::test]
+async fn nodes_count_guesses_together_where_settings_say_so() {
+    let code = json!({ "type": "email", "email": "ann@mail.dev", "token": "123456" });
+    let password = json!({ "email": "ann@mail.dev", "password": "a guess" });
+    let refresh = json!({ "refresh_token": "aaaaaaaaaaaa" });
+    for (settings, on_other_node) in [(vec![SHARED], 0), (vec![], 30)] {
+        for (path, body) in [
+            ("/verify", &code),
+            ("/token?grant_type=password", &password),
+        ] {
+            let api = Api::start(&settings).await;
+            let other = api.another_node(&settings).await;
+            let guess = async |api: &Api| api.post(path, body.clone()).await;
+
+            assert_eq!(count_until_rejected(async || guess(&api).await).await, 30);
+            let accepted = count_until_rejected(async || guess(&other).await).await;
+
+            assert_eq!(accepted, on_other_node, "{path} {settings:?}");
+        }
+    }
+
+    let api = Api::start(&[SHARED]).await;
+    let other = api.another_node(&[SHARED]).await;
+    let guess = async |api: &Api| {
+        let call = api.post("/token?grant_type=refresh_token", refresh.clone());
+        call.await
+    };
+    assert_eq!(count_until_rejected(async || guess(&api).await).await, 150);
+    assert_eq!(count_until_rejected(async || guess(&other).await).await, 0);
+    // Ten seconds bring back five.
+    api.advance(Duration::from_secs(10));
+    assert_eq!(count_until_rejected(async || guess(&other).await).await, 5);
+    assert_eq!(count_until_rejected(async || guess(&api).await).await, 0);
+
+    api.advance(Duration::from_secs(2 * 3600 + 1));
+    let left = "select count(*) from plinth.auth_rate_limits";
+    assert_eq!(api.count(left).await, 1);
+    api.clean_up().await;
+    assert_eq!(api.count(left).await, 0);
+}
+
+#[tokio::test]
+async fn concurrent_requests_of_several_nodes_take_each_token_once() {
+    let api = Api::start(&[SHARED]).await;
+    let other = api.another_node(&[SHARED]).await;
+    let body = json!({ "type": "email", "email": "ann@mail.dev", "token": "123456" });
+    let guesses = (0..50).map(|number| {
+        let node = if number % 2 == 0 { &api } else { &other };
+        node.post("/verify", body.clone())
+    });
+
+    let calls = guesses.map(|call| async move { call.await.status.as_u16() });
+    let statuses = futures_util::future::join_all(calls).await;
+
+    let accepted = statuses.iter().filter(|status| **status == 403).count();
+    assert_eq!(accepted, 30, "{statuses:?}");
+}
+
+#[tokio::test]
+async fn refreshes_of_a_session_are_counted_by_all_nodes() {
+    let api = Api::start(&[SHARED]).await;
+    let other = api.another_node(&[SHARED]).await;
+    let mut tokens = api.sign_up("ann@mail.dev", "correct horse").await;
+    for number in 0..150 {
+        let node = if number % 2 == 0 { &api } else { &other };
+        let body = json!({ "refresh_token": tokens["refresh_token"] });
+        let reply = node.post("/token?grant_type=refresh_token", body).await;
+        tokens = reply.ok();
+    }
+
+    let body = json!({ "refresh_token": tokens["refresh_token"] });
+    let reply = api.post("/token?grant_type=refresh_token", body).await;
+
+    reply.expect_error(429, "over_request_rate_limit");
+}
+
+/// The official local stack has no limits by address.
+#[tokio::test]
+async fn on_a_developers_machine_limits_by_address_are_those_that_were_configured() {
+    let many = async |api: &Api, client: &str| {
+        for _ in 0..40 {
+            let call = api.post("/recover", unknown()).client_ip(client);
+            if call.await.status == 429 {
+                return false;
+            }
+        }
+        true
+    };
+    let api = Api::start(&[]).await.local();
+    assert!(many(&api, "127.0.0.1").await);
+    assert!(!many(&api, "192.0.2.1").await, "forwarded from elsewhere");
+    let by_proxy = async || {
+        let call = api.post("/recover", unknown()).client_ip("127.0.0.1");
+        call.header("forwarded", "for=192.0.2.1").await
+    };
+    assert_eq!(count_until_rejected(by_proxy).await, 30, "through a tunnel");
+    let header = ("plinth.auth.rate_limit.client_header", "X-Real-Client");
+    let behind_proxy = Api::start(&[header]).await.local();
+    assert!(!many(&behind_proxy, "127.0.0.1").await, "behind a proxy");
+    let written = ("auth.rate_limit.sign_in_sign_ups", "30");
+    let api = Api::start(&[written]).await.local();
+    assert!(
+        many(&api, "127.0.0.1").await,
+        "the default, as init writes it"
+    );
+    let changed = ("auth.rate_limit.sign_in_sign_ups", "29");
+    let api = Api::start(&[changed]).await.local();
+    assert!(!many(&api, "127.0.0.1").await);
 }
 
 #[tokio::test]
@@ -193,11 +327,15 @@ async fn passkeys_and_registrations_of_applications_are_counted_too() {
         "/oauth/clients/register",
     ] {
         let ask = async || api.post(path, json!({})).await;
-        assert_eq!(until_refused(ask).await, 30, "{path}");
+        assert_eq!(count_until_rejected(ask).await, 30, "{path}");
     }
     api.advance(Duration::from_secs(30));
     let register = async || api.post("/oauth/clients/register", json!({})).await;
-    assert_eq!(until_refused(register).await, 1, "ten per five minutes");
+    assert_eq!(
+        count_until_rejected(register).await,
+        1,
+        "ten per five minutes"
+    );
 }
 
 #[tokio::test]
@@ -215,7 +353,7 @@ async fn the_whole_project_sends_so_many_mails_in_an_hour() {
     sign_up("a").await.ok();
     sign_up("b").await.ok();
     let reply = sign_up("c").await;
-    reply.refuses(429, "over_email_send_rate_limit");
+    reply.expect_error(429, "over_email_send_rate_limit");
     assert_eq!(api.count("select count(*) from auth.users").await, 2);
 
     api.advance(Duration::from_secs(3600));
@@ -229,5 +367,5 @@ async fn a_body_may_have_a_mebibyte() {
     let body = json!({ "email": "a@mail.dev", "data": "x".repeat(1 << 20) });
     let reply = api.post("/recover", body).await;
 
-    reply.refuses(413, "request_entity_too_large");
+    reply.expect_error(413, "request_entity_too_large");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Reply};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests, Sql};
 
 const CONFIRM: (&str, &str) = ("auth.email.enable_confirmations", "true");
 const PASSWORD: &str = "correct horse";
@@ -54,11 +54,13 @@ async fn an_invitation_can_be_repeated_until_it_is_accepted() {
     assert_eq!(second["id"], first["id"]);
     assert_eq!(api.mails().await.len(), 2);
     let stale = json!({ "type": "invite", "token_hash": old.token_hash() });
-    api.post("/verify", stale).await.refuses(403, "otp_expired");
+    api.post("/verify", stale)
+        .await
+        .expect_error(403, "otp_expired");
     let mail = api.mail_to("ann@mail.dev").await;
     let good = json!({ "type": "invite", "email": "ann@mail.dev", "token": mail.otp() });
     api.post("/verify", good).await.ok();
-    invite(&api, body).await.refuses(422, "email_exists");
+    invite(&api, body).await.expect_error(422, "email_exists");
 }
 
 #[tokio::test]
@@ -67,16 +69,16 @@ async fn invitations_are_for_administrators_and_addresses() {
     let body = json!({ "email": "ann@mail.dev" });
 
     let reply = api.post("/invite", body).await;
-    reply.refuses(401, "no_authorization");
+    reply.expect_error(401, "no_authorization");
     for email in ["", "ann", "a@b\r\nBcc: x@y.z"] {
         let reply = invite(&api, json!({ "email": email })).await;
-        reply.refuses(400, "validation_failed");
+        reply.expect_error(400, "validation_failed");
     }
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
 
 #[tokio::test]
-async fn the_projects_own_code_may_refuse_newcomers() {
+async fn a_hook_may_reject_new_users() {
     let hook = [
         ("auth.hook.before_user_created.enabled", "true"),
         (
@@ -93,12 +95,12 @@ async fn the_projects_own_code_may_refuse_newcomers() {
     .await;
 
     let reply = invite(&api, json!({ "email": "ann@mail.dev" })).await;
-    reply.refuses_with(403, "unknown", "not you");
+    reply.expect_error_text(403, "unknown", "not you");
     for kind in ["signup", "invite", "magiclink"] {
         let body = json!({ "type": kind, "email": "ann@mail.dev", "password": PASSWORD });
         link(&api, body)
             .await
-            .refuses_with(403, "unknown", "not you");
+            .expect_error_text(403, "unknown", "not you");
     }
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
     assert_eq!(api.mails().await, [] as [Value; 0]);
@@ -126,7 +128,7 @@ async fn a_signup_link_makes_the_account_and_sends_nothing() {
     assert_eq!(made["email_otp"].as_str().map(str::len), Some(6));
     assert_eq!(api.mails().await, [] as [Value; 0]);
 
-    // Unconfirmed still: made again, with more said.
+    // Still unconfirmed: generated again, with more data.
     let body = json!({
         "type": "signup", "email": "ann@mail.dev", "password": PASSWORD, "data": { "b": 2 },
     });
@@ -135,10 +137,10 @@ async fn a_signup_link_makes_the_account_and_sends_nothing() {
     assert_eq!(again["user_metadata"], json!({ "a": 1, "b": 2 }));
     verify(&api, "signup", &made)
         .await
-        .refuses(403, "otp_expired");
+        .expect_error(403, "otp_expired");
     let tokens = verify(&api, "signup", &again).await.ok();
     assert_eq!(tokens["user"]["id"], made["id"]);
-    link(&api, body).await.refuses(422, "email_exists");
+    link(&api, body).await.expect_error(422, "email_exists");
     let body = json!({ "email": "ann@mail.dev", "password": PASSWORD });
     api.post("/token?grant_type=password", body).await.ok();
 }
@@ -147,9 +149,11 @@ async fn a_signup_link_makes_the_account_and_sends_nothing() {
 async fn a_signup_link_needs_a_good_password() {
     let api = Api::start(&[]).await;
     let body = json!({ "type": "signup", "email": "ann@mail.dev" });
-    link(&api, body).await.refuses(400, "validation_failed");
+    link(&api, body)
+        .await
+        .expect_error(400, "validation_failed");
     let body = json!({ "type": "signup", "email": "ann@mail.dev", "password": "x" });
-    link(&api, body).await.refuses(422, "weak_password");
+    link(&api, body).await.expect_error(422, "weak_password");
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
 
@@ -164,7 +168,7 @@ async fn an_invite_link_marks_the_user_as_invited() {
     assert_eq!(made["verification_type"], "invite");
     assert_eq!(api.audit().await, ["user_invited"]);
     verify(&api, "invite", &made).await.ok();
-    link(&api, body).await.refuses(422, "email_exists");
+    link(&api, body).await.expect_error(422, "email_exists");
 }
 
 #[tokio::test]
@@ -191,7 +195,7 @@ async fn a_magic_link_signs_in_and_signs_up_who_is_new() {
     );
     verify(&api, "magiclink", &second)
         .await
-        .refuses(403, "otp_expired");
+        .expect_error(403, "otp_expired");
 }
 
 #[tokio::test]
@@ -200,7 +204,7 @@ async fn a_recovery_link_is_for_those_who_exist() {
     let body = json!({ "type": "recovery", "email": "ann@mail.dev" });
     link(&api, body.clone())
         .await
-        .refuses(404, "user_not_found");
+        .expect_error(404, "user_not_found");
     api.sign_up("ann@mail.dev", PASSWORD).await;
 
     let made = link(&api, body).await.ok();
@@ -255,17 +259,17 @@ async fn a_change_of_address_has_its_conditions() {
         body("email_change_current", "ann@mail.dev", "n@mail.dev"),
     )
     .await;
-    reply.refuses(400, "validation_failed");
+    reply.expect_error(400, "validation_failed");
     let reply = link(
         &api,
         body("email_change_new", "ann@mail.dev", "bob@mail.dev"),
     )
     .await;
-    reply.refuses(422, "email_exists");
+    reply.expect_error(422, "email_exists");
     let reply = link(&api, body("email_change_new", "ann@mail.dev", "bob")).await;
-    reply.refuses(400, "validation_failed");
+    reply.expect_error(400, "validation_failed");
     let reply = link(&api, body("email_change_new", "eve@mail.dev", "n@mail.dev")).await;
-    reply.refuses(404, "user_not_found");
+    reply.expect_error(404, "user_not_found");
     let made = link(&api, body("email_change_new", "ann@mail.dev", "n@mail.dev")).await;
     let tokens = verify(&api, "email_change", &made.ok()).await.ok();
     assert_eq!(tokens["user"]["email"], "n@mail.dev");
@@ -298,12 +302,16 @@ async fn links_end_where_it_is_allowed() {
 }
 
 #[tokio::test]
-async fn other_types_are_refused() {
+async fn other_types_are_rejected() {
     let api = Api::start(&[]).await;
     for kind in ["", "sms", "email_change", "SIGNUP"] {
         let body = json!({ "type": kind, "email": "ann@mail.dev", "password": PASSWORD });
-        link(&api, body).await.refuses(400, "validation_failed");
+        link(&api, body)
+            .await
+            .expect_error(400, "validation_failed");
     }
     let body = json!({ "type": "signup", "email": "ann", "password": PASSWORD });
-    link(&api, body).await.refuses(400, "validation_failed");
+    link(&api, body)
+        .await
+        .expect_error(400, "validation_failed");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, sign};
+use crate::support::{Api, AuthCall, AuthReply, Requests, sign};
 
 async fn three_devices() -> (Api, Vec<Value>) {
     let api = Api::start(&[]).await;
@@ -54,21 +54,21 @@ async fn after_it_the_session_is_not_found() {
     api.get("/user")
         .session(&devices[0])
         .await
-        .refuses(403, "session_not_found");
+        .expect_error(403, "session_not_found");
     let body = json!({ "refresh_token": devices[0]["refresh_token"] });
     api.post("/token?grant_type=refresh_token", body)
         .await
-        .refuses(400, "refresh_token_not_found");
+        .expect_error(400, "refresh_token_not_found");
 }
 
 #[tokio::test]
-async fn other_scopes_are_refused_and_end_nothing() {
+async fn other_scopes_are_rejected_and_end_nothing() {
     let (api, devices) = three_devices().await;
 
     api.post("/logout?scope=everywhere", json!({}))
         .session(&devices[0])
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
     assert_eq!(are_in(&api, &devices).await, [true, true, true]);
 }
 
@@ -84,10 +84,10 @@ async fn no_body_is_needed() {
     assert_eq!(reply.status, 204);
     api.call(http::Method::POST, "/logout")
         .await
-        .refuses(401, "no_authorization");
+        .expect_error(401, "no_authorization");
 }
 
-/// Tools and hooks may make such tokens.
+/// Tools and hooks may create such tokens.
 #[tokio::test]
 async fn a_token_of_no_session_ends_them_all() {
     for scope in ["", "?scope=global", "?scope=local", "?scope=others"] {

@@ -1,14 +1,14 @@
-//! Mails: their words, their way, and who gets none (auth contract §7).
+//! Mails: content, delivery, and rejected recipients (auth contract §7).
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Behaviour, MailServer};
+use crate::support::{Api, AuthCall, AuthReply, Behaviour, MailServer, Requests, Sql};
 
 const CONFIRM: (&str, &str) = ("auth.email.enable_confirmations", "true");
 
-/// Settings for a server of this machine, besides others.
+/// Settings for a local server, and others.
 async fn with_server(server: &MailServer, more: &[(&str, &str)]) -> Api {
     let port = server.port.to_string();
     let mut settings = vec![
@@ -75,9 +75,27 @@ async fn a_mail_server_gets_the_whole_mail() {
 }
 
 #[tokio::test]
-async fn a_mail_that_is_refused_undoes_the_request() {
+async fn the_mail_of_a_reauthentication_is_named_as_in_gotrue() {
+    let server = MailServer::start(Behaviour::default()).await;
+    let headers = ("plinth.auth.email.smtp_headers", "X-Kind=$messageType");
+    let autoconfirm = ("auth.email.enable_confirmations", "false");
+    let api = with_server(&server, &[headers, autoconfirm]).await;
+    let tokens = api.sign_up("ann@mail.dev", "correct horse").await;
+
+    api.get("/reauthenticate").session(&tokens).await.ok();
+
+    let mails = server.received();
+    let kinds: Vec<_> = mails
+        .iter()
+        .filter_map(|mail| mail.header("X-Kind"))
+        .collect();
+    assert_eq!(kinds, ["reauthenticate"]);
+}
+
+#[tokio::test]
+async fn a_rejected_mail_rolls_back_the_request() {
     let server = MailServer::start(Behaviour {
-        refuses_recipients: true,
+        rejects_recipients: true,
         ..Behaviour::default()
     })
     .await;
@@ -86,7 +104,7 @@ async fn a_mail_that_is_refused_undoes_the_request() {
     let reply = api.post("/signup", ann()).await;
 
     let text = "Error sending confirmation email";
-    reply.refuses_with(500, "unexpected_failure", text);
+    reply.expect_error_text(500, "unexpected_failure", text);
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
 
@@ -107,7 +125,7 @@ async fn a_server_that_cannot_be_reached_undoes_the_request() {
 
     let reply = api.post("/signup", ann()).await;
 
-    reply.refuses(500, "unexpected_failure");
+    reply.expect_error(500, "unexpected_failure");
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
 
@@ -122,9 +140,9 @@ async fn tls_that_is_offered_is_used_or_nothing_is_sent() {
 
     api.post("/signup", ann())
         .await
-        .refuses(500, "unexpected_failure");
+        .expect_error(500, "unexpected_failure");
 
-    assert!(server.heard().contains(&"STARTTLS".to_owned()));
+    assert!(server.received_lines().contains(&"STARTTLS".to_owned()));
     assert!(server.received().is_empty());
 }
 
@@ -138,7 +156,7 @@ async fn a_password_goes_to_another_machine_only_in_tls() {
     let api = with_server(
         &server,
         &[
-            // This machine too, but not by a name that says so.
+            // Also local, but not by a loopback name.
             ("auth.email.smtp.host", "127.0.0.2"),
             ("auth.email.smtp.user", "me"),
             ("auth.email.smtp.pass", "geheim"),
@@ -148,12 +166,12 @@ async fn a_password_goes_to_another_machine_only_in_tls() {
 
     api.post("/signup", ann())
         .await
-        .refuses(500, "unexpected_failure");
+        .expect_error(500, "unexpected_failure");
 
-    let heard = server.heard();
+    let lines = server.received_lines();
     assert!(
-        heard.iter().all(|line| !line.starts_with("AUTH")),
-        "{heard:?}"
+        lines.iter().all(|line| !line.starts_with("AUTH")),
+        "{lines:?}"
     );
     assert!(server.received().is_empty());
 }
@@ -249,7 +267,7 @@ async fn only_authorized_addresses_get_mail_where_there_are_some() {
         api.post("/signup", body).await
     };
     sign_up("ann+label@mail.dev").await.ok();
-    sign_up("bob@mail.dev").await.refuses_with(
+    sign_up("bob@mail.dev").await.expect_error_text(
         400,
         "email_address_not_authorized",
         "Email address \"bob@mail.dev\" cannot be used as it is not authorized",
@@ -260,14 +278,14 @@ async fn only_authorized_addresses_get_mail_where_there_are_some() {
 }
 
 #[tokio::test]
-async fn addresses_that_cannot_work_are_refused_where_that_is_wanted() {
+async fn undeliverable_addresses_are_rejected_if_configured() {
     let api = Api::start(&[CONFIRM, ("plinth.auth.email.extended_validation", "true")]).await;
 
     let body = json!({ "email": "ann@example.com", "password": "correct horse" });
     let reply = api.post("/signup", body).await;
 
     let text = "Email address \"ann@example.com\" is invalid";
-    reply.refuses_with(400, "email_address_invalid", text);
+    reply.expect_error_text(400, "email_address_invalid", text);
 }
 
 #[tokio::test]
@@ -281,8 +299,8 @@ async fn a_project_sends_so_many_mails_an_hour() {
 
     sign_up("a").await.ok();
     sign_up("b").await.ok();
-    let refused = sign_up("c").await;
-    refused.refuses_with(
+    let rejected = sign_up("c").await;
+    rejected.expect_error_text(
         429,
         "over_email_send_rate_limit",
         "email rate limit exceeded",
@@ -391,11 +409,11 @@ async fn a_change_of_address_is_confirmed_at_both() {
     assert_ne!(mails[0]["otp"], mails[1]["otp"]);
 }
 
-/// A function that writes down what it was told.
+/// A function that records its payload.
 const HOOK: &str = "
-    create table public.told (payload jsonb);
+    create table public.hook_calls (payload jsonb);
     create function public.tell(event jsonb) returns jsonb language plpgsql security definer as
-      'begin insert into public.told values (event); return ''{}''; end';
+      'begin insert into public.hook_calls values (event); return ''{}''; end';
     grant execute on function public.tell to supabase_auth_admin;";
 
 async fn with_hook(hook: &str, more: &[(&str, &str)]) -> Api {
@@ -418,10 +436,12 @@ async fn a_hook_sends_mails_in_our_place() {
     api.post("/signup", ann()).await.ok();
 
     assert!(api.mails().await.is_empty());
-    let told = api.value("select payload from public.told", &[]).await;
-    assert_eq!(told["user"]["email"], "ann@mail.dev");
-    assert_eq!(told["metadata"]["name"], "send-email");
-    let data = &told["email_data"];
+    let payload = api
+        .value("select payload from public.hook_calls", &[])
+        .await;
+    assert_eq!(payload["user"]["email"], "ann@mail.dev");
+    assert_eq!(payload["metadata"]["name"], "send-email");
+    let data = &payload["email_data"];
     let hash = api.link_token("confirmation_token").await;
     assert_eq!(data["token_hash"], hash);
     assert_eq!(data["token"].as_str().map(str::len), Some(6));
@@ -438,18 +458,20 @@ async fn a_hook_sends_mails_in_our_place() {
 }
 
 #[tokio::test]
-async fn the_hook_is_told_of_a_change_of_address_with_crossed_names() {
+async fn the_hook_gets_a_change_of_address_with_crossed_names() {
     let api = with_hook("send_email", &[]).await;
     let session = api.sign_up("ann@mail.dev", "correct horse").await;
 
     let body = json!({ "email": "new@mail.dev" });
     api.put("/user", body).session(&session).await.ok();
 
-    let told = api.value("select payload from public.told", &[]).await;
+    let payload = api
+        .value("select payload from public.hook_calls", &[])
+        .await;
     let user = api.value("select to_jsonb(u) from auth.users u", &[]).await;
-    let data = &told["email_data"];
-    assert_eq!(told["user"]["email"], "ann@mail.dev");
-    assert_eq!(told["user"]["new_email"], "new@mail.dev");
+    let data = &payload["email_data"];
+    assert_eq!(payload["user"]["email"], "ann@mail.dev");
+    assert_eq!(payload["user"]["new_email"], "new@mail.dev");
     assert_eq!(data["email_action_type"], "email_change");
     let new = api.link_token("email_change_token_new").await;
     let current = api.link_token("email_change_token_current").await;
@@ -470,7 +492,7 @@ async fn the_hook_is_told_of_a_change_of_address_with_crossed_names() {
 }
 
 #[tokio::test]
-async fn the_hook_is_told_of_one_token_where_one_confirmation_is_enough() {
+async fn the_hook_gets_one_token_where_one_confirmation_is_enough() {
     let api = with_hook(
         "send_email",
         &[("auth.email.double_confirm_changes", "false")],
@@ -481,8 +503,10 @@ async fn the_hook_is_told_of_one_token_where_one_confirmation_is_enough() {
     let body = json!({ "email": "new@mail.dev" });
     api.put("/user", body).session(&session).await.ok();
 
-    let told = api.value("select payload from public.told", &[]).await;
-    let data = &told["email_data"];
+    let payload = api
+        .value("select payload from public.hook_calls", &[])
+        .await;
+    let data = &payload["email_data"];
     let otp = data["token"].as_str().expect("digits");
     let user = api.value("select to_jsonb(u) from auth.users u", &[]).await;
     let digits = sha224(&format!("new@mail.dev{otp}"));

@@ -1,7 +1,7 @@
 //! Mail servers with TLS.
 //!
-//! Whom to trust is the system's business and read from the environment, so cases in which the
-//! server is trusted run in a process of their own.
+//! Trusted certificates are read from the environment, so tests with a trusted server run in a
+//! process of their own.
 
 use std::{
     env, fs,
@@ -20,7 +20,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::support::{Api, Behaviour, MailServer};
+use crate::support::{Api, AuthReply, Behaviour, MailServer, Requests};
 
 /// The folder with the server's certificate and key.
 const FOLDER: &str = "PLINTH_TEST_MAIL_TLS";
@@ -70,7 +70,7 @@ async fn service(host: &str, server: &MailServer) -> Api {
 }
 
 #[tokio::test]
-async fn a_certificate_that_nobody_vouches_for_is_refused() {
+async fn an_untrusted_certificate_is_rejected() {
     let folder = tempfile::tempdir().expect("a folder");
     make_certificate(folder.path(), "localhost");
     let server = MailServer::start(behaviour(folder.path())).await;
@@ -79,16 +79,16 @@ async fn a_certificate_that_nobody_vouches_for_is_refused() {
     let body = json!({ "email": "ann@mail.dev", "password": "correct horse" });
     let reply = api.post("/signup", body).await;
 
-    reply.refuses(500, "unexpected_failure");
+    reply.expect_error(500, "unexpected_failure");
     assert!(server.received().is_empty());
-    let heard = server.heard();
+    let lines = server.received_lines();
     assert!(
-        heard.iter().all(|line| !line.starts_with("AUTH")),
-        "{heard:?}"
+        lines.iter().all(|line| !line.starts_with("AUTH")),
+        "{lines:?}"
     );
 }
 
-/// Runs a test of this file in a process that trusts whoever has a certificate for `host`.
+/// Runs a test of this file in a process that trusts a certificate for `host`.
 fn pass_with_trust(test: &str, host: &str) {
     let folder = tempfile::tempdir().expect("a folder");
     make_certificate(folder.path(), host);
@@ -102,13 +102,13 @@ fn pass_with_trust(test: &str, host: &str) {
         .output()
         .expect("this program runs");
 
-    let told = String::from_utf8_lossy(&output.stdout);
+    let stdout = String::from_utf8_lossy(&output.stdout);
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("1 passed"), "{told}\n{errors}");
+    assert!(stdout.contains("1 passed"), "{stdout}\n{errors}");
 }
 
-/// What [`pass_with_trust`] said; nothing where somebody runs ignored tests by hand.
-fn told() -> Option<(PathBuf, String)> {
+/// The environment of [`pass_with_trust`]; `None` if ignored tests are run by hand.
+fn trust_from_environment() -> Option<(PathBuf, String)> {
     let folder = env::var_os(FOLDER)?;
     Some((folder.into(), env::var(HOST).ok()?))
 }
@@ -134,17 +134,17 @@ fn a_server_that_is_trusted_gets_mails_and_the_password_in_tls() {
 #[tokio::test]
 #[ignore = "run by the test above, which says whom to trust"]
 async fn with_trust() {
-    let Some((folder, host)) = told() else {
+    let Some((folder, host)) = trust_from_environment() else {
         return;
     };
     let server = MailServer::start(behaviour(&folder)).await;
     check_that_mail_arrives_in_tls(&host, &server).await;
 }
 
-/// Only privileged programs may listen there, so elsewhere this shows nothing.
+/// Needs a privileged port, and passes without one.
 #[test]
 fn on_port_465_there_is_nothing_before_tls() {
-    // An address of its own, so that two runs do not meet.
+    // A separate address, so that two runs do not conflict.
     let [.., high, low] = std::process::id().to_be_bytes();
     let host = Ipv4Addr::new(127, 4, high, low.clamp(1, 254));
     pass_with_trust("with_trust_from_the_first_byte", &host.to_string());
@@ -153,7 +153,7 @@ fn on_port_465_there_is_nothing_before_tls() {
 #[tokio::test]
 #[ignore = "run by the test above, which says whom to trust"]
 async fn with_trust_from_the_first_byte() {
-    let Some((folder, host)) = told() else {
+    let Some((folder, host)) = trust_from_environment() else {
         return;
     };
     let listener = match TcpListener::bind((host.as_str(), IMPLICIT_TLS_PORT)).await {
@@ -170,9 +170,9 @@ async fn with_trust_from_the_first_byte() {
 
     check_that_mail_arrives_in_tls(&host, &server).await;
 
-    let heard = server.heard();
+    let lines = server.received_lines();
     assert!(
-        heard.iter().all(|line| !line.starts_with("STARTTLS")),
-        "{heard:?}"
+        lines.iter().all(|line| !line.starts_with("STARTTLS")),
+        "{lines:?}"
     );
 }

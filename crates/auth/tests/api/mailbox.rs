@@ -1,9 +1,9 @@
-//! The development mailbox: what lands there, how much of it stays, and who may look.
+//! The development mailbox: contents, limits and access.
 
 use serde_json::json;
 use tokio_postgres::error::SqlState;
 
-use crate::support::Api;
+use crate::support::{Api, Requests, Sql};
 
 const CONFIRM: (&str, &str) = ("auth.email.enable_confirmations", "true");
 
@@ -37,7 +37,7 @@ async fn without_a_mail_server_mails_land_in_the_mailbox() {
 }
 
 #[tokio::test]
-async fn a_mail_of_a_request_that_fails_is_not_kept() {
+async fn a_mail_of_a_failed_request_is_not_stored() {
     let api = Api::start(&[CONFIRM]).await;
     api.execute(
         "create function public.refuse() returns trigger language plpgsql as
@@ -56,7 +56,7 @@ async fn a_mail_of_a_request_that_fails_is_not_kept() {
 
 #[tokio::test]
 async fn a_service_alone_writes_into_a_mailbox_only_if_there_is_one() {
-    let api = Api::start(&[CONFIRM]).await.alone();
+    let api = Api::start(&[CONFIRM]).await.standalone();
     let sign_up = async |name: &str| {
         let body = json!({ "email": format!("{name}@mail.dev"), "password": "correct horse" });
         api.post("/signup", body).await.ok();

@@ -1,4 +1,4 @@
-//! The auth service against a real Postgres, request by request.
+//! Tests of the auth service over HTTP with a real PostgreSQL.
 
 mod admin;
 mod admin_list;
@@ -9,6 +9,7 @@ mod bearer;
 mod captcha;
 mod cleanup;
 mod discovery;
+mod gotrue_columns;
 mod hooks;
 mod limits;
 mod links;
@@ -34,6 +35,7 @@ mod sign_up;
 mod sms;
 mod support;
 mod system;
+mod timing;
 mod triggers;
 mod user;
 mod verify;

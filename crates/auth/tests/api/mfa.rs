@@ -15,11 +15,11 @@ use aws_lc_rs::hmac;
 use data_encoding::BASE32_NOPAD;
 use serde_json::{Value, json};
 
-use crate::support::{Api, Reply};
+use crate::support::{Api, AuthCall, Reply, Requests};
 
 const PASSWORD: &str = "correct horse";
 
-/// Somebody who has just signed up.
+/// A new user.
 async fn ann(settings: &[(&str, &str)]) -> (Api, Value) {
     let api = Api::start(settings).await;
     settle(&api);
@@ -27,7 +27,7 @@ async fn ann(settings: &[(&str, &str)]) -> (Api, Value) {
     (api, session)
 }
 
-/// Signs in once more, with the password alone.
+/// Signs in again with the password only.
 async fn sign_in(api: &Api) -> Value {
     let body = json!({ "email": "ann@mail.dev", "password": PASSWORD });
     api.post("/token?grant_type=password", body).await.ok()
@@ -40,7 +40,7 @@ fn settle(api: &Api) {
     api.advance(Duration::from_secs(ahead.unsigned_abs()));
 }
 
-/// What an authenticator app shows, so many steps from now.
+/// The code of an authenticator app, `steps` from now.
 fn code(api: &Api, factor: &Value, steps: i64) -> String {
     let secret = factor["totp"]["secret"].as_str().expect("a secret");
     let secret = BASE32_NOPAD.decode(secret.as_bytes()).expect("base32");
@@ -69,7 +69,7 @@ async fn challenge(api: &Api, session: &Value, factor: &Value) -> Value {
     call.session(session).await.ok()
 }
 
-async fn answer(
+async fn verify(
     api: &Api,
     session: &Value,
     factor: &Value,
@@ -82,13 +82,13 @@ async fn answer(
         .await
 }
 
-/// Challenge and answer in one.
+/// Creates a challenge and verifies it.
 async fn prove(api: &Api, session: &Value, factor: &Value, code: &str) -> Reply {
-    let asked = challenge(api, session, factor).await;
-    answer(api, session, factor, &asked, code).await
+    let issued = challenge(api, session, factor).await;
+    verify(api, session, factor, &issued, code).await
 }
 
-/// A confirmed app, and the session that confirmed it.
+/// A verified app factor, and its session.
 async fn with_app(api: &Api, session: &Value) -> (Value, Value) {
     let factor = enrol(api, session, "app").await;
     let code = code(api, &factor, -1);

@@ -1,8 +1,8 @@
-//! Applications of the OAuth server: registered, read, changed, removed (auth contract §2.16).
+//! Applications of the OAuth server: registration and administration (auth contract §2.16).
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Reply};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests, Sql};
 
 const ON: (&str, &str) = ("auth.oauth_server.enabled", "true");
 const DYNAMIC: (&str, &str) = ("auth.oauth_server.allow_dynamic_registration", "true");
@@ -30,17 +30,17 @@ async fn nothing_is_there_while_the_server_is_off() {
     let ann = api.sign_up("ann@mail.dev", "correct horse").await;
     let open = ["/oauth/authorize", "/oauth/authorizations/x"];
     for path in open {
-        api.get(path).await.refuses(404, "feature_disabled");
+        api.get(path).await.expect_error(404, "feature_disabled");
     }
     for path in ["/oauth/token", "/oauth/clients/register"] {
         let reply = api.post(path, json!({})).without_key().await;
-        reply.refuses(404, "feature_disabled");
+        reply.expect_error(404, "feature_disabled");
     }
     let reply = api.get("/user/oauth/grants").session(&ann).await;
-    reply.refuses(404, "feature_disabled");
+    reply.expect_error(404, "feature_disabled");
     let reply = api.get(PATH).service_role().await;
-    reply.refuses(404, "feature_disabled");
-    api.get(PATH).await.refuses(401, "no_authorization");
+    reply.expect_error(404, "feature_disabled");
+    api.get(PATH).await.expect_error(401, "no_authorization");
 }
 
 #[tokio::test]
@@ -88,11 +88,11 @@ async fn a_public_client_has_none() {
     assert_eq!(client.get("client_name"), None);
     let again = format!("{}/regenerate_secret", path(&client));
     let reply = api.post(&again, json!({})).service_role().await;
-    reply.refuses(400, "validation_failed");
+    reply.expect_error(400, "validation_failed");
 }
 
 #[tokio::test]
-async fn bad_clients_are_refused() {
+async fn bad_clients_are_rejected() {
     let api = Api::start(&[ON]).await;
     for body in [
         json!({}),
@@ -110,13 +110,15 @@ async fn bad_clients_are_refused() {
         json!({ "redirect_uris": [URI], "client_uri": "nowhere" }),
         json!({ "redirect_uris": [URI], "logo_uri": "javascript:alert(1)" }),
     ] {
-        create(&api, body).await.refuses(400, "validation_failed");
+        create(&api, body)
+            .await
+            .expect_error(400, "validation_failed");
     }
     for body in [
         json!({ "redirect_uris": "x" }),
         json!({ "redirect_uris": [URI], "client_name": "\u{0}" }),
     ] {
-        create(&api, body).await.refuses(400, "bad_json");
+        create(&api, body).await.expect_error(400, "bad_json");
     }
     assert_eq!(
         api.count("select count(*) from auth.oauth_clients").await,
@@ -168,7 +170,7 @@ async fn a_client_changes_in_part() {
         json!({ "grant_types": [] }),
         json!({ "token_endpoint_auth_method": "none" }),
     ] {
-        put(body).await.refuses(400, "validation_failed");
+        put(body).await.expect_error(400, "validation_failed");
     }
 }
 
@@ -187,10 +189,10 @@ async fn a_deleted_client_is_not_found() {
             .service_role()
             .await,
     ] {
-        reply.refuses(404, "oauth_client_not_found");
+        reply.expect_error(404, "oauth_client_not_found");
     }
     let reply = api.get(&format!("{PATH}/x")).service_role().await;
-    reply.refuses(400, "validation_failed");
+    reply.expect_error(400, "validation_failed");
     assert_eq!(
         api.get(PATH).service_role().await.ok(),
         json!({ "clients": [] })
@@ -203,7 +205,7 @@ async fn applications_register_themselves_where_they_may() {
     let body = json!({ "client_name": "App", "redirect_uris": [URI] });
     let reply = api.post("/oauth/clients/register", body.clone());
     let reply = reply.without_key().await;
-    reply.refuses(403, "oauth_dynamic_client_registration_disabled");
+    reply.expect_error(403, "oauth_dynamic_client_registration_disabled");
 
     let api = Api::start(&[ON, DYNAMIC]).await;
     let reply = api
@@ -222,9 +224,11 @@ async fn registrations_are_limited() {
     let api = Api::start(&[ON, DYNAMIC]).await;
     for _ in 0..30 {
         let call = api.post("/oauth/clients/register", json!({}));
-        call.without_key().await.refuses(400, "validation_failed");
+        call.without_key()
+            .await
+            .expect_error(400, "validation_failed");
     }
     let call = api.post("/oauth/clients/register", json!({}));
     let reply = call.without_key().await;
-    reply.refuses(429, "over_request_rate_limit");
+    reply.expect_error(429, "over_request_rate_limit");
 }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::{Api, Reply};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests, Sql};
 
 const CONFIRM: (&str, &str) = ("auth.email.enable_confirmations", "true");
 const OFTEN: (&str, &str) = ("auth.email.max_frequency", "0s");
-const PATIENT: (&str, &str) = ("auth.rate_limit.token_verifications", "1000");
+const MANY_ATTEMPTS: (&str, &str) = ("auth.rate_limit.token_verifications", "1000");
 
-async fn asked(settings: &[(&str, &str)]) -> Api {
+async fn with_pending_sign_up(settings: &[(&str, &str)]) -> Api {
     let api = Api::start(settings).await;
     let body = json!({ "email": "ann@mail.dev", "password": "correct horse" });
     api.post("/signup", body).await.ok();
@@ -23,34 +23,38 @@ async fn verify(api: &Api, code: &str) -> Reply {
 }
 
 fn other_than(code: &str) -> String {
-    match code.starts_with('0') {
-        true => format!("1{}", &code[1..]),
-        false => format!("0{}", &code[1..]),
+    match code.strip_prefix('0') {
+        Some(rest) => format!("1{rest}"),
+        None => format!("0{}", &code[1..]),
     }
 }
 
 #[tokio::test]
 async fn ten_wrong_codes_make_the_token_void() {
-    let api = asked(&[CONFIRM, OFTEN, PATIENT]).await;
+    let api = with_pending_sign_up(&[CONFIRM, OFTEN, MANY_ATTEMPTS]).await;
     let mail = api.mail_to("ann@mail.dev").await;
     let wrong = other_than(&mail.otp());
     for _ in 0..9 {
-        verify(&api, &wrong).await.refuses(403, "otp_expired");
+        verify(&api, &wrong).await.expect_error(403, "otp_expired");
     }
-    // Nine are forgiven, and the right one would do.
+    // Nine wrong codes are allowed, and the right one still works.
     let stored = "select count(*) from auth.one_time_tokens";
     assert_eq!(api.count(stored).await, 1);
 
-    verify(&api, &wrong)
-        .await
-        .refuses_with(403, "otp_expired", "Token has expired or is invalid");
+    verify(&api, &wrong).await.expect_error_text(
+        403,
+        "otp_expired",
+        "Token has expired or is invalid",
+    );
 
     assert_eq!(api.count(stored).await, 0);
-    verify(&api, &mail.otp()).await.refuses(403, "otp_expired");
+    verify(&api, &mail.otp())
+        .await
+        .expect_error(403, "otp_expired");
     let link = api.get(&mail.link()).without_key().await;
     assert!(link.location().contains("otp_expired"), "{link:?}");
 
-    // A new one starts anew.
+    // A new token starts a new count.
     api.post(
         "/resend",
         json!({ "type": "signup", "email": "ann@mail.dev" }),
@@ -61,44 +65,44 @@ async fn ten_wrong_codes_make_the_token_void() {
     verify(&api, &code).await.ok();
 }
 
-/// Nor do many servers, of which each would allow ten.
+/// The limit holds across several servers.
 #[tokio::test]
 async fn a_restart_forgives_nothing() {
-    let settings = [CONFIRM, PATIENT];
-    let api = asked(&settings).await;
+    let settings = [CONFIRM, MANY_ATTEMPTS];
+    let api = with_pending_sign_up(&settings).await;
     let right = api.mail_to("ann@mail.dev").await.otp();
     let wrong = other_than(&right);
     for _ in 0..5 {
-        verify(&api, &wrong).await.refuses(403, "otp_expired");
+        verify(&api, &wrong).await.expect_error(403, "otp_expired");
     }
 
     let api = api.restarted(&settings);
     for _ in 0..5 {
-        verify(&api, &wrong).await.refuses(403, "otp_expired");
+        verify(&api, &wrong).await.expect_error(403, "otp_expired");
     }
 
-    verify(&api, &right).await.refuses(403, "otp_expired");
+    verify(&api, &right).await.expect_error(403, "otp_expired");
     let stored = "select count(*) from auth.one_time_tokens";
     assert_eq!(api.count(stored).await, 0);
 }
 
 #[tokio::test]
 async fn guessing_many_at_once_gets_no_further() {
-    let api = asked(&[CONFIRM, PATIENT]).await;
+    let api = with_pending_sign_up(&[CONFIRM, MANY_ATTEMPTS]).await;
     let right = api.mail_to("ann@mail.dev").await.otp();
     let codes: Vec<String> = (0..29).map(|_| other_than(&right)).collect();
 
     let calls = codes.iter().map(|code| verify(&api, code));
     for reply in futures_util::future::join_all(calls).await {
-        reply.refuses(403, "otp_expired");
+        reply.expect_error(403, "otp_expired");
     }
 
-    verify(&api, &right).await.refuses(403, "otp_expired");
+    verify(&api, &right).await.expect_error(403, "otp_expired");
 }
 
 #[tokio::test]
 async fn a_code_works_once_and_so_does_a_link() {
-    let api = asked(&[CONFIRM]).await;
+    let api = with_pending_sign_up(&[CONFIRM]).await;
     let mail = api.mail_to("ann@mail.dev").await;
 
     let code = mail.otp();
@@ -115,18 +119,22 @@ async fn a_code_works_once_and_so_does_a_link() {
 
 #[tokio::test]
 async fn tokens_grow_old() {
-    let api = asked(&[CONFIRM, ("auth.email.otp_expiry", "600")]).await;
+    let api = with_pending_sign_up(&[CONFIRM, ("auth.email.otp_expiry", "600")]).await;
     let mail = api.mail_to("ann@mail.dev").await;
     api.advance(Duration::from_secs(601));
 
-    verify(&api, &mail.otp()).await.refuses(403, "otp_expired");
+    verify(&api, &mail.otp())
+        .await
+        .expect_error(403, "otp_expired");
     let body = json!({ "type": "signup", "token_hash": mail.token_hash() });
-    api.post("/verify", body).await.refuses(403, "otp_expired");
+    api.post("/verify", body)
+        .await
+        .expect_error(403, "otp_expired");
 }
 
 #[tokio::test]
 async fn the_newest_mail_counts() {
-    let api = asked(&[CONFIRM, OFTEN]).await;
+    let api = with_pending_sign_up(&[CONFIRM, OFTEN]).await;
     let first = api.mail_to("ann@mail.dev").await;
     api.post(
         "/resend",
@@ -136,61 +144,65 @@ async fn the_newest_mail_counts() {
     .ok();
 
     let body = json!({ "type": "signup", "token_hash": first.token_hash() });
-    api.post("/verify", body).await.refuses(403, "otp_expired");
+    api.post("/verify", body)
+        .await
+        .expect_error(403, "otp_expired");
     let second = api.mail_to("ann@mail.dev").await;
     verify(&api, &second.otp()).await.ok();
 }
 
 #[tokio::test]
 async fn digits_are_those_of_one_address() {
-    let api = asked(&[CONFIRM]).await;
+    let api = with_pending_sign_up(&[CONFIRM]).await;
     let body = json!({ "email": "eve@mail.dev", "password": "correct horse" });
     api.post("/signup", body).await.ok();
     let code = api.mail_to("eve@mail.dev").await.otp();
     let ann = api.mail_to("ann@mail.dev").await.otp();
     assert_ne!(code, ann, "one in a million");
 
-    verify(&api, &code).await.refuses(403, "otp_expired");
+    verify(&api, &code).await.expect_error(403, "otp_expired");
 }
 
 #[tokio::test]
 async fn a_token_serves_its_own_purpose_only() {
-    let api = asked(&[CONFIRM]).await;
+    let api = with_pending_sign_up(&[CONFIRM]).await;
     let mail = api.mail_to("ann@mail.dev").await;
     for kind in ["recovery", "magiclink", "email_change"] {
         let body = json!({ "type": kind, "token_hash": mail.token_hash() });
-        api.post("/verify", body).await.refuses(403, "otp_expired");
+        api.post("/verify", body)
+            .await
+            .expect_error(403, "otp_expired");
     }
 }
 
 #[tokio::test]
 async fn nothing_that_is_stored_opens_the_account() {
-    let api = asked(&[CONFIRM]).await;
+    let api = with_pending_sign_up(&[CONFIRM]).await;
     let mail = api.mail_to("ann@mail.dev").await;
     let stored = api
         .value("select to_jsonb(confirmation_token) from auth.users", &[])
         .await;
     assert_ne!(stored, mail.otp());
     let stored = stored.as_str().expect("text").to_owned();
-    verify(&api, &stored).await.refuses(403, "otp_expired");
-    // What a link carries is stored: whoever reads the database reads everything anyway. But it is
-    // none of the digits.
+    verify(&api, &stored).await.expect_error(403, "otp_expired");
+    // The hash in the link is stored, but it cannot be computed from the code.
     let link = api.link_token("confirmation_token").await;
-    verify(&api, &link).await.refuses(403, "otp_expired");
+    verify(&api, &link).await.expect_error(403, "otp_expired");
 }
 
-/// Whoever knows the address could try all digits as links, and nobody would know whose they are
-/// meant to be.
+/// An attacker who knows the address must not be able to try codes as links.
 #[tokio::test]
 async fn a_link_cannot_be_made_from_address_and_digits() {
-    let api = asked(&[CONFIRM]).await;
+    let api = with_pending_sign_up(&[CONFIRM]).await;
     let mail = api.mail_to("ann@mail.dev").await;
     let text = format!("ann@mail.dev{}", mail.otp());
     let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA224, text.as_bytes());
     let guessed = data_encoding::HEXLOWER.encode(digest.as_ref());
 
     let body = json!({ "type": "signup", "token_hash": guessed });
-    api.post("/verify", body).await.refuses(403, "otp_expired");
+    api.post("/verify", body)
+        .await
+        .expect_error(403, "otp_expired");
     let link = format!("/verify?type=signup&token={guessed}");
     let reply = api.get(&link).without_key().await;
     assert!(reply.location().contains("error_code=otp_expired"));
@@ -203,14 +215,16 @@ async fn a_link_cannot_be_made_from_address_and_digits() {
 /// Also with rows that GoTrue wrote, in which the two are the same.
 #[tokio::test]
 async fn a_code_for_a_telephone_confirms_no_address() {
-    let api = asked(&[CONFIRM]).await;
+    let api = with_pending_sign_up(&[CONFIRM]).await;
     let link = api.link_token("confirmation_token").await;
     api.execute("update auth.one_time_tokens set relates_to = '15551234567'")
         .await;
 
     for kind in ["signup", "email", "invite"] {
         let body = json!({ "type": kind, "token_hash": link });
-        api.post("/verify", body).await.refuses(403, "otp_expired");
+        api.post("/verify", body)
+            .await
+            .expect_error(403, "otp_expired");
     }
     let confirmed = "select count(*) from auth.users where email_confirmed_at is not null";
     assert_eq!(api.count(confirmed).await, 0);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, claims};
+use crate::support::{Api, AuthReply, Requests, Sql, USUAL_HASHES, claims};
 
 const CONFIRM: (&str, &str) = ("auth.email.enable_confirmations", "true");
 const OFTEN: (&str, &str) = ("auth.email.max_frequency", "0s");
@@ -28,6 +28,21 @@ async fn an_unknown_person_gets_an_account_and_comes_in_by_its_confirmation() {
     assert_eq!(tokens["user"]["user_metadata"]["email_verified"], true);
     let claims = claims(tokens["access_token"].as_str().expect("a token"));
     assert_eq!(claims["amr"][0]["method"], "otp");
+}
+
+/// The usual cost would make the response for new people measurably slower.
+#[tokio::test]
+async fn the_random_password_of_a_new_person_is_hashed_cheaply() {
+    let api = Api::start(&[CONFIRM, USUAL_HASHES]).await;
+
+    api.post("/otp", json!({ "email": "ann@mail.dev" }))
+        .await
+        .ok();
+
+    let sql = "select to_jsonb(encrypted_password) from auth.users";
+    let stored: Value = api.value(sql, &[]).await;
+    let stored = stored.as_str().expect("a hash");
+    assert!(stored.starts_with("$2a$04$"), "{stored}");
 }
 
 #[tokio::test]
@@ -76,7 +91,7 @@ async fn nobody_is_made_whom_nothing_reaches() {
         .await;
         for path in ["/otp", "/magiclink"] {
             let reply = api.post(path, json!({ "email": "ann@mail.dev" })).await;
-            reply.refuses(429, "over_email_send_rate_limit");
+            reply.expect_error(429, "over_email_send_rate_limit");
             assert_eq!(api.count("select count(*) from auth.users").await, 0);
         }
     }
@@ -87,15 +102,17 @@ async fn nobody_is_made_where_that_is_not_wanted() {
     let api = Api::start(&[]).await;
 
     let body = json!({ "email": "ann@mail.dev", "create_user": false });
-    api.post("/otp", body)
-        .await
-        .refuses_with(422, "otp_disabled", "Signups not allowed for otp");
+    api.post("/otp", body).await.expect_error_text(
+        422,
+        "otp_disabled",
+        "Signups not allowed for otp",
+    );
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 
     let api = Api::start(&[("auth.enable_signup", "false")]).await;
     api.post("/otp", json!({ "email": "ann@mail.dev" }))
         .await
-        .refuses(422, "signup_disabled");
+        .expect_error(422, "signup_disabled");
 }
 
 #[tokio::test]
@@ -126,12 +143,12 @@ async fn what_is_wrong_with_a_request_is_said() {
         ),
     ];
     for (body, status, code) in cases {
-        api.post("/otp", body).await.refuses(status, code);
+        api.post("/otp", body).await.expect_error(status, code);
     }
     let off = Api::start(&[("auth.email.enable_signup", "false")]).await;
     off.post("/otp", json!({ "email": "a@b.c" }))
         .await
-        .refuses(422, "email_provider_disabled");
+        .expect_error(422, "email_provider_disabled");
 }
 
 #[tokio::test]
@@ -142,7 +159,7 @@ async fn links_may_be_switched_off_while_passwords_stay() {
 
     for path in ["/otp", "/magiclink"] {
         let reply = api.post(path, body.clone()).await;
-        reply.refuses(422, "email_provider_disabled");
+        reply.expect_error(422, "email_provider_disabled");
     }
     assert!(api.mails().await.is_empty());
     api.post("/recover", body).await.ok();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Authenticator, Reply, claims};
+use crate::support::{Api, AuthCall, AuthReply, Authenticator, Reply, Requests, Sql, claims};
 
 const PASSWORD: &str = "correct horse";
 const ON: (&str, &str) = ("auth.passkey.enabled", "true");
@@ -16,37 +16,42 @@ async fn ann(settings: &[(&str, &str)]) -> (Api, Value) {
     (api, session)
 }
 
-async fn ask(api: &Api, session: &Value) -> Value {
+async fn begin_registration(api: &Api, session: &Value) -> Value {
     let call = api.call(http::Method::POST, "/passkeys/registration/options");
     call.session(session).await.ok()
 }
 
-async fn register_answer(api: &Api, session: &Value, asked: &Value, credential: &Value) -> Reply {
-    let body = json!({ "challenge_id": asked["challenge_id"], "credential": credential });
+async fn verify_registration(
+    api: &Api,
+    session: &Value,
+    issued: &Value,
+    credential: &Value,
+) -> Reply {
+    let body = json!({ "challenge_id": issued["challenge_id"], "credential": credential });
     let call = api.post("/passkeys/registration/verify", body);
     call.session(session).await
 }
 
 async fn register(api: &Api, session: &Value, key: &Authenticator) -> Reply {
-    let asked = ask(api, session).await;
-    register_answer(api, session, &asked, &key.create(&asked["options"])).await
+    let issued = begin_registration(api, session).await;
+    verify_registration(api, session, &issued, &key.create(&issued["options"])).await
 }
 
-async fn ask_to_sign_in(api: &Api) -> Value {
+async fn begin_sign_in(api: &Api) -> Value {
     api.post("/passkeys/authentication/options", json!({}))
         .await
         .ok()
 }
 
-async fn sign_in_answer(api: &Api, asked: &Value, credential: &Value) -> Reply {
-    let body = json!({ "challenge_id": asked["challenge_id"], "credential": credential });
+async fn verify_sign_in(api: &Api, issued: &Value, credential: &Value) -> Reply {
+    let body = json!({ "challenge_id": issued["challenge_id"], "credential": credential });
     api.post("/passkeys/authentication/verify", body).await
 }
 
 async fn sign_in(api: &Api, key: &mut Authenticator, user: &Value) -> Reply {
-    let asked = ask_to_sign_in(api).await;
-    let credential = key.get(&asked["options"], user.as_str().expect("an id"));
-    sign_in_answer(api, &asked, &credential).await
+    let issued = begin_sign_in(api).await;
+    let credential = key.get(&issued["options"], user.as_str().expect("an id"));
+    verify_sign_in(api, &issued, &credential).await
 }
 
 #[tokio::test]
@@ -56,9 +61,9 @@ async fn a_passkey_is_registered_and_signs_in() {
     key.aaguid = 0xbada5566_a7aa_401f_bd96_45619a55120d_u128.to_be_bytes();
     let user = session["user"]["id"].clone();
 
-    let asked = ask(&api, &session).await;
-    assert_eq!(asked["expires_at"], api.now().unix_timestamp() + 300);
-    let options = &asked["options"];
+    let issued = begin_registration(&api, &session).await;
+    assert_eq!(issued["expires_at"], api.now().unix_timestamp() + 300);
+    let options = &issued["options"];
     assert_eq!(
         options["rp"],
         json!({ "id": "localhost", "name": "localhost" })
@@ -70,7 +75,7 @@ async fn a_passkey_is_registered_and_signs_in() {
             "residentKey": "required", "requireResidentKey": true, "userVerification": "preferred",
         })
     );
-    let made = register_answer(&api, &session, &asked, &key.create(options))
+    let made = verify_registration(&api, &session, &issued, &key.create(options))
         .await
         .ok();
     assert_eq!(
@@ -80,11 +85,11 @@ async fn a_passkey_is_registered_and_signs_in() {
         })
     );
 
-    let asked = ask_to_sign_in(&api).await;
-    assert_eq!(asked["options"]["allowCredentials"], json!([]));
-    assert_eq!(asked["options"]["rpId"], "localhost");
-    let credential = key.get(&asked["options"], user.as_str().expect("an id"));
-    let tokens = sign_in_answer(&api, &asked, &credential).await.ok();
+    let issued = begin_sign_in(&api).await;
+    assert_eq!(issued["options"]["allowCredentials"], json!([]));
+    assert_eq!(issued["options"]["rpId"], "localhost");
+    let credential = key.get(&issued["options"], user.as_str().expect("an id"));
+    let tokens = verify_sign_in(&api, &issued, &credential).await.ok();
 
     assert_eq!(tokens["user"]["id"], user);
     let claims = claims(tokens["access_token"].as_str().expect("a token"));
@@ -95,9 +100,9 @@ async fn a_passkey_is_registered_and_signs_in() {
     let audit = api.audit().await;
     assert!(audit.contains(&"passkey_created".to_owned()));
     assert_eq!(audit.last().map(String::as_str), Some("login"));
-    // The same answer is worth nothing a second time.
-    let reply = sign_in_answer(&api, &asked, &credential).await;
-    reply.refuses(400, "webauthn_challenge_not_found");
+    // A response cannot be used twice.
+    let reply = verify_sign_in(&api, &issued, &credential).await;
+    reply.expect_error(400, "webauthn_challenge_not_found");
 }
 
 #[tokio::test]
@@ -119,7 +124,7 @@ async fn everything_is_off_unless_switched_on() {
     ] {
         call.session(&session)
             .await
-            .refuses(404, "passkey_disabled");
+            .expect_error(404, "passkey_disabled");
     }
     let user = session["user"]["id"].as_str().expect("an id");
     let list = api.get(&format!("/admin/users/{user}/passkeys"));
@@ -127,7 +132,7 @@ async fn everything_is_off_unless_switched_on() {
 }
 
 #[tokio::test]
-async fn forged_sign_ins_are_refused_and_use_up_their_challenge() {
+async fn forged_sign_ins_are_rejected_and_consume_their_challenge() {
     let (api, session) = ann(&[]).await;
     let mut key = Authenticator::new();
     register(&api, &session, &key).await.ok();
@@ -135,69 +140,69 @@ async fn forged_sign_ins_are_refused_and_use_up_their_challenge() {
     let eve = api.sign_up("eve@mail.dev", PASSWORD).await;
     let eve = eve["user"]["id"].as_str().expect("an id");
 
-    let asked = ask_to_sign_in(&api).await;
-    let old = key.get(&asked["options"], user);
-    let fresh = ask_to_sign_in(&api).await;
-    let reply = sign_in_answer(&api, &fresh, &old).await;
-    reply.refuses(400, "webauthn_verification_failed");
+    let issued = begin_sign_in(&api).await;
+    let old = key.get(&issued["options"], user);
+    let fresh = begin_sign_in(&api).await;
+    let reply = verify_sign_in(&api, &fresh, &old).await;
+    reply.expect_error(400, "webauthn_verification_failed");
     let right = key.get(&fresh["options"], user);
-    let reply = sign_in_answer(&api, &fresh, &right).await;
-    reply.refuses(400, "webauthn_challenge_not_found");
+    let reply = verify_sign_in(&api, &fresh, &right).await;
+    reply.expect_error(400, "webauthn_challenge_not_found");
 
-    let asked = ask_to_sign_in(&api).await;
-    let as_eve = key.get(&asked["options"], eve);
-    let reply = sign_in_answer(&api, &asked, &as_eve).await;
-    reply.refuses(400, "webauthn_verification_failed");
+    let issued = begin_sign_in(&api).await;
+    let as_eve = key.get(&issued["options"], eve);
+    let reply = verify_sign_in(&api, &issued, &as_eve).await;
+    reply.expect_error(400, "webauthn_verification_failed");
 
-    let asked = ask_to_sign_in(&api).await;
-    let unknown = Authenticator::new().get(&asked["options"], user);
-    let reply = sign_in_answer(&api, &asked, &unknown).await;
-    reply.refuses(400, "webauthn_verification_failed");
+    let issued = begin_sign_in(&api).await;
+    let unknown = Authenticator::new().get(&issued["options"], user);
+    let reply = verify_sign_in(&api, &issued, &unknown).await;
+    reply.expect_error(400, "webauthn_verification_failed");
 
     let mut stolen = Authenticator::new();
     stolen.id = key.id.clone();
     let reply = sign_in(&api, &mut stolen, &json!(user)).await;
-    reply.refuses(400, "webauthn_verification_failed");
+    reply.expect_error(400, "webauthn_verification_failed");
 
     key.origin = "https://evil.test";
     let reply = sign_in(&api, &mut key, &json!(user)).await;
-    reply.refuses(400, "webauthn_verification_failed");
+    reply.expect_error(400, "webauthn_verification_failed");
     key.origin = "http://localhost:3000";
     key.rp_id = "evil.test";
     let reply = sign_in(&api, &mut key, &json!(user)).await;
-    reply.refuses(400, "webauthn_verification_failed");
+    reply.expect_error(400, "webauthn_verification_failed");
     key.rp_id = "localhost";
 
     sign_in(&api, &mut key, &json!(user)).await.ok();
     key.sign_count -= 1;
     let reply = sign_in(&api, &mut key, &json!(user)).await;
-    reply.refuses(400, "webauthn_verification_failed");
+    reply.expect_error(400, "webauthn_verification_failed");
 }
 
 #[tokio::test]
-async fn challenges_end_and_belong_to_whoever_asked() {
+async fn challenges_expire_and_belong_to_their_user() {
     let (api, session) = ann(&[]).await;
     let key = Authenticator::new();
     let eve = api.sign_up("eve@mail.dev", PASSWORD).await;
 
-    let asked = ask(&api, &session).await;
-    let credential = key.create(&asked["options"]);
-    let reply = register_answer(&api, &eve, &asked, &credential).await;
-    reply.refuses(400, "webauthn_challenge_not_found");
-    let reply = sign_in_answer(&api, &asked, &credential).await;
-    reply.refuses(400, "webauthn_challenge_not_found");
-    register_answer(&api, &session, &asked, &credential)
+    let issued = begin_registration(&api, &session).await;
+    let credential = key.create(&issued["options"]);
+    let reply = verify_registration(&api, &eve, &issued, &credential).await;
+    reply.expect_error(400, "webauthn_challenge_not_found");
+    let reply = verify_sign_in(&api, &issued, &credential).await;
+    reply.expect_error(400, "webauthn_challenge_not_found");
+    verify_registration(&api, &session, &issued, &credential)
         .await
         .ok();
 
-    let asked = ask_to_sign_in(&api).await;
+    let issued = begin_sign_in(&api).await;
     api.advance(Duration::from_secs(301));
-    let reply = sign_in_answer(&api, &asked, &json!({})).await;
-    reply.refuses(400, "webauthn_challenge_expired");
+    let reply = verify_sign_in(&api, &issued, &json!({})).await;
+    reply.expect_error(400, "webauthn_challenge_expired");
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_refused() {
+async fn malformed_responses_are_rejected() {
     let (api, session) = ann(&[]).await;
     for path in [
         "/passkeys/authentication/verify",
@@ -210,7 +215,7 @@ async fn what_is_no_answer_is_refused() {
             json!({ "challenge_id": "00000000-0000-0000-0000-000000000001" }),
         ] {
             let reply = api.post(path, body).session(&session).await;
-            reply.refuses(400, "validation_failed");
+            reply.expect_error(400, "validation_failed");
         }
     }
     for credential in [
@@ -218,12 +223,12 @@ async fn what_is_no_answer_is_refused() {
         json!([]),
         json!({ "rawId": "?", "type": "x" }),
     ] {
-        let asked = ask_to_sign_in(&api).await;
-        let reply = sign_in_answer(&api, &asked, &credential).await;
-        reply.refuses(400, "webauthn_verification_failed");
-        let asked = ask(&api, &session).await;
-        let reply = register_answer(&api, &session, &asked, &credential).await;
-        reply.refuses(400, "webauthn_verification_failed");
+        let issued = begin_sign_in(&api).await;
+        let reply = verify_sign_in(&api, &issued, &credential).await;
+        reply.expect_error(400, "webauthn_verification_failed");
+        let issued = begin_registration(&api, &session).await;
+        let reply = verify_registration(&api, &session, &issued, &credential).await;
+        reply.expect_error(400, "webauthn_verification_failed");
     }
 }
 
@@ -234,25 +239,25 @@ async fn a_credential_is_registered_once_and_there_are_limits() {
     let key = Authenticator::new();
     register(&api, &session, &key).await.ok();
 
-    let asked = ask(&api, &session).await;
+    let issued = begin_registration(&api, &session).await;
     let id = data_encoding::BASE64URL_NOPAD.encode(&key.id);
     assert_eq!(
-        asked["options"]["excludeCredentials"],
+        issued["options"]["excludeCredentials"],
         json!([{ "type": "public-key", "id": id, "transports": ["usb"] }])
     );
     register(&api, &eve, &key)
         .await
-        .refuses(422, "webauthn_credential_exists");
+        .expect_error(422, "webauthn_credential_exists");
 
-    let asked = ask(&api, &session).await;
+    let issued = begin_registration(&api, &session).await;
     register(&api, &session, &Authenticator::new()).await.ok();
     let call = api.post("/passkeys/registration/options", json!({}));
     call.session(&session)
         .await
-        .refuses(422, "too_many_passkeys");
-    let third = Authenticator::new().create(&asked["options"]);
-    let reply = register_answer(&api, &session, &asked, &third).await;
-    reply.refuses(422, "too_many_passkeys");
+        .expect_error(422, "too_many_passkeys");
+    let third = Authenticator::new().create(&issued["options"]);
+    let reply = verify_registration(&api, &session, &issued, &third).await;
+    reply.expect_error(422, "too_many_passkeys");
 }
 
 #[tokio::test]
@@ -261,10 +266,10 @@ async fn some_people_cannot_register_any() {
     let nobody = api.post("/signup", json!({})).await.ok();
     let options = "/passkeys/registration/options";
     let reply = api.post(options, json!({})).session(&nobody).await;
-    reply.refuses(403, "no_authorization");
+    reply.expect_error(403, "no_authorization");
     api.post(options, json!({}))
         .await
-        .refuses(401, "no_authorization");
+        .expect_error(401, "no_authorization");
 
     let user = session["user"]["id"].as_str().expect("an id");
     api.execute(&format!(
@@ -272,7 +277,7 @@ async fn some_people_cannot_register_any() {
     ))
     .await;
     let reply = api.post(options, json!({})).session(&session).await;
-    reply.refuses(422, "validation_failed");
+    reply.expect_error(422, "validation_failed");
     api.execute("update auth.users set is_sso_user = false")
         .await;
 
@@ -282,10 +287,10 @@ async fn some_people_cannot_register_any() {
     ))
     .await;
     let reply = api.post(options, json!({})).session(&session).await;
-    reply.refuses(403, "insufficient_aal");
+    reply.expect_error(403, "insufficient_aal");
     let some = "/passkeys/00000000-0000-0000-0000-000000000001";
     let reply = api.delete(some).session(&session).await;
-    reply.refuses(403, "insufficient_aal");
+    reply.expect_error(403, "insufficient_aal");
 }
 
 #[tokio::test]
@@ -305,7 +310,7 @@ async fn who_may_not_sign_in_otherwise_may_not_with_a_passkey() {
         };
         api.execute(&format!("update auth.users set {column} = {value}"))
             .await;
-        sign_in(&api, &mut key, &user).await.refuses(403, code);
+        sign_in(&api, &mut key, &user).await.expect_error(403, code);
         api.execute(&format!("update auth.users set {column} = {now}"))
             .await;
     }
@@ -333,30 +338,33 @@ async fn passkeys_are_listed_renamed_and_removed_by_their_owner() {
         reply
             .session(&session)
             .await
-            .refuses(400, "validation_failed");
+            .expect_error(400, "validation_failed");
     }
     let theirs = api.patch(&path, named.clone()).session(&eve).await;
-    theirs.refuses(404, "validation_failed");
+    theirs.expect_error(404, "validation_failed");
     api.delete(&path)
         .session(&eve)
         .await
-        .refuses(404, "validation_failed");
+        .expect_error(404, "validation_failed");
     let bad = api.patch("/passkeys/x", named).session(&session).await;
-    bad.refuses(404, "validation_failed");
+    bad.expect_error(404, "validation_failed");
     api.delete("/passkeys/x")
         .session(&session)
         .await
-        .refuses(404, "validation_failed");
+        .expect_error(404, "validation_failed");
 
     let gone = api.delete(&path).session(&session).await;
     assert_eq!((gone.status.as_u16(), gone.body.len()), (204, 0));
     api.delete(&path)
         .session(&session)
         .await
-        .refuses(404, "validation_failed");
+        .expect_error(404, "validation_failed");
     let audit = api.audit().await;
-    let told = |action: &str| audit.iter().filter(|told| *told == action).count();
-    assert_eq!((told("passkey_updated"), told("passkey_deleted")), (1, 1));
+    let recorded = |action: &str| audit.iter().filter(|recorded| *recorded == action).count();
+    assert_eq!(
+        (recorded("passkey_updated"), recorded("passkey_deleted")),
+        (1, 1)
+    );
 }
 
 #[tokio::test]
@@ -371,26 +379,26 @@ async fn administrators_list_and_remove_passkeys_of_others() {
     api.get(&all)
         .session(&session)
         .await
-        .refuses(403, "not_admin");
+        .expect_error(403, "not_admin");
     let reply = api.delete(&one).service_role().await;
     assert_eq!(reply.status, 204);
     api.delete(&one)
         .service_role()
         .await
-        .refuses(404, "validation_failed");
+        .expect_error(404, "validation_failed");
     api.delete(&format!("{all}/x"))
         .service_role()
         .await
-        .refuses(404, "validation_failed");
+        .expect_error(404, "validation_failed");
     let nobody = "/admin/users/00000000-0000-0000-0000-000000000001/passkeys";
     api.get(nobody)
         .service_role()
         .await
-        .refuses(404, "user_not_found");
+        .expect_error(404, "user_not_found");
     api.get("/admin/users/x/passkeys")
         .service_role()
         .await
-        .refuses(404, "validation_failed");
+        .expect_error(404, "validation_failed");
 }
 
 #[tokio::test]
@@ -405,19 +413,19 @@ async fn the_relying_party_is_what_the_project_says() {
     key.rp_id = "example.com";
     key.origin = "https://app.example.com";
 
-    let asked = ask(&api, &session).await;
+    let issued = begin_registration(&api, &session).await;
     assert_eq!(
-        asked["options"]["rp"],
+        issued["options"]["rp"],
         json!({ "id": "example.com", "name": "Example" })
     );
-    register_answer(&api, &session, &asked, &key.create(&asked["options"]))
+    verify_registration(&api, &session, &issued, &key.create(&issued["options"]))
         .await
         .ok();
 
     sign_in(&api, &mut key, &session["user"]["id"]).await.ok();
     key.origin = "https://example.com";
     let reply = sign_in(&api, &mut key, &session["user"]["id"]).await;
-    reply.refuses(400, "webauthn_verification_failed");
+    reply.expect_error(400, "webauthn_verification_failed");
 }
 
 #[tokio::test]
@@ -425,11 +433,11 @@ async fn a_key_of_the_project_is_needed_and_requests_are_limited() {
     let (api, _) = ann(&[]).await;
     let options = "/passkeys/authentication/options";
     let reply = api.post(options, json!({})).without_key().await;
-    reply.refuses(401, "no_authorization");
-    let mut refused = 0;
+    reply.expect_error(401, "no_authorization");
+    let mut rejected = 0;
     for _ in 0..32 {
         let reply = api.post(options, json!({})).await;
-        refused += usize::from(reply.status == 429);
+        rejected += usize::from(reply.status == 429);
     }
-    assert_eq!(refused, 2);
+    assert_eq!(rejected, 2);
 }

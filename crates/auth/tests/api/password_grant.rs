@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Reply, USUAL_HASHES};
+use crate::support::{Api, AuthReply, Reply, Requests, Sql, USUAL_HASHES};
 
 const PASSWORD: &str = "correct horse";
 
@@ -45,13 +45,12 @@ async fn a_wrong_password_and_an_unknown_person_look_alike() {
     let unknown = sign_in(&api, "eve@mail.dev", "a guess").await;
 
     for reply in [&wrong, &unknown] {
-        reply.refuses_with(400, "invalid_credentials", "Invalid login credentials");
+        reply.expect_error_text(400, "invalid_credentials", "Invalid login credentials");
     }
     assert_eq!(wrong.body, unknown.body);
 }
 
-/// The shortest of a few attempts each, taken in turns: a busy machine makes some longer, and none
-/// shorter.
+/// Compares the minimum of several interleaved attempts, which load can only lengthen.
 #[tokio::test]
 async fn a_wrong_password_and_an_unknown_person_take_as_long() {
     let api = Api::start(&[USUAL_HASHES]).await;
@@ -79,33 +78,33 @@ async fn what_stands_in_the_way_is_said() {
     api.sign_up("ann@mail.dev", PASSWORD).await;
     let grant = |body: Value| api.post("/token?grant_type=password", body);
 
-    grant(json!({})).await.refuses(400, "validation_failed");
+    grant(json!({}))
+        .await
+        .expect_error(400, "validation_failed");
     grant(json!({ "email": "a@b.c", "phone": "123", "password": "x" }))
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
     grant(json!({ "phone": "123", "password": "x" }))
         .await
-        .refuses(422, "phone_provider_disabled");
+        .expect_error(422, "phone_provider_disabled");
     api.execute("update auth.users set email_confirmed_at = null")
         .await;
-    sign_in(&api, "ann@mail.dev", PASSWORD).await.refuses_with(
-        400,
-        "email_not_confirmed",
-        "Email not confirmed",
-    );
+    sign_in(&api, "ann@mail.dev", PASSWORD)
+        .await
+        .expect_error_text(400, "email_not_confirmed", "Email not confirmed");
     sign_in(&api, "ann@mail.dev", "a guess")
         .await
-        .refuses(400, "invalid_credentials");
+        .expect_error(400, "invalid_credentials");
     api.execute("update auth.users set banned_until = now() + interval '1 day'")
         .await;
     sign_in(&api, "ann@mail.dev", PASSWORD)
         .await
-        .refuses(400, "user_banned");
+        .expect_error(400, "user_banned");
     api.execute("update auth.users set banned_until = null, encrypted_password = ''")
         .await;
     sign_in(&api, "ann@mail.dev", "")
         .await
-        .refuses(400, "invalid_credentials");
+        .expect_error(400, "invalid_credentials");
 }
 
 #[tokio::test]
@@ -115,17 +114,17 @@ async fn other_grants_are_unknown() {
     for path in ["/token", "/token?grant_type=", "/token?grant_type=magic"] {
         api.post(path, json!({ "grant_type": "password" }))
             .await
-            .refuses_with(400, "invalid_credentials", "unsupported_grant_type");
+            .expect_error_text(400, "invalid_credentials", "unsupported_grant_type");
     }
 }
 
 #[tokio::test]
-async fn wallets_are_told_that_they_are_switched_off() {
+async fn wallet_sign_ins_are_disabled() {
     let api = Api::start(&[]).await;
 
     api.post("/token?grant_type=web3", json!({ "chain": "solana" }))
         .await
-        .refuses_with(422, "web3_provider_disabled", "Web3 provider is disabled");
+        .expect_error_text(422, "web3_provider_disabled", "Web3 provider is disabled");
 }
 
 #[tokio::test]
@@ -145,7 +144,7 @@ async fn a_password_that_has_become_too_weak_is_reported() {
     assert_eq!(tokens["weak_password"]["reasons"], json!(["length"]));
 }
 
-/// Seeds make users with pgcrypto, without instance, identities or tokens.
+/// Seed files insert users with pgcrypto, without instance, identities or tokens.
 #[tokio::test]
 async fn users_of_a_seed_sign_in_and_their_hash_is_renewed() {
     let api = Api::start(&[USUAL_HASHES]).await;

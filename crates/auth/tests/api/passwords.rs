@@ -1,17 +1,17 @@
-//! What passwords must be like, and hashes of other systems (auth contract §8.3).
+//! Password rules, and hashes of other systems (auth contract §8.3).
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Remote, Reply, USUAL_HASHES};
+use crate::support::{Api, AuthReply, Remote, Reply, Requests, Sql, USUAL_HASHES};
 
-const ASKS: (&str, &str) = ("plinth.auth.password.hibp.enabled", "true");
+const HIBP: (&str, &str) = ("plinth.auth.password.hibp.enabled", "true");
 
 /// SHA-1 of `password` is `5BAA6` and this.
 const REST: &str = "1E4C9B93F3F0682250B6CF8331B7EE68FD8";
 
 async fn with_leaks(remote: &Remote, more: &[(&str, &str)]) -> Api {
     let url = ("plinth.auth.password.hibp.url", remote.url.as_str());
-    let settings: Vec<_> = [ASKS, url].iter().chain(more).copied().collect();
+    let settings: Vec<_> = [HIBP, url].iter().chain(more).copied().collect();
     Api::start(&settings).await
 }
 
@@ -21,19 +21,19 @@ async fn sign_up(api: &Api, password: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn a_password_that_leaked_is_refused_without_telling_anybody_which() {
+async fn a_leaked_password_is_rejected_without_revealing_it() {
     let remote = Remote::start(200, &format!("{REST}:3\r\nFFFF:1\r\n")).await;
     let api = with_leaks(&remote, &[]).await;
 
     let reply = sign_up(&api, "password").await;
 
-    reply.refuses(422, "weak_password");
+    reply.expect_error(422, "weak_password");
     assert_eq!(reply.json()["weak_password"]["reasons"], json!(["pwned"]));
-    let asked = remote.asked();
-    assert_eq!(asked.len(), 1);
-    assert_eq!(asked[0].path, "/range/5BAA6");
-    assert_eq!(asked[0].header("add-padding"), Some("true"));
-    assert_eq!(asked[0].header("user-agent"), Some("plinth"));
+    let received = remote.received();
+    assert_eq!(received.len(), 1);
+    assert_eq!(received[0].path, "/range/5BAA6");
+    assert_eq!(received[0].header("add-padding"), Some("true"));
+    assert_eq!(received[0].header("user-agent"), Some("plinth"));
     sign_up(&api, "another password").await.ok();
 }
 
@@ -54,7 +54,7 @@ async fn an_outage_counts_as_the_project_wants() {
     let closed = with_leaks(&remote, &[closed]).await;
     sign_up(&closed, "password")
         .await
-        .refuses(500, "unexpected_failure");
+        .expect_error(500, "unexpected_failure");
     assert_eq!(closed.count("select count(*) from auth.users").await, 0);
 }
 
@@ -67,7 +67,7 @@ async fn all_reasons_are_named_at_once() {
 
     let reply = sign_up(&api, "abc").await;
 
-    reply.refuses(422, "weak_password");
+    reply.expect_error(422, "weak_password");
     let body = reply.json();
     assert_eq!(
         body["weak_password"]["reasons"],
@@ -83,7 +83,7 @@ async fn all_reasons_are_named_at_once() {
     );
     sign_up(&api, &"a1".repeat(37))
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
 }
 
 #[tokio::test]
@@ -105,7 +105,7 @@ async fn hashes_of_other_systems_sign_in_and_are_renewed() {
         let wrong = json!({ "email": email, "password": "wrong" });
         api.post(grant, wrong)
             .await
-            .refuses(400, "invalid_credentials");
+            .expect_error(400, "invalid_credentials");
         let right = json!({ "email": email, "password": password });
         api.post(grant, right.clone()).await.ok();
 
@@ -119,5 +119,5 @@ async fn hashes_of_other_systems_sign_in_and_are_renewed() {
     }
     let body = json!({ "email": "x@mail.dev", "password_hash": "$argon2d$v=19$m=8,t=1,p=1$a$b" });
     let reply = api.post("/admin/users", body).service_role().await;
-    reply.refuses(400, "validation_failed");
+    reply.expect_error(400, "validation_failed");
 }

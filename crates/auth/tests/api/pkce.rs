@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Reply, claims};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests, Sql, claims};
 
 const CONFIRM: (&str, &str) = ("auth.email.enable_confirmations", "true");
 /// Of RFC 7636, appendix B.
@@ -21,7 +21,7 @@ async fn signed_up() -> Api {
     api
 }
 
-/// The code that the link of the newest mail ends with.
+/// Follows the link of the newest mail; returns the code.
 async fn code(api: &Api) -> String {
     let mail = api.mail_to("ann@mail.dev").await;
     assert!(mail.token_hash().starts_with("pkce_"));
@@ -52,13 +52,13 @@ async fn a_link_gives_a_code_that_only_its_asker_can_use_and_only_once() {
         "somebody-else-has-only-the-code-from-the-url-here",
     )
     .await
-    .refuses(400, "bad_code_verifier");
+    .expect_error(400, "bad_code_verifier");
     let tokens = exchange(&api, &code, VERIFIER).await.ok();
 
     assert_eq!(method(&tokens), "email/signup");
     exchange(&api, &code, VERIFIER)
         .await
-        .refuses(404, "flow_state_not_found");
+        .expect_error(404, "flow_state_not_found");
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn codes_grow_old_but_mails_may_be_read_late() {
 
     exchange(&api, &code, VERIFIER)
         .await
-        .refuses(422, "flow_state_expired");
+        .expect_error(422, "flow_state_expired");
 
     let api = signed_up().await;
     api.advance(Duration::from_secs(3000));
@@ -119,7 +119,7 @@ async fn a_hash_of_such_a_flow_may_be_posted() {
     assert!(api.post("/verify", body).await.ok()["access_token"].is_string());
 }
 
-/// Taking the mark off a link must not turn the flow into one that needs no verifier.
+/// Removing the PKCE prefix from a link must not make the verifier unnecessary.
 #[tokio::test]
 async fn a_flow_cannot_be_made_weaker() {
     let api = signed_up().await;
@@ -138,13 +138,13 @@ async fn both_halves_are_needed() {
 
     exchange(&api, "", VERIFIER)
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
     exchange(&api, "code", "")
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
     exchange(&api, "code", VERIFIER)
         .await
-        .refuses(404, "flow_state_not_found");
+        .expect_error(404, "flow_state_not_found");
 }
 
 #[tokio::test]
@@ -168,7 +168,7 @@ async fn a_change_of_address_is_such_a_flow_too() {
 }
 
 #[tokio::test]
-async fn a_link_whose_flow_is_gone_is_told_so_and_not_used_up() {
+async fn a_link_without_its_flow_fails_and_is_not_consumed() {
     let api = signed_up().await;
     let mail = api.mail_to("ann@mail.dev").await;
     api.execute("create table public.kept as table auth.flow_state; delete from auth.flow_state")

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::Api;
+use crate::support::{Api, AuthCall, AuthReply, Requests, Sql};
 
 const CONFIRM: (&str, &str) = ("auth.email.enable_confirmations", "true");
 
 #[tokio::test]
-async fn whoever_forgot_the_password_is_let_in_by_mail() {
+async fn a_recovery_mail_signs_in() {
     let api = Api::start(&[]).await;
     api.sign_up("ann@mail.dev", "correct horse").await;
 
@@ -29,7 +29,7 @@ async fn whoever_forgot_the_password_is_let_in_by_mail() {
 }
 
 #[tokio::test]
-async fn a_stranger_gets_the_same_answer_and_no_mail() {
+async fn an_unknown_address_gets_the_same_response_and_no_mail() {
     let api = Api::start(&[]).await;
     api.sign_up("ann@mail.dev", "correct horse").await;
 
@@ -52,17 +52,17 @@ async fn recovery_is_not_mailed_twice_a_minute() {
     let ask = || api.post("/recover", json!({ "email": "ann@mail.dev" }));
     ask().await.ok();
 
-    ask().await.refuses(429, "over_email_send_rate_limit");
-    // Magic links share the time.
+    ask().await.expect_error(429, "over_email_send_rate_limit");
+    // Magic links share the interval.
     api.post("/otp", json!({ "email": "ann@mail.dev" }))
         .await
-        .refuses(429, "over_email_send_rate_limit");
+        .expect_error(429, "over_email_send_rate_limit");
     api.advance(Duration::from_secs(60));
     ask().await.ok();
 }
 
 #[tokio::test]
-async fn bad_requests_are_refused() {
+async fn bad_requests_are_rejected() {
     let api = Api::start(&[]).await;
     for body in [
         json!({}),
@@ -72,12 +72,12 @@ async fn bad_requests_are_refused() {
     ] {
         api.post("/recover", body)
             .await
-            .refuses(400, "validation_failed");
+            .expect_error(400, "validation_failed");
     }
     let off = Api::start(&[("auth.email.enable_signup", "false")]).await;
     off.post("/recover", json!({ "email": "a@b.c" }))
         .await
-        .refuses(400, "email_provider_disabled");
+        .expect_error(400, "email_provider_disabled");
 }
 
 #[tokio::test]
@@ -91,10 +91,10 @@ async fn requests_from_one_address_are_limited() {
 
     api.post("/recover", json!({ "email": "eve@mail.dev" }))
         .await
-        .refuses(429, "over_request_rate_limit");
+        .expect_error(429, "over_request_rate_limit");
     // Others are not affected, and it passes.
     api.post("/recover", json!({ "email": "eve@mail.dev" }))
-        .from("192.0.2.7")
+        .client_ip("192.0.2.7")
         .await
         .ok();
     api.advance(Duration::from_secs(300));
@@ -139,11 +139,11 @@ async fn resend_says_what_it_needs() {
     ] {
         api.post("/resend", body)
             .await
-            .refuses(400, "validation_failed");
+            .expect_error(400, "validation_failed");
     }
     api.post("/resend", json!({ "type": "sms", "phone": "15551234567" }))
         .await
-        .refuses(400, "phone_provider_disabled");
+        .expect_error(400, "phone_provider_disabled");
 }
 
 #[tokio::test]
@@ -167,13 +167,13 @@ async fn reauthentication_mails_digits_to_a_confirmed_address() {
     api.get("/reauthenticate")
         .session(&nobody)
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
     api.execute("update auth.users set email_confirmed_at = null")
         .await;
     api.get("/reauthenticate")
         .session(&tokens)
         .await
-        .refuses(422, "email_not_confirmed");
+        .expect_error(422, "email_not_confirmed");
 }
 
 #[tokio::test]

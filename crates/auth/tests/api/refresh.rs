@@ -1,4 +1,4 @@
-//! `POST /token?grant_type=refresh_token` (auth contract §3.3): rotation, reuse, and many at once.
+//! `POST /token?grant_type=refresh_token` (auth contract §3.3): rotation, reuse and concurrency.
 
 mod counted;
 mod rules;
@@ -9,7 +9,7 @@ use std::{collections::HashSet, time::Duration};
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Reply, claims};
+use crate::support::{Api, AuthReply, Reply, Requests, Sql, claims};
 
 const COUNTED: (&str, &str) = ("plinth.auth.refresh_tokens.kind", "counted");
 
@@ -61,7 +61,7 @@ async fn a_token_is_exchanged_for_the_next() {
     assert_eq!(log[2..], ["token_revoked", "token_refreshed"]);
 }
 
-/// The client lost our answer, whenever that was.
+/// The client lost the response, at any time.
 #[tokio::test]
 async fn the_parent_of_the_active_token_gives_the_active_one_again() {
     let (api, first) = signed_in(&[]).await;
@@ -93,7 +93,7 @@ async fn a_token_that_is_shown_again_later_ends_its_family() {
     let third = refresh(&api, &token(&second)).await.ok();
     api.advance(Duration::from_secs(11));
 
-    refresh(&api, &token(&first)).await.refuses_with(
+    refresh(&api, &token(&first)).await.expect_error_text(
         400,
         "refresh_token_already_used",
         "Invalid Refresh Token: Already Used",
@@ -102,7 +102,7 @@ async fn a_token_that_is_shown_again_later_ends_its_family() {
     for token in [token(&first), token(&second), token(&third)] {
         refresh(&api, &token)
             .await
-            .refuses(400, "refresh_token_already_used");
+            .expect_error(400, "refresh_token_already_used");
     }
     assert_eq!(api.count("select count(*) from auth.sessions").await, 1);
 }
@@ -130,7 +130,7 @@ async fn a_hundred_uses_of_one_token_at_once_make_one_family_and_lose_nobody() {
 }
 
 #[tokio::test]
-async fn what_is_no_token_is_told_apart_from_an_unknown_one() {
+async fn malformed_and_unknown_tokens_have_different_errors() {
     let (api, _) = signed_in(&[]).await;
 
     for text in [
@@ -140,7 +140,7 @@ async fn what_is_no_token_is_told_apart_from_an_unknown_one() {
         "not-a-token!",
         "longer than twelve",
     ] {
-        refresh(&api, text).await.refuses_with(
+        refresh(&api, text).await.expect_error_text(
             400,
             "validation_failed",
             "Refresh token is not valid",
@@ -148,7 +148,7 @@ async fn what_is_no_token_is_told_apart_from_an_unknown_one() {
     }
     refresh(&api, "abcdefghijkl")
         .await
-        .refuses(400, "refresh_token_not_found");
+        .expect_error(400, "refresh_token_not_found");
 }
 
 #[tokio::test]
@@ -158,12 +158,12 @@ async fn a_session_that_is_gone_or_a_banned_user_cannot_go_on() {
         .await;
     refresh(&api, &token(&tokens))
         .await
-        .refuses(400, "user_banned");
+        .expect_error(400, "user_banned");
     api.execute("update auth.users set banned_until = null; delete from auth.sessions")
         .await;
     refresh(&api, &token(&tokens))
         .await
-        .refuses(400, "refresh_token_not_found");
+        .expect_error(400, "refresh_token_not_found");
 }
 
 #[tokio::test]
@@ -172,7 +172,7 @@ async fn sessions_end_as_the_project_has_it() {
     api.advance(Duration::from_secs(3601));
     refresh(&api, &token(&tokens))
         .await
-        .refuses(400, "session_expired");
+        .expect_error(400, "session_expired");
 
     let (api, tokens) = signed_in(&[("auth.sessions.inactivity_timeout", "10m")]).await;
     api.advance(Duration::from_secs(500));
@@ -181,7 +181,7 @@ async fn sessions_end_as_the_project_has_it() {
     let tokens = refresh(&api, &token(&tokens)).await.ok();
     api.advance(Duration::from_secs(601));
     let reply = refresh(&api, &token(&tokens)).await;
-    reply.refuses(400, "session_expired");
+    reply.expect_error(400, "session_expired");
     let text = reply.json()["message"].to_string();
     assert!(text.contains("(Inactivity)"), "{text}");
 }
@@ -192,7 +192,7 @@ async fn counted_tokens_rotate_and_notice_reuse() {
     assert!(token(&first).len() > 12);
     let second = refresh(&api, &token(&first)).await.ok();
     assert_ne!(token(&second), token(&first));
-    // One behind: the answer was lost.
+    // One behind: the response was lost.
     let again = refresh(&api, &token(&first)).await.ok();
     assert_eq!(token(&again), token(&second));
     let third = refresh(&api, &token(&second)).await.ok();
@@ -204,11 +204,11 @@ async fn counted_tokens_rotate_and_notice_reuse() {
     api.advance(Duration::from_secs(11));
     refresh(&api, &token(&first))
         .await
-        .refuses(400, "refresh_token_already_used");
+        .expect_error(400, "refresh_token_already_used");
 
     refresh(&api, &token(&third))
         .await
-        .refuses(400, "refresh_token_not_found");
+        .expect_error(400, "refresh_token_not_found");
     assert_eq!(api.count("select count(*) from auth.sessions").await, 0);
 }
 
@@ -224,5 +224,5 @@ async fn a_counted_token_cannot_be_made_up() {
 
     refresh(&api, &forged)
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
 }

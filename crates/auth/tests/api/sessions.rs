@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Reply, claims};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests, Sql, claims};
 
 const SINGLE: (&str, &str) = ("plinth.auth.sessions.single_per_user", "true");
 const PASSWORD: &str = "correct horse";
@@ -21,7 +21,7 @@ async fn refresh(api: &Api, tokens: &Value) -> Reply {
 
 #[track_caller]
 fn is_revoked_by_newer(reply: &Reply) {
-    reply.refuses_with(
+    reply.expect_error_text(
         400,
         "session_expired",
         "Invalid Refresh Token: Session Expired (Revoked by Newer Login)",
@@ -35,7 +35,7 @@ async fn where_people_have_one_session_the_older_ends_at_its_next_refresh() {
     let newer = sign_in(&api).await;
     api.sign_up("eve@mail.dev", PASSWORD).await;
 
-    // Signing in by itself ends nothing.
+    // Signing in alone ends no session.
     api.get("/user").session(&older).await.ok();
     assert_eq!(api.count("select count(*) from auth.sessions").await, 3);
 
@@ -74,9 +74,9 @@ async fn sessions_of_another_tag_do_not_count() {
     refresh(&api, &app).await.ok();
 }
 
-/// As an organisation's own sign-in may set it.
+/// As SSO may set it.
 #[tokio::test]
-async fn a_session_ends_when_whoever_vouched_for_it_said() {
+async fn a_session_ends_at_the_identity_providers_limit() {
     let api = Api::start(&[]).await;
     let tokens = api.sign_up("ann@mail.dev", PASSWORD).await;
     let end = api.now().unix_timestamp() + 60;
@@ -87,7 +87,7 @@ async fn a_session_ends_when_whoever_vouched_for_it_said() {
 
     let tokens = refresh(&api, &tokens).await.ok();
     api.advance(Duration::from_secs(61));
-    refresh(&api, &tokens).await.refuses_with(
+    refresh(&api, &tokens).await.expect_error_text(
         400,
         "session_expired",
         "Invalid Refresh Token: Session Expired",
@@ -108,14 +108,14 @@ async fn an_administrators_own_token_is_good_only_as_long_as_the_session() {
     list()
         .session(&tokens)
         .await
-        .refuses(403, "session_expired");
+        .expect_error(403, "session_expired");
     list().service_role().await.ok();
 
     api.execute("delete from auth.sessions").await;
     list()
         .session(&tokens)
         .await
-        .refuses(403, "session_not_found");
+        .expect_error(403, "session_not_found");
 }
 
 fn session_id(tokens: &Value) -> String {

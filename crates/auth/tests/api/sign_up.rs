@@ -4,7 +4,7 @@ mod phone;
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, claims};
+use crate::support::{Api, AuthCall, AuthReply, Requests, Sql, claims};
 
 const CONFIRM: (&str, &str) = ("auth.email.enable_confirmations", "true");
 const PASSWORD: &str = "correct horse";
@@ -106,11 +106,11 @@ async fn nobody_can_find_out_who_is_registered() {
 }
 
 #[tokio::test]
-async fn where_sign_ups_give_a_session_a_known_address_is_refused() {
+async fn where_sign_ups_give_a_session_a_known_address_is_rejected() {
     let api = Api::start(&[]).await;
     api.post("/signup", ann()).await.ok();
 
-    api.post("/signup", ann()).await.refuses_with(
+    api.post("/signup", ann()).await.expect_error_text(
         422,
         "user_already_exists",
         "User already registered",
@@ -144,7 +144,7 @@ async fn confirmations_are_not_sent_twice_a_minute() {
 
     let reply = api.post("/signup", ann()).await;
 
-    reply.refuses(429, "over_email_send_rate_limit");
+    reply.expect_error(429, "over_email_send_rate_limit");
     let text = reply.json()["message"].as_str().expect("text").to_owned();
     assert!(
         text.starts_with("For security purposes, you can only request this after "),
@@ -154,9 +154,9 @@ async fn confirmations_are_not_sent_twice_a_minute() {
     api.post("/signup", ann()).await.ok();
 }
 
-/// Somebody may have taken the address before confirmations were switched off.
+/// The address may have been taken before confirmations were disabled.
 #[tokio::test]
-async fn an_account_that_waited_belongs_to_whoever_knows_its_password() {
+async fn an_unconfirmed_account_belongs_to_the_user_with_its_password() {
     let api = Api::start(&[]).await;
     api.post("/signup", ann()).await.ok();
     api.execute("update auth.users set email_confirmed_at = null")
@@ -165,8 +165,23 @@ async fn an_account_that_waited_belongs_to_whoever_knows_its_password() {
     let eve = json!({ "email": "ann@mail.dev", "password": "a guess" });
     api.post("/signup", eve)
         .await
-        .refuses(422, "user_already_exists");
+        .expect_error(422, "user_already_exists");
     api.post("/signup", ann()).await.ok();
+}
+
+#[tokio::test]
+async fn an_empty_body_signs_nobody_up() {
+    let api = Api::start(&[("auth.enable_anonymous_sign_ins", "true")]).await;
+
+    for body in ["", "  ", "null"] {
+        let call = api.call(http::Method::POST, "/signup");
+        let reply = call.body("application/json", body).await;
+        reply.expect_error(400, "bad_json");
+    }
+    let bare = api.call(http::Method::POST, "/signup").await;
+
+    bare.expect_error(400, "bad_json");
+    assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
 
 #[tokio::test]
@@ -174,7 +189,7 @@ async fn anonymous_people_get_a_session_where_that_is_allowed() {
     let off = Api::start(&[]).await;
     off.post("/signup", json!({ "data": {} }))
         .await
-        .refuses(422, "anonymous_provider_disabled");
+        .expect_error(422, "anonymous_provider_disabled");
 
     let api = Api::start(&[("auth.enable_anonymous_sign_ins", "true")]).await;
     let tokens = api
@@ -238,12 +253,12 @@ async fn what_is_wrong_with_a_request_is_said() {
         (json!([]), 400, "bad_json"),
     ];
     for (body, status, code) in cases {
-        api.post("/signup", body).await.refuses(status, code);
+        api.post("/signup", body).await.expect_error(status, code);
     }
     let huge = json!({ "email": "a@b.c", "data": { "x": "y".repeat(1024 * 1024) } });
     api.post("/signup", huge)
         .await
-        .refuses(413, "request_entity_too_large");
+        .expect_error(413, "request_entity_too_large");
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
 
@@ -255,7 +270,7 @@ async fn weak_passwords_come_with_their_reasons() {
         .post("/signup", json!({ "email": "a@b.c", "password": "x" }))
         .await;
 
-    reply.refuses(422, "weak_password");
+    reply.expect_error(422, "weak_password");
     assert_eq!(
         reply.json()["weak_password"],
         json!({ "reasons": ["length"] })
@@ -269,7 +284,7 @@ async fn a_key_of_the_project_is_needed() {
     api.post("/signup", ann())
         .without_key()
         .await
-        .refuses(401, "no_authorization");
+        .expect_error(401, "no_authorization");
 }
 
 #[tokio::test]
@@ -278,7 +293,7 @@ async fn nobody_signs_up_where_that_is_switched_off() {
 
     api.post("/signup", ann())
         .await
-        .refuses(422, "signup_disabled");
+        .expect_error(422, "signup_disabled");
 }
 
 #[tokio::test]
@@ -293,7 +308,7 @@ async fn a_users_own_trigger_decides_and_nothing_is_left_behind() {
     .await;
 
     let dated = api.post("/signup", ann()).await;
-    dated.refuses_with(500, "unexpected_failure", "Database error saving new user");
+    dated.expect_error_text(500, "unexpected_failure", "Database error saving new user");
     let old = api.post("/signup", ann()).old_version().await;
     assert_eq!(
         old.json(),
@@ -315,9 +330,9 @@ async fn many_who_sign_up_at_once_with_one_address_get_one_account() {
     assert_eq!(api.count("select count(*) from auth.identities").await, 1);
 }
 
-/// Whoever invited them may have written down what a stranger must not see.
+/// Metadata of the invitation must not be visible to strangers.
 #[tokio::test]
-async fn an_invited_person_who_signs_up_is_told_nothing_of_the_invitation() {
+async fn signing_up_with_an_invited_address_reveals_nothing() {
     let api = Api::start(&[CONFIRM, ("auth.email.max_frequency", "0s")]).await;
     let body = json!({ "email": "ann@mail.dev", "data": { "salary": 1 } });
     let invited = api.post("/invite", body).service_role().await.ok();
@@ -336,13 +351,13 @@ async fn an_invited_person_who_signs_up_is_told_nothing_of_the_invitation() {
 async fn addresses_neither_sign_up_nor_in_where_they_are_switched_off() {
     let api = Api::start(&[("auth.email.enable_signup", "false")]).await;
 
-    api.post("/signup", ann()).await.refuses_with(
+    api.post("/signup", ann()).await.expect_error_text(
         400,
         "email_provider_disabled",
         "Email signups are disabled",
     );
     api.post("/token?grant_type=password", ann())
         .await
-        .refuses(422, "email_provider_disabled");
+        .expect_error(422, "email_provider_disabled");
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }

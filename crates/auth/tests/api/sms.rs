@@ -1,11 +1,10 @@
-//! Text messages: what each provider is asked, and what becomes of its answers (auth contract
-//! §7.5).
+//! Text messages: requests to each provider, and how responses are handled (auth contract §7.5).
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Remote};
+use crate::support::{Api, AuthCall, AuthReply, Remote, Requests, Sql};
 
 const PHONE: (&str, &str) = ("auth.sms.enable_signup", "true");
 
@@ -42,7 +41,7 @@ fn ann() -> Value {
     json!({ "phone": "+1 555 123 4567" })
 }
 
-/// Only those who are confirmed learn the message's name.
+/// Only confirmed users get the message id.
 async fn confirmed(api: &Api) {
     let body = json!({ "phone": "15551234567", "phone_confirm": true });
     api.post("/admin/users", body).service_role().await.ok();
@@ -57,17 +56,17 @@ fn check_form(form: &[(String, String)], expected: &[(&str, &str)]) {
     assert_eq!(form, expected);
 }
 
-/// What the provider was asked once, and the code in the message.
+/// The only request to the provider.
 #[track_caller]
-fn only(remote: &Remote) -> crate::support::Asked {
-    let asked = remote.asked();
-    assert_eq!(asked.len(), 1, "{asked:?}");
-    assert_eq!(asked[0].method, "POST");
+fn only(remote: &Remote) -> crate::support::ReceivedRequest {
+    let received = remote.received();
+    assert_eq!(received.len(), 1, "{received:?}");
+    assert_eq!(received[0].method, "POST");
     assert_eq!(
-        asked[0].header("content-type"),
+        received[0].header("content-type"),
         Some("application/x-www-form-urlencoded")
     );
-    asked[0].clone()
+    received[0].clone()
 }
 
 fn field(form: &[(String, String)], name: &str) -> String {
@@ -87,10 +86,10 @@ async fn twilio_is_asked_as_it_documents() {
     let answer = api.post("/otp", ann()).await.ok();
 
     assert_eq!(answer["message_id"], "SM1");
-    let asked = only(&remote);
-    assert_eq!(asked.path, "/2010-04-01/Accounts/AC1/Messages.json");
-    assert_eq!(asked.header("authorization"), Some(BASIC));
-    let form = asked.form();
+    let received = only(&remote);
+    assert_eq!(received.path, "/2010-04-01/Accounts/AC1/Messages.json");
+    assert_eq!(received.header("authorization"), Some(BASIC));
+    let form = received.form();
     let text = field(&form, "Body");
     assert!(text.starts_with("Code: "), "{text}");
     check_form(
@@ -145,30 +144,33 @@ async fn twilio_verify_makes_and_checks_the_code() {
     let answer = api.post("/otp", ann()).await.ok();
 
     assert_eq!(answer["message_id"], "VE1");
-    let asked = only(&remote);
-    assert_eq!(asked.path, "/v2/Services/VA1/Verifications");
-    assert_eq!(asked.header("authorization"), Some(BASIC));
-    check_form(&asked.form(), &[("To", "+15551234567"), ("Channel", "sms")]);
+    let received = only(&remote);
+    assert_eq!(received.path, "/v2/Services/VA1/Verifications");
+    assert_eq!(received.header("authorization"), Some(BASIC));
+    check_form(
+        &received.form(),
+        &[("To", "+15551234567"), ("Channel", "sms")],
+    );
 
     let verify = async || {
         let body = json!({ "type": "sms", "phone": "15551234567", "token": "987654" });
         api.post("/verify", body).await
     };
-    remote.answer(
+    remote.set_response(
         404,
         "application/json",
         r#"{"status":404,"message":"gone"}"#,
     );
-    verify().await.refuses(403, "otp_expired");
-    remote.answer(
+    verify().await.expect_error(403, "otp_expired");
+    remote.set_response(
         200,
         "application/json",
         r#"{"status":"approved","valid":true}"#,
     );
     verify().await.ok();
 
-    let asked = remote.asked();
-    let last = asked.last().expect("a check");
+    let received = remote.received();
+    let last = received.last().expect("a check");
     assert_eq!(last.path, "/v2/Services/VA1/VerificationCheck");
     assert_eq!(last.header("authorization"), Some(BASIC));
     check_form(&last.form(), &[("To", "+15551234567"), ("Code", "987654")]);
@@ -188,10 +190,10 @@ async fn messagebird_is_asked_as_it_documents() {
     let answer = api.post("/otp", ann()).await.ok();
 
     assert_eq!(answer["message_id"], "mb1");
-    let asked = only(&remote);
-    assert_eq!(asked.path, "/messages");
-    assert_eq!(asked.header("authorization"), Some("AccessKey key"));
-    let form = asked.form();
+    let received = only(&remote);
+    assert_eq!(received.path, "/messages");
+    assert_eq!(received.header("authorization"), Some("AccessKey key"));
+    let form = received.form();
     check_form(
         &form,
         &[
@@ -218,10 +220,10 @@ async fn textlocal_is_asked_as_it_documents() {
     let answer = api.post("/otp", ann()).await.ok();
 
     assert_eq!(answer["message_id"], "11");
-    let asked = only(&remote);
-    assert_eq!(asked.path, "/send");
-    assert_eq!(asked.header("authorization"), None);
-    let form = asked.form();
+    let received = only(&remote);
+    assert_eq!(received.path, "/send");
+    assert_eq!(received.header("authorization"), None);
+    let form = received.form();
     check_form(
         &form,
         &[
@@ -249,10 +251,10 @@ async fn vonage_is_asked_as_it_documents() {
     let answer = api.post("/otp", ann()).await.ok();
 
     assert_eq!(answer["message_id"], "v1");
-    let asked = only(&remote);
-    assert_eq!(asked.path, "/sms/json");
-    assert_eq!(asked.header("authorization"), None);
-    let form = asked.form();
+    let received = only(&remote);
+    assert_eq!(received.path, "/sms/json");
+    assert_eq!(received.header("authorization"), None);
+    let form = received.form();
     check_form(
         &form,
         &[
@@ -267,19 +269,19 @@ async fn vonage_is_asked_as_it_documents() {
 }
 
 #[tokio::test]
-async fn what_the_provider_refuses_is_refused_and_undone() {
+async fn a_rejected_message_rolls_back_the_request() {
     let remote = Remote::start(400, r#"{"message":"Bad number.","code":21211}"#).await;
     let api = with_provider(&remote, TWILIO, &[]).await;
 
-    api.post("/otp", ann()).await.refuses_with(
+    api.post("/otp", ann()).await.expect_error_text(
         422,
         "sms_send_failed",
         "Error sending OTP to provider: Bad number.",
     );
-    remote.answer(200, "text/html", "<h1>down</h1>");
+    remote.set_response(200, "text/html", "<h1>down</h1>");
     api.post("/otp", ann())
         .await
-        .refuses(422, "sms_send_failed");
+        .expect_error(422, "sms_send_failed");
 
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
@@ -293,7 +295,7 @@ async fn a_provider_that_cannot_be_reached_is_no_fault_of_ours() {
 
     api.post("/otp", ann())
         .await
-        .refuses(422, "sms_send_failed");
+        .expect_error(422, "sms_send_failed");
 }
 
 #[tokio::test]
@@ -307,12 +309,12 @@ async fn test_numbers_get_no_message_but_keep_to_the_interval() {
     assert_eq!(answer["message_id"], "test-otp");
     api.post("/otp", ann())
         .await
-        .refuses(429, "over_sms_send_rate_limit");
+        .expect_error(429, "over_sms_send_rate_limit");
     api.advance(Duration::from_secs(3600));
     let body = json!({ "type": "sms", "phone": "15551234567", "token": "123456" });
     api.post("/verify", body).await.ok();
 
-    assert!(remote.asked().is_empty());
+    assert!(remote.received().is_empty());
 }
 
 #[tokio::test]
@@ -331,7 +333,7 @@ async fn test_numbers_are_ordinary_ones_after_their_time() {
     let answer = api.post("/otp", ann()).await.ok();
 
     assert_eq!(answer["message_id"], "SM1");
-    assert_eq!(remote.asked().len(), 1);
+    assert_eq!(remote.received().len(), 1);
 }
 
 #[tokio::test]
@@ -341,10 +343,10 @@ async fn a_project_sends_so_many_messages_an_hour() {
     let api = with_provider(&remote, TWILIO, &more).await;
 
     api.post("/otp", ann()).await.ok();
-    let refused = api.post("/otp", json!({ "phone": "15559876543" })).await;
+    let rejected = api.post("/otp", json!({ "phone": "15559876543" })).await;
 
-    refused.refuses_with(429, "over_sms_send_rate_limit", "SMS rate limit exceeded");
-    assert_eq!(remote.asked().len(), 1);
+    rejected.expect_error_text(429, "over_sms_send_rate_limit", "SMS rate limit exceeded");
+    assert_eq!(remote.received().len(), 1);
 }
 
 #[tokio::test]
@@ -360,12 +362,12 @@ async fn whatsapp_needs_a_provider_that_can() {
     for channel in ["whatsapp", "pigeon"] {
         let body = json!({ "phone": "15551234567", "channel": channel });
         let reply = api.post("/otp", body).await;
-        reply.refuses(400, "validation_failed");
+        reply.expect_error(400, "validation_failed");
     }
-    assert!(remote.asked().is_empty());
+    assert!(remote.received().is_empty());
 }
 
-/// The provider makes the code, so only the provider knows it.
+/// The provider generates the code, so only it can check it.
 #[tokio::test]
 async fn a_code_that_the_provider_made_reauthenticates() {
     let remote = Remote::start(201, r#"{"sid":"VE1","status":"pending"}"#).await;
@@ -389,16 +391,18 @@ async fn a_code_that_the_provider_made_reauthenticates() {
         api.put("/user", body).session(&tokens)
     };
 
-    change().await.refuses(422, "reauthentication_not_valid");
-    remote.answer(
+    change()
+        .await
+        .expect_error(422, "reauthentication_not_valid");
+    remote.set_response(
         200,
         "application/json",
         r#"{"sid":"VE1","status":"approved","to":"+15551234567","channel":"sms","valid":true}"#,
     );
     change().await.ok();
 
-    let asked = remote.asked();
-    let last = asked.last().expect("a question");
+    let received = remote.received();
+    let last = received.last().expect("a question");
     assert!(last.path.contains("/VerificationCheck"), "{last:?}");
     assert!(
         last.form()

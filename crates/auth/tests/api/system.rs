@@ -1,8 +1,8 @@
-//! Health, the key set, and what every answer has.
+//! Health, key set and common response headers.
 
 use serde_json::json;
 
-use crate::support::{Api, REQUEST_ID};
+use crate::support::{Api, AuthCall, AuthReply, REQUEST_ID, Requests};
 
 #[tokio::test]
 async fn health_needs_no_key() {
@@ -15,7 +15,7 @@ async fn health_needs_no_key() {
 }
 
 #[tokio::test]
-async fn the_key_set_holds_no_secret_and_may_be_kept_for_ten_minutes() {
+async fn the_key_set_has_no_secret_and_is_cacheable_for_ten_minutes() {
     let api = Api::start(&[]).await;
 
     let reply = api.get("/.well-known/jwks.json").without_key().await;
@@ -48,7 +48,7 @@ async fn errors_come_in_the_version_that_was_asked_for() {
     assert_eq!(old.header("x-sb-error-code"), Some("unknown"));
 }
 
-/// So that people can tell us which line of the log is theirs.
+/// So that a report can be matched with the log.
 #[tokio::test]
 async fn faults_of_ours_are_named_in_the_old_version() {
     let hook = "auth.hook.before_user_created";
@@ -64,7 +64,7 @@ async fn faults_of_ours_are_named_in_the_old_version() {
     };
 
     let dated = sign_up().await;
-    dated.refuses(500, "unexpected_failure");
+    dated.expect_error(500, "unexpected_failure");
     assert_eq!(dated.json().get("error_id"), None);
     let old = sign_up().old_version().await;
     assert_eq!(
@@ -79,9 +79,9 @@ async fn faults_of_ours_are_named_in_the_old_version() {
     assert_eq!(theirs.json().get("error_id"), None);
 }
 
-/// What browsers ask before they send a request of another site's page.
+/// CORS preflight requests.
 #[tokio::test]
-async fn preflights_are_answered_without_a_key() {
+async fn preflights_need_no_key() {
     let api = Api::start(&[]).await;
 
     let reply = api
@@ -118,7 +118,7 @@ async fn preflights_are_answered_without_a_key() {
 }
 
 #[tokio::test]
-async fn pages_of_other_sites_may_read_answers_and_some_of_their_headers() {
+async fn pages_of_other_sites_may_read_responses_and_some_headers() {
     let api = Api::start(&[]).await;
 
     for path in ["/health", "/user", "/nowhere"] {

@@ -1,4 +1,4 @@
-//! `/user` and what belongs to it (auth contract §2.7, §7.4).
+//! `/user` (auth contract §2.7, §7.4).
 
 mod credentials;
 mod phone;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Reply, sign};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests, Sql, sign};
 
 const OFTEN: (&str, &str) = ("auth.email.max_frequency", "0s");
 const PASSWORD: &str = "correct horse";
@@ -51,7 +51,7 @@ async fn only_a_good_token_of_a_user_opens_it() {
     let id = tokens["user"]["id"].as_str().expect("an id");
     let exp = api.now().unix_timestamp() + 100;
 
-    api.get("/user").await.refuses_with(
+    api.get("/user").await.expect_error_text(
         401,
         "no_authorization",
         "This endpoint requires a valid Bearer token",
@@ -59,28 +59,28 @@ async fn only_a_good_token_of_a_user_opens_it() {
     api.get("/user")
         .header("authorization", "Basic eDp5")
         .await
-        .refuses(401, "no_authorization");
+        .expect_error(401, "no_authorization");
     api.get("/user")
         .bearer("not.a.token")
         .await
-        .refuses(403, "bad_jwt");
+        .expect_error(403, "bad_jwt");
     api.get("/user")
         .bearer(&sign(&json!({ "role": "anon", "exp": exp })))
         .await
-        .refuses(403, "bad_jwt");
+        .expect_error(403, "bad_jwt");
     api.get("/user")
         .bearer(&sign(
             &json!({ "sub": "me", "role": "authenticated", "exp": exp }),
         ))
         .await
-        .refuses(400, "bad_jwt");
+        .expect_error(400, "bad_jwt");
     let stranger = json!({
         "sub": "11111111-1111-4111-8111-111111111111", "role": "authenticated", "exp": exp,
     });
     api.get("/user")
         .bearer(&sign(&stranger))
         .await
-        .refuses(403, "user_not_found");
+        .expect_error(403, "user_not_found");
     let other_session = json!({
         "sub": id, "role": "authenticated", "exp": exp,
         "session_id": "11111111-1111-4111-8111-111111111111",
@@ -88,15 +88,15 @@ async fn only_a_good_token_of_a_user_opens_it() {
     api.get("/user")
         .bearer(&sign(&other_session))
         .await
-        .refuses(403, "session_not_found");
+        .expect_error(403, "session_not_found");
     let reply = api.get("/user").header("x-jwt-aud", "others");
     reply
         .session(&tokens)
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
     api.advance(Duration::from_secs(3601));
     let reply = api.get("/user").session(&tokens).await;
-    reply.refuses(403, "bad_jwt");
+    reply.expect_error(403, "bad_jwt");
     let text = reply.json()["message"].to_string();
     assert!(
         text.contains("invalid JWT: unable to parse or verify signature"),
@@ -104,7 +104,7 @@ async fn only_a_good_token_of_a_user_opens_it() {
     );
 }
 
-/// A token whose header says that it needs no signature, or names another algorithm.
+/// A token with `alg: none`, or with another algorithm.
 #[tokio::test]
 async fn tokens_cannot_choose_how_they_are_checked() {
     let (api, tokens) = ann(&[]).await;
@@ -145,7 +145,7 @@ async fn metadata_is_merged_one_level_deep_and_null_removes() {
     assert_eq!(metadata["c"], "stays");
     put(&api, &tokens, json!({ "app_metadata": { "admin": true } }))
         .await
-        .refuses(403, "not_admin");
+        .expect_error(403, "not_admin");
 }
 
 #[tokio::test]
@@ -159,10 +159,10 @@ async fn a_new_password_signs_out_every_other_device() {
 
     put(&api, &tokens, json!({ "password": PASSWORD }))
         .await
-        .refuses(422, "same_password");
+        .expect_error(422, "same_password");
     put(&api, &tokens, json!({ "password": "x" }))
         .await
-        .refuses(422, "weak_password");
+        .expect_error(422, "weak_password");
     put(&api, &tokens, json!({ "password": "battery staple" }))
         .await
         .ok();
@@ -171,13 +171,15 @@ async fn a_new_password_signs_out_every_other_device() {
     api.get("/user")
         .session(&other)
         .await
-        .refuses(403, "session_not_found");
+        .expect_error(403, "session_not_found");
     sign_in(&api, "ann@mail.dev", PASSWORD)
         .await
-        .refuses(400, "invalid_credentials");
+        .expect_error(400, "invalid_credentials");
     sign_in(&api, "ann@mail.dev", "battery staple").await.ok();
     let body = json!({ "type": "recovery", "token_hash": pending });
-    api.post("/verify", body).await.refuses(403, "otp_expired");
+    api.post("/verify", body)
+        .await
+        .expect_error(403, "otp_expired");
     let log = api.audit().await;
     assert!(log.contains(&"user_updated_password".to_owned()), "{log:?}");
 }
@@ -195,7 +197,7 @@ async fn an_old_session_must_prove_itself_again() {
 
     put(&api, &tokens, new.clone())
         .await
-        .refuses(400, "reauthentication_needed");
+        .expect_error(400, "reauthentication_needed");
     api.get("/reauthenticate").session(&tokens).await.ok();
     let nonce = api.mail_to("ann@mail.dev").await.otp();
     put(
@@ -204,14 +206,14 @@ async fn an_old_session_must_prove_itself_again() {
         json!({ "password": "battery staple", "nonce": "wrong" }),
     )
     .await
-    .refuses(422, "reauthentication_not_valid");
+    .expect_error(422, "reauthentication_not_valid");
     let right = json!({ "password": "battery staple", "nonce": nonce });
     put(&api, &tokens, right).await.ok();
     // Once only.
     let again = json!({ "password": "another one", "nonce": nonce });
     put(&api, &tokens, again)
         .await
-        .refuses(422, "reauthentication_not_valid");
+        .expect_error(422, "reauthentication_not_valid");
 }
 
 #[tokio::test]
@@ -220,11 +222,11 @@ async fn the_present_password_may_be_asked_for() {
 
     put(&api, &tokens, json!({ "password": "battery staple" }))
         .await
-        .refuses(400, "current_password_required");
+        .expect_error(400, "current_password_required");
     let body = json!({ "password": "battery staple", "current_password": "a guess" });
     put(&api, &tokens, body)
         .await
-        .refuses(400, "current_password_invalid");
+        .expect_error(400, "current_password_invalid");
     let body = json!({ "password": "battery staple", "current_password": PASSWORD });
     put(&api, &tokens, body).await.ok();
 }
@@ -269,7 +271,7 @@ async fn a_change_of_address_is_confirmed_at_both() {
     sign_in(&api, "new@mail.dev", PASSWORD).await.ok();
     sign_in(&api, "ann@mail.dev", PASSWORD)
         .await
-        .refuses(400, "invalid_credentials");
+        .expect_error(400, "invalid_credentials");
 }
 
 #[tokio::test]
@@ -285,12 +287,12 @@ async fn one_confirmation_suffices_where_the_project_has_it_so() {
 }
 
 #[tokio::test]
-async fn an_address_of_somebody_else_is_refused_now_and_later() {
+async fn an_address_of_another_user_is_rejected_now_and_later() {
     let (api, tokens) = ann(&[OFTEN, ("auth.email.double_confirm_changes", "false")]).await;
     api.sign_up("eve@mail.dev", PASSWORD).await;
     put(&api, &tokens, json!({ "email": "eve@mail.dev" }))
         .await
-        .refuses(422, "email_exists");
+        .expect_error(422, "email_exists");
 
     put(&api, &tokens, json!({ "email": "new@mail.dev" }))
         .await
@@ -298,7 +300,7 @@ async fn an_address_of_somebody_else_is_refused_now_and_later() {
     api.sign_up("new@mail.dev", PASSWORD).await;
     verify(&api, "new@mail.dev")
         .await
-        .refuses(403, "otp_expired");
+        .expect_error(403, "otp_expired");
 }
 
 #[tokio::test]
@@ -308,7 +310,7 @@ async fn anonymous_people_become_somebody_and_keep_their_id() {
     let tokens = api.post("/signup", json!({})).await.ok();
     put(&api, &tokens, json!({ "password": PASSWORD }))
         .await
-        .refuses(422, "validation_failed");
+        .expect_error(422, "validation_failed");
 
     let user = put(&api, &tokens, json!({ "email": "ann@mail.dev" }))
         .await
@@ -319,7 +321,7 @@ async fn anonymous_people_become_somebody_and_keep_their_id() {
     assert_eq!(user["email"], "ann@mail.dev");
     assert_eq!(user["app_metadata"]["providers"], json!(["email"]));
 
-    // Where addresses are confirmed, not before that.
+    // With confirmations enabled, only after the confirmation.
     let api = Api::start(&[anonymous, ("auth.email.enable_confirmations", "true")]).await;
     let tokens = api.post("/signup", json!({})).await.ok();
     let body = json!({ "email": "ann@mail.dev", "password": PASSWORD });
@@ -354,13 +356,13 @@ async fn people_see_and_end_their_own_sessions_only() {
         ("nonsense", &tokens),
         ("11111111-1111-4111-8111-111111111111", &tokens),
     ] {
-        end(id, who).await.refuses(404, "validation_failed");
+        end(id, who).await.expect_error(404, "validation_failed");
     }
     assert_eq!(end(id, &tokens).await.status, 204);
     api.get("/user")
         .session(&other)
         .await
-        .refuses(403, "session_not_found");
+        .expect_error(403, "session_not_found");
     api.get("/user").session(&tokens).await.ok();
 }
 
@@ -397,10 +399,10 @@ async fn people_delete_themselves_soon_after_they_signed_in_or_with_proof() {
 
     delete(json!({}))
         .await
-        .refuses(400, "reauthentication_needed");
+        .expect_error(400, "reauthentication_needed");
     delete(json!({ "nonce": "000000x" }))
         .await
-        .refuses(422, "reauthentication_not_valid");
+        .expect_error(422, "reauthentication_not_valid");
     api.get("/reauthenticate").session(&tokens).await.ok();
     let nonce = api.mail_to("ann@mail.dev").await.otp();
     let reply = delete(json!({ "nonce": nonce })).await;
@@ -416,11 +418,11 @@ async fn people_delete_themselves_soon_after_they_signed_in_or_with_proof() {
     assert_eq!(row["encrypted_password"], "");
     sign_in(&api, "ann@mail.dev", PASSWORD)
         .await
-        .refuses(400, "invalid_credentials");
+        .expect_error(400, "invalid_credentials");
 
     let (api, tokens) = ann(&[("plinth.account.self_delete", "off")]).await;
     api.delete("/user")
         .session(&tokens)
         .await
-        .refuses(404, "feature_disabled");
+        .expect_error(404, "feature_disabled");
 }

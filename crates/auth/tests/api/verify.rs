@@ -1,9 +1,9 @@
-//! `/verify` (auth contract §2.5): both ways of showing a token.
+//! `/verify` (auth contract §2.5): by code and by link.
 
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Api, Reply};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests, Sql};
 
 const CONFIRM: (&str, &str) = ("auth.email.enable_confirmations", "true");
 const LISTED: (&str, &str) = (
@@ -11,7 +11,7 @@ const LISTED: (&str, &str) = (
     "https://app.test/**,myapp://**",
 );
 
-async fn asked(settings: &[(&str, &str)], query: &str, more: Value) -> Api {
+async fn with_pending_sign_up(settings: &[(&str, &str)], query: &str, more: Value) -> Api {
     let api = Api::start(settings).await;
     let mut body = json!({ "email": "ann@mail.dev", "password": "correct horse" });
     for (key, value) in more.as_object().expect("an object") {
@@ -39,7 +39,7 @@ fn fragment(location: &str) -> Value {
 
 #[tokio::test]
 async fn a_link_ends_at_the_site_with_the_session_in_its_fragment() {
-    let api = asked(&[CONFIRM], "", json!({})).await;
+    let api = with_pending_sign_up(&[CONFIRM], "", json!({})).await;
 
     let reply = follow(&api).await;
 
@@ -65,14 +65,14 @@ async fn a_link_ends_at_the_site_with_the_session_in_its_fragment() {
 #[tokio::test]
 async fn people_are_sent_where_they_asked_to_be_if_that_is_listed() {
     let target = "?redirect_to=https%3A%2F%2Fapp.test%2Fwelcome%3Fx%3D1";
-    let api = asked(&[CONFIRM, LISTED], target, json!({})).await;
+    let api = with_pending_sign_up(&[CONFIRM, LISTED], target, json!({})).await;
     let location = follow(&api).await.location().to_owned();
     assert!(
         location.starts_with("https://app.test/welcome?x=1#access_token="),
         "{location}"
     );
 
-    let api = asked(
+    let api = with_pending_sign_up(
         &[CONFIRM, LISTED],
         "?redirect_to=https%3A%2F%2Fevil.test%2F",
         json!({}),
@@ -84,7 +84,7 @@ async fn people_are_sent_where_they_asked_to_be_if_that_is_listed() {
 
 #[tokio::test]
 async fn a_link_may_not_be_bent_to_another_place() {
-    let api = asked(&[CONFIRM, LISTED], "", json!({})).await;
+    let api = with_pending_sign_up(&[CONFIRM, LISTED], "", json!({})).await;
     let link = api.mail_to("ann@mail.dev").await.link();
     let (path, _) = link.split_once("&redirect_to").unwrap_or((&link, ""));
 
@@ -104,10 +104,10 @@ async fn what_is_missing_is_an_error_and_what_is_wrong_a_redirect() {
 
     api.get("/verify?type=signup")
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
     api.get("/verify?token=x")
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
     let reply = api.get("/verify?type=signup&token=nothing").await;
     assert_eq!(reply.status, 303);
     let fragment = fragment(reply.location());
@@ -128,13 +128,13 @@ async fn what_is_missing_is_an_error_and_what_is_wrong_a_redirect() {
 
 #[tokio::test]
 async fn a_hash_may_be_posted_alone() {
-    let api = asked(&[CONFIRM], "", json!({})).await;
+    let api = with_pending_sign_up(&[CONFIRM], "", json!({})).await;
     let hash = api.mail_to("ann@mail.dev").await.token_hash();
 
     let with_more = json!({ "type": "signup", "token_hash": hash, "email": "ann@mail.dev" });
     api.post("/verify", with_more)
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
     let body = json!({ "type": "email", "token_hash": hash });
     let tokens = api.post("/verify", body).await.ok();
     assert_eq!(tokens["user"]["email"], "ann@mail.dev");
@@ -170,28 +170,30 @@ async fn what_is_wrong_with_a_request_is_said() {
     for (body, status) in cases {
         api.post("/verify", body)
             .await
-            .refuses(status, "validation_failed");
+            .expect_error(status, "validation_failed");
     }
     api.post(
         "/verify",
         json!({ "type": "email", "token": "123456", "email": email }),
     )
     .await
-    .refuses(403, "otp_expired");
+    .expect_error(403, "otp_expired");
 }
 
 #[tokio::test]
 async fn a_banned_person_is_not_let_in() {
-    let api = asked(&[CONFIRM], "", json!({})).await;
+    let api = with_pending_sign_up(&[CONFIRM], "", json!({})).await;
     api.execute("update auth.users set banned_until = now() + interval '1 day'")
         .await;
     let code = api.mail_to("ann@mail.dev").await.otp();
 
     let body = json!({ "type": "signup", "email": "ann@mail.dev", "token": code });
-    api.post("/verify", body).await.refuses(403, "user_banned");
+    api.post("/verify", body)
+        .await
+        .expect_error(403, "user_banned");
 }
 
-/// A change of address takes two links; the first has nothing to give yet.
+/// A change of address takes two links; the first gives no session.
 #[tokio::test]
 async fn the_first_of_two_links_ends_with_a_message() {
     let said = "message=Confirmation+link+accepted.+Please+proceed+to+confirm+link+sent+to+the+\
@@ -204,7 +206,7 @@ async fn the_first_of_two_links_ends_with_a_message() {
         (json!({}), String::new(), "#access_token="),
         (challenge, format!("?{said}"), "?code="),
     ] {
-        let api = asked(&[CONFIRM], "", json!({})).await;
+        let api = with_pending_sign_up(&[CONFIRM], "", json!({})).await;
         let token = fragment(follow(&api).await.location())["access_token"].clone();
         let mut change = more;
         change["email"] = "new@mail.dev".into();
@@ -228,10 +230,10 @@ async fn the_first_of_two_links_ends_with_a_message() {
     }
 }
 
-/// As scanners of mails do.
+/// As mail scanners do.
 #[tokio::test]
 async fn looking_at_a_link_does_not_use_it_up() {
-    let api = asked(&[CONFIRM], "", json!({})).await;
+    let api = with_pending_sign_up(&[CONFIRM], "", json!({})).await;
     let link = api.mail_to("ann@mail.dev").await.link();
 
     let reply = api.call(Method::HEAD, &link).without_key().await;
@@ -241,11 +243,11 @@ async fn looking_at_a_link_does_not_use_it_up() {
     assert!(follow(&api).await.location().contains("access_token="));
 }
 
-/// Somebody follows a link and must end up at the site, whatever keeps us.
+/// A link must redirect to the site, even on a timeout.
 #[tokio::test]
 async fn a_link_that_takes_too_long_ends_at_the_site_too() {
     let short = ("plinth.auth.request_timeout", "1s");
-    let api = asked(&[CONFIRM, short], "", json!({})).await;
+    let api = with_pending_sign_up(&[CONFIRM, short], "", json!({})).await;
     let mut other = api.admin().await;
     let held = other.transaction().await.expect("a transaction");
     let sql = "select 1 from auth.users for update";
@@ -253,8 +255,8 @@ async fn a_link_that_takes_too_long_ends_at_the_site_too() {
 
     let reply = follow(&api).await;
 
-    let told = fragment(reply.location());
-    assert_eq!(told["error_code"], "request_timeout");
+    let params = fragment(reply.location());
+    assert_eq!(params["error_code"], "request_timeout");
     held.rollback().await.expect("let go");
     assert!(follow(&api).await.location().contains("access_token="));
 }

@@ -1,13 +1,15 @@
 //! Request bodies, member by member.
 
+use std::fmt;
+
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::AuthError;
 use super::pkce::Flow;
 
-/// A JSON object that leaves out what was not given.
-#[derive(Clone, Debug, Default)]
+/// A JSON object without absent members.
+#[derive(Clone, Default)]
 pub(crate) struct Body(Map<String, Value>);
 
 impl Body {
@@ -27,7 +29,7 @@ impl Body {
         }
     }
 
-    /// The answer to a captcha.
+    /// The captcha token.
     pub(crate) fn captcha(self, token: Option<&str>) -> Self {
         match token {
             Some(token) => self.with("gotrue_meta_security", json!({ "captcha_token": token })),
@@ -35,7 +37,7 @@ impl Body {
         }
     }
 
-    /// What the server is told when a sign-in begins that will come back.
+    /// The PKCE challenge of a flow.
     pub(crate) fn flow(self, flow: Option<&Flow>) -> Self {
         match flow {
             Some(flow) => self
@@ -54,8 +56,27 @@ impl Body {
     }
 }
 
-/// A caller's own value as JSON.
+/// Member names only: values may be passwords and codes.
+impl fmt::Debug for Body {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// Serializes a caller's value.
 pub(crate) fn to_value(value: &impl Serialize) -> Result<Value, AuthError> {
     serde_json::to_value(value)
         .map_err(|_| AuthError::InvalidInput("The data cannot be written as JSON"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_prints_no_values() {
+        let body = Body::default().with("password", "s3cret!pass");
+
+        assert_eq!(format!("{body:?}"), r#"{"password"}"#);
+    }
 }

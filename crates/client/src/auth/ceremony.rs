@@ -1,5 +1,5 @@
-//! One ceremony of a security key at a time (client contract S74): people see one question, and it is
-//! the one that was asked last.
+//! One WebAuthn ceremony at a time (client contract S74): a new one aborts the previous one, so that users see only
+//! the latest prompt.
 
 use std::future::Future;
 use std::sync::{Mutex, PoisonError};
@@ -8,12 +8,12 @@ use futures_util::future::{AbortHandle, Abortable};
 
 use super::AuthError;
 
-/// The ceremony that is under way, if there is one.
+/// The current ceremony.
 #[derive(Debug, Default)]
 pub(super) struct Ceremony(Mutex<Option<AbortHandle>>);
 
 impl Ceremony {
-    /// Runs one in place of the one before, which ends with [`AuthError::CeremonyAborted`].
+    /// Runs a ceremony; the previous one ends with [`AuthError::CeremonyAborted`].
     pub(super) async fn run<T>(
         &self,
         ceremony: impl Future<Output = Result<T, AuthError>>,

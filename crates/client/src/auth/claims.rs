@@ -1,4 +1,4 @@
-//! What a token says, and taking tokens apart (client contract S45).
+//! Claims of tokens, and decoding tokens (client contract S45).
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::AuthError;
 
-/// The claims of a token that has been verified.
+/// The claims of a verified token.
 #[derive(Clone, PartialEq)]
 pub struct Claims {
     header: Map<String, Value>,
@@ -16,7 +16,7 @@ pub struct Claims {
     signature: Vec<u8>,
 }
 
-/// Whoever has all parts has the token, so none is shown.
+/// The parts together are the token, so none is printed.
 impl fmt::Debug for Claims {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Claims")
@@ -38,7 +38,7 @@ impl Claims {
         self.text("role")
     }
 
-    /// How sure the server is: `aal1`, or `aal2` after a second factor.
+    /// The assurance level: `aal1`, or `aal2` after a second factor.
     pub fn aal(&self) -> Option<&str> {
         self.text("aal")
     }
@@ -53,7 +53,7 @@ impl Claims {
         self.text("email").filter(|email| !email.is_empty())
     }
 
-    /// When the token ends, in seconds since 1970.
+    /// When the token expires, in seconds since 1970.
     pub fn exp(&self) -> Option<i64> {
         number(&self.claims, "exp")
     }
@@ -83,7 +83,7 @@ impl Claims {
     }
 }
 
-/// A token taken apart. Nothing in it is proven yet.
+/// A decoded token. Nothing in it is verified yet.
 #[derive(Clone, Debug)]
 pub struct Decoded(Claims);
 
@@ -91,7 +91,7 @@ pub struct Decoded(Claims);
 const MAX_TOKEN_BYTES: usize = 16 * 1024;
 
 impl Decoded {
-    /// Three parts of unpadded base64url, the first two JSON objects; anything else is refused.
+    /// Parses three parts of unpadded base64url, the first two JSON objects; anything else is an error.
     pub fn parse(token: &str) -> Result<Self, AuthError> {
         let invalid = |text: &str| AuthError::InvalidJwt(text.to_owned());
         if token.len() > MAX_TOKEN_BYTES {
@@ -118,7 +118,7 @@ impl Decoded {
         }
     }
 
-    /// The algorithm that the header names.
+    /// The `alg` of the header.
     pub fn alg(&self) -> Option<&str> {
         self.0
             .header
@@ -127,7 +127,7 @@ impl Decoded {
             .filter(|alg| !alg.is_empty())
     }
 
-    /// The key that the header names.
+    /// The `kid` of the header.
     pub fn kid(&self) -> Option<&str> {
         self.0
             .header
@@ -136,17 +136,17 @@ impl Decoded {
             .filter(|kid| !kid.is_empty())
     }
 
-    /// When it says it ends, in seconds since 1970.
+    /// The `exp` claim, in seconds since 1970.
     pub fn exp(&self) -> Option<i64> {
         self.0.exp()
     }
 
-    /// What it says, unproven: for what `aal` it claims, or when it ends.
+    /// The unverified claims, for example to read `aal` or `exp`.
     pub fn unverified(&self) -> &Claims {
         &self.0
     }
 
-    /// Refuses a token that has ended, or that names no end (S13: no leeway).
+    /// Fails if the token has expired or has no expiry (S13: no leeway).
     pub fn check_expiry(&self, now_s: i64) -> Result<(), AuthError> {
         match self.exp() {
             None => Err(AuthError::InvalidJwt("Missing exp claim".to_owned())),
@@ -155,7 +155,7 @@ impl Decoded {
         }
     }
 
-    /// The caller has proven it.
+    /// For a caller that has verified the token.
     pub(crate) fn into_claims(self) -> Claims {
         self.0
     }

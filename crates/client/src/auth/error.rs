@@ -1,58 +1,58 @@
-//! Everything that can go wrong with accounts and sessions (client contract §1.15).
+//! Errors of auth and sessions (client contract §1.15).
 
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::ErrorCode;
-use crate::http::{Answer, TransportError};
+use crate::http::{HttpResponse, TransportError};
 use crate::project_url::InvalidProjectUrl;
 use crate::store::StoreError;
 
-/// A failed call to the auth service, or a session that is not as it should be.
+/// A failed call to the auth service, or an invalid session.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthError {
-    /// The server refused.
+    /// The server rejected the request.
     #[error("{message}")]
     Api {
         /// The HTTP status.
         status: u16,
-        /// Why, in one word.
+        /// The error code.
         code: Option<ErrorCode>,
-        /// Why, for people.
+        /// The error message.
         message: String,
-        /// How long the server asks to wait.
+        /// The server's `Retry-After`.
         retry_after: Option<Duration>,
     },
-    /// The server could not be reached (status 0), or is in trouble for the moment.
+    /// The server could not be reached (status 0), or failed temporarily.
     #[error("{message}")]
     Retryable {
-        /// The HTTP status, 0 where there was no answer.
+        /// The HTTP status, 0 without a response.
         status: u16,
-        /// What happened.
+        /// The error message.
         message: String,
-        /// How long the server asks to wait.
+        /// The server's `Retry-After`.
         retry_after: Option<Duration>,
     },
-    /// The server refused without saying why in a form that can be read.
+    /// The server rejected the request with an unreadable body.
     #[error("{message}")]
     Unknown {
         /// The HTTP status.
         status: u16,
-        /// What came instead of an answer.
+        /// What was received.
         message: String,
     },
-    /// Nobody is signed in, or the server has ended the session.
+    /// Not signed in, or the server has ended the session.
     #[error("Auth session missing!")]
     SessionMissing,
-    /// The server answered well, but without the session or the user that was due.
+    /// A successful response without the expected session or user.
     #[error("Auth session or user missing")]
     InvalidTokenResponse,
-    /// The call lacks something, for example both an e-mail address and a phone number.
+    /// An invalid call, for example without e-mail address and phone number.
     #[error("{0}")]
     InvalidInput(&'static str),
-    /// The page that the user was sent to says that signing in failed.
+    /// The redirect URL reports a failed sign-in.
     #[error("{message}")]
     Redirect {
         /// `error` of the URL, or `unspecified_error`.
@@ -62,55 +62,54 @@ pub enum AuthError {
         /// `error_description` of the URL.
         message: String,
     },
-    /// The URL carries no code, or one of a flow that this client does not use.
+    /// The redirect URL has no code, or one of a flow that this client does not support.
     #[error("{0}")]
     CodeExchange(&'static str),
-    /// The secret with which the sign-in began is not in the store (S53).
+    /// The PKCE verifier of the sign-in is not in the store (S53).
     #[error(
         "PKCE code verifier not found in storage: the sign-in was started by another client, \
          or its store was cleared"
     )]
     VerifierMissing,
-    /// While the session was being refreshed, the user signed out or another session came (S28).
+    /// During the refresh the user signed out or another session was stored (S28).
     #[error("The refreshed session was discarded because the stored session changed meanwhile")]
     RefreshDiscarded,
-    /// Another ceremony with a security key began before this one had ended (S74).
+    /// Another WebAuthn ceremony was started (S74).
     #[error("The ceremony was aborted because another one began")]
     CeremonyAborted,
-    /// The password is too easy to guess.
+    /// The password is too weak.
     #[error("{message}")]
     WeakPassword {
         /// The HTTP status.
         status: u16,
-        /// What is wrong, for people.
+        /// The error message.
         message: String,
         /// `length`, `characters`, `pwned`.
         reasons: Vec<String>,
     },
-    /// A token that is malformed, expired or not genuine.
+    /// A malformed, expired or forged token.
     #[error("{0}")]
     InvalidJwt(String),
-    /// The session could not be read from or written to its store.
+    /// The session store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The project's URL cannot be used.
+    /// The project's URL is invalid.
     #[error(transparent)]
     Url(#[from] InvalidProjectUrl),
 }
 
-/// What is infrastructure trouble, not an answer of the service (S26).
+/// Whether it is an infrastructure error rather than a response of the service (S26).
 pub(crate) fn is_retryable_status(status: u16) -> bool {
     matches!(status, 500..=504 | 520..=530)
 }
 
 impl AuthError {
-    /// Whether the same call may succeed in a moment.
+    /// Whether a retry may succeed.
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Retryable { .. })
     }
 
-    /// Whether a refresh that failed like this means that the session is over. Rate limits do not
-    /// (S34).
+    /// Whether a refresh that failed with this means that the session has ended. Rate limits do not (S34).
     pub fn ends_session(&self) -> bool {
         !self.is_retryable()
             && self.status() != Some(429)
@@ -120,13 +119,13 @@ impl AuthError {
             )
     }
 
-    /// Whether a sign-out that failed like this has nothing left to end: the server does not know
-    /// the session any more (S66).
+    /// Whether a sign-out that failed with this counts as done: the server does not know the session any more
+    /// (S66).
     pub fn means_signed_out(&self) -> bool {
         matches!(self, Self::SessionMissing) || matches!(self.status(), Some(401 | 403 | 404))
     }
 
-    /// Why, in one word.
+    /// The error code.
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Api { code, .. } => code.clone(),
@@ -137,7 +136,7 @@ impl AuthError {
         }
     }
 
-    /// The HTTP status, or the one that JavaScript clients give the same failure.
+    /// The HTTP status, or the one that JavaScript clients use for the same error.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Api { status, .. }
@@ -154,7 +153,7 @@ impl AuthError {
         }
     }
 
-    /// How long the server asks to wait before the next attempt.
+    /// The server's `Retry-After`.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Api { retry_after, .. } | Self::Retryable { retry_after, .. } => *retry_after,
@@ -162,8 +161,7 @@ impl AuthError {
         }
     }
 
-    /// What went wrong, for logs. The server's own sentences stay out of them: some repeat what
-    /// they are about, and that may be a credential (S35).
+    /// A message for logs, without the server's text: that may repeat its input, and so a credential (S35).
     pub(crate) fn for_logs(&self) -> String {
         match self {
             Self::Api {
@@ -183,24 +181,24 @@ impl AuthError {
         }
     }
 
-    /// What a failed answer means (S26, S83).
-    pub(crate) fn from_answer(answer: &Answer) -> Self {
-        let (status, retry_after) = (answer.status, answer.retry_after());
+    /// Interprets an error response (S26, S83).
+    pub(crate) fn from_response(response: &HttpResponse) -> Self {
+        let (status, retry_after) = (response.status, response.retry_after());
         if is_retryable_status(status) {
             return Self::Retryable {
                 status,
-                message: infrastructure_text(answer),
+                message: infrastructure_text(response),
                 retry_after,
             };
         }
-        let Ok(body) = serde_json::from_slice::<Value>(&answer.body) else {
+        let Ok(body) = serde_json::from_slice::<Value>(&response.body) else {
             return Self::Unknown {
                 status,
-                message: infrastructure_text(answer),
+                message: infrastructure_text(response),
             };
         };
         let message = message_of(&body);
-        let code = code_of(&body, answer.header("x-supabase-api-version"));
+        let code = code_of(&body, response.header("x-supabase-api-version"));
         let reasons = reasons_of(&body);
         match code {
             Some(ErrorCode::SessionNotFound) => Self::SessionMissing,
@@ -223,11 +221,11 @@ impl AuthError {
         }
     }
 
-    /// A good answer that cannot be read.
+    /// A successful response that cannot be parsed.
     pub(crate) fn unreadable() -> Self {
         Self::Retryable {
             status: 0,
-            message: "The server's answer is not JSON".to_owned(),
+            message: "The server's response is not JSON".to_owned(),
             retry_after: None,
         }
     }
@@ -250,8 +248,8 @@ fn message_of(body: &Value) -> String {
         .map_or_else(|| body.to_string(), str::to_owned)
 }
 
-/// Since 2024 the word stands in `code`, where earlier answers have the status; the header tells
-/// them apart.
+/// Since 2024 the error code is in `code`, where earlier responses have the status; the version header
+/// distinguishes them.
 fn code_of(body: &Value, version: Option<&str>) -> Option<ErrorCode> {
     let member = |name: &str| body.get(name).and_then(Value::as_str);
     let is_dated = version.is_some_and(|version| is_date(version) && version >= "2024-01-01");
@@ -276,11 +274,11 @@ fn reasons_of(body: &Value) -> Option<Vec<String>> {
     reasons.filter(|reasons| !reasons.is_empty())
 }
 
-/// Proxies answer with pages; only what is JSON has words worth repeating.
-fn infrastructure_text(answer: &Answer) -> String {
-    match serde_json::from_slice::<Value>(&answer.body) {
+/// Proxies respond with HTML; only JSON messages are repeated.
+fn infrastructure_text(response: &HttpResponse) -> String {
+    match serde_json::from_slice::<Value>(&response.body) {
         Ok(body) if body.is_object() => message_of(&body),
-        _ => format!("The server answered with status {}", answer.status),
+        _ => format!("The server responded with status {}", response.status),
     }
 }
 
@@ -291,12 +289,12 @@ mod tests {
 
     use super::*;
 
-    fn answer(status: u16, version: Option<&'static str>, body: &'static str) -> AuthError {
+    fn response(status: u16, version: Option<&'static str>, body: &'static str) -> AuthError {
         let mut headers = HeaderMap::new();
         if let Some(version) = version {
             headers.insert("x-supabase-api-version", HeaderValue::from_static(version));
         }
-        AuthError::from_answer(&Answer {
+        AuthError::from_response(&HttpResponse {
             status,
             headers,
             body: Bytes::from_static(body.as_bytes()),
@@ -306,7 +304,7 @@ mod tests {
     #[test]
     fn the_first_text_of_four_is_the_message() {
         let check = |body: &'static str, expected: &str| {
-            assert_eq!(answer(400, None, body).to_string(), expected);
+            assert_eq!(response(400, None, body).to_string(), expected);
         };
 
         check(
@@ -324,7 +322,7 @@ mod tests {
 
     #[test]
     fn the_code_is_where_the_version_says() {
-        let code = |version, body| answer(400, version, body).code();
+        let code = |version, body| response(400, version, body).code();
 
         let both = r#"{"code":"bad_jwt","error_code":"user_banned"}"#;
         assert_eq!(code(Some("2024-01-01"), both), Some(ErrorCode::BadJwt));
@@ -339,10 +337,10 @@ mod tests {
     #[test]
     fn s26_infrastructure_trouble_is_retryable_and_nothing_else() {
         for status in [500, 501, 502, 503, 504, 520, 525, 530] {
-            assert!(answer(status, None, "{}").is_retryable(), "{status}");
+            assert!(response(status, None, "{}").is_retryable(), "{status}");
         }
         for status in [400, 401, 403, 404, 408, 422, 429, 505, 519, 531, 599] {
-            assert!(!answer(status, None, "{}").is_retryable(), "{status}");
+            assert!(!response(status, None, "{}").is_retryable(), "{status}");
         }
         assert!(AuthError::from(TransportError::new("lost")).is_retryable());
     }
@@ -354,7 +352,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
 
-        let by_code = answer(
+        let by_code = response(
             422,
             None,
             r#"{"error_code":"weak_password","msg":"m","weak_password":{"reasons":["length"]}}"#,
@@ -363,20 +361,20 @@ mod tests {
         assert_eq!(reasons(by_code), ["length"]);
         let by_reasons = r#"{"weak_password":{"reasons":["pwned","characters"]}}"#;
         assert_eq!(
-            reasons(answer(422, None, by_reasons)),
+            reasons(response(422, None, by_reasons)),
             ["pwned", "characters"]
         );
         let with_other_code =
             r#"{"error_code":"same_password","weak_password":{"reasons":["length"]}}"#;
         assert_eq!(
-            answer(422, None, with_other_code).code(),
+            response(422, None, with_other_code).code(),
             Some(ErrorCode::SamePassword)
         );
     }
 
     #[test]
     fn an_ended_session_is_a_missing_one() {
-        let error = answer(403, None, r#"{"error_code":"session_not_found"}"#);
+        let error = response(403, None, r#"{"error_code":"session_not_found"}"#);
 
         assert!(matches!(error, AuthError::SessionMissing));
         assert_eq!(error.status(), Some(400));
@@ -384,7 +382,7 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_unknown() {
-        let error = answer(404, None, "<html>");
+        let error = response(404, None, "<html>");
 
         assert!(
             matches!(error, AuthError::Unknown { status: 404, .. }),
@@ -396,20 +394,20 @@ mod tests {
     #[test]
     fn s66_a_session_that_is_gone_needs_no_sign_out() {
         for status in [401, 403, 404] {
-            assert!(answer(status, None, "{}").means_signed_out(), "{status}");
+            assert!(response(status, None, "{}").means_signed_out(), "{status}");
         }
         assert!(AuthError::SessionMissing.means_signed_out());
         for status in [400, 429, 500, 503] {
-            assert!(!answer(status, None, "{}").means_signed_out(), "{status}");
+            assert!(!response(status, None, "{}").means_signed_out(), "{status}");
         }
     }
 
     #[test]
     fn s34_a_rate_limit_does_not_end_a_session() {
-        assert!(!answer(429, None, "{}").ends_session());
-        assert!(!answer(503, None, "{}").ends_session());
-        assert!(answer(400, None, "{}").ends_session());
-        assert!(answer(404, None, "<html>").ends_session());
+        assert!(!response(429, None, "{}").ends_session());
+        assert!(!response(503, None, "{}").ends_session());
+        assert!(response(400, None, "{}").ends_session());
+        assert!(response(404, None, "<html>").ends_session());
         assert!(!AuthError::RefreshDiscarded.ends_session());
     }
 }

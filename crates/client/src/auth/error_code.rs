@@ -1,24 +1,24 @@
-//! The names that servers give their refusals (client contract S84).
+//! Error codes of the auth service (client contract S84).
 
 use std::fmt;
 
 macro_rules! codes {
     ($($variant:ident = $name:literal,)*) => {
-        /// Why the server refused, in one word. Servers may know more words than this version:
-        /// those are [`ErrorCode::Other`].
+        /// An error code. Servers may have codes unknown to this version: those are
+        /// [`ErrorCode::Other`].
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum ErrorCode {
             $(#[doc = concat!("`", $name, "`")] $variant,)*
-            /// A word that this version does not know.
+            /// A code unknown to this version.
             Other(String),
         }
 
         impl ErrorCode {
-            /// Every word that this version knows.
+            /// Every code known to this version.
             pub const KNOWN: &[Self] = &[$(Self::$variant),*];
 
-            /// The word as it stands in the answer.
+            /// The code as text.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -162,7 +162,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// Lets codes be compared with the words that documentation uses.
+/// Lets codes be compared with the texts used in documentation.
 impl PartialEq<str> for ErrorCode {
     fn eq(&self, other: &str) -> bool {
         self.as_str() == other

@@ -10,13 +10,13 @@ use crate::call_options::{CallOptions, with_call_options, with_handle_options};
 use crate::session::Session;
 use crate::user::User;
 
-/// A client's accounts module: who is signed in, and how they sign in and out. Cheap to clone.
+/// The auth module of a client. Cheap to clone.
 ///
-/// Everything waits until a session of an earlier run has been taken up.
+/// Every call waits until a stored session has been loaded.
 #[derive(Clone, Debug)]
 pub struct Auth {
     pub(crate) engine: Arc<Engine>,
-    /// The engine's, with the options of this handle.
+    /// The engine's API with the options of this handle.
     api: AuthApi,
 }
 
@@ -36,19 +36,19 @@ impl Auth {
         }
     }
 
-    /// The session that a call in the user's name needs.
+    /// The session, or an error if not signed in.
     pub(super) async fn signed_in(&self) -> Result<Session, AuthError> {
         self.api.within(self.engine.signed_in()).await
     }
 
-    /// Waits until a session of an earlier run has been taken up. Every other call does so too.
+    /// Waits until a stored session has been loaded. Every other call does so too.
     pub async fn ready(&self) {
         self.engine.ready().await;
     }
 
-    /// The session, refreshed first if less than 90 s are left. `None` if nobody is signed in.
+    /// The session, refreshed first if less than 90 s are left. `None` if not signed in.
     ///
-    /// Nothing about it is verified: it is what the store says. Servers that must know who asks
+    /// Nothing about it is verified: it comes from the store. Servers that have to authenticate the user
     /// use [`Auth::claims`] or [`Auth::user`].
     pub async fn session(&self) -> Result<Option<Session>, AuthError> {
         let load = async {
@@ -58,21 +58,21 @@ impl Auth {
         self.api.within(load).await
     }
 
-    /// New tokens now, whatever time is left.
+    /// Refreshes the session now, regardless of the remaining time.
     pub async fn refresh(&self) -> Result<Session, AuthError> {
         let session = self.signed_in().await?;
         let refresh = self.engine.refresh(session.refresh_token());
         self.api.within(refresh).await
     }
 
-    /// New tokens for this refresh token; they become the session.
+    /// Refreshes with this refresh token; the result becomes the session.
     pub async fn refresh_with(&self, refresh_token: &str) -> Result<Session, AuthError> {
         self.engine.ready().await;
         self.api.within(self.engine.refresh(refresh_token)).await
     }
 
-    /// Makes two tokens from elsewhere the session, after asking the server who they belong to.
-    /// An access token that has ended is refreshed first.
+    /// Makes two given tokens the session, after asking the server for their user. An expired access token is
+    /// refreshed first.
     pub async fn set_session(
         &self,
         access_token: &str,
@@ -97,7 +97,7 @@ impl Auth {
         Ok(session)
     }
 
-    /// The signed-in user, as the server knows them now.
+    /// The signed-in user, from the server.
     pub async fn user(&self) -> Result<User, AuthError> {
         match self.session().await? {
             Some(session) => self.user_for(session.access_token()).await,
@@ -106,8 +106,8 @@ impl Auth {
         }
     }
 
-    /// The user whom a token belongs to, as the server knows them now. The stored session is not
-    /// read, but it is removed if the server says that it has ended.
+    /// The user of a token, from the server. The stored session is not read, but it is removed if the server says
+    /// that it has ended.
     pub async fn user_for(&self, token: &str) -> Result<User, AuthError> {
         self.engine.ready().await;
         let user = self.api().user(token).await;
@@ -117,10 +117,10 @@ impl Auth {
         user
     }
 
-    /// The verified claims of the session's token. `None` if nobody is signed in.
+    /// The verified claims of the session's token. `None` if not signed in.
     ///
-    /// Usually no request is made: the project's keys are fetched once in ten minutes. Tokens
-    /// that are signed with a shared secret are checked by asking the server.
+    /// Usually no request is made: the project's keys are fetched once in ten minutes. Tokens that are signed
+    /// with a shared secret are checked with the server.
     pub async fn claims(&self) -> Result<Option<Claims>, AuthError> {
         match self.session().await? {
             None => Ok(None),
@@ -142,7 +142,7 @@ impl Auth {
         }
     }
 
-    /// What happens to the session from now on.
+    /// Session events from now on.
     ///
     /// ```no_run
     /// use futures_util::StreamExt;
@@ -158,28 +158,28 @@ impl Auth {
         self.engine.events()
     }
 
-    /// Looks after the session every 30 s until the guard is dropped, also if the client was
-    /// built without. From now on it is yours to decide when that happens.
+    /// Refreshes the session in the background until the guard is dropped, even if the client was built without.
+    /// From now on the application controls it.
     pub fn start_auto_refresh(&self) -> AutoRefresh {
         self.engine.start_auto_refresh()
     }
 
-    /// Stops looking after the session. It is still refreshed when it is used.
+    /// Stops refreshing in the background. The session is still refreshed when it is used.
     pub fn stop_auto_refresh(&self) {
         self.engine.stop_auto_refresh();
     }
 
-    /// Ends sessions of the user.
+    /// Ends sessions of the user on the server.
     ///
-    /// [`Scope::Local`] forgets this device's session first and then tells the server;
-    /// [`Scope::Global`] keeps it if the server cannot be told; [`Scope::Others`] never touches it.
+    /// [`Scope::Local`] removes the stored session first and then tells the server; [`Scope::Global`] keeps it if
+    /// the server cannot be reached; [`Scope::Others`] never touches it.
     pub async fn sign_out(&self, scope: Scope) -> Result<(), AuthError> {
         let session = match self.session().await {
             Ok(session) => session,
             Err(error) => {
-                // What ends a session has removed it already, and said so.
+                // Errors that end a session have already removed it and emitted the event.
                 if scope == Scope::Local && !error.ends_session() {
-                    self.forget().await?;
+                    self.remove_session().await?;
                 }
                 return Err(error);
             }
@@ -187,33 +187,33 @@ impl Auth {
         let Some(session) = session else {
             return match scope {
                 Scope::Others => Ok(()),
-                Scope::Global | Scope::Local => self.forget().await,
+                Scope::Global | Scope::Local => self.remove_session().await,
             };
         };
         if scope == Scope::Local {
-            self.forget().await?;
+            self.remove_session().await?;
         }
         match self.api().sign_out(session.access_token(), scope).await {
             Err(error) if !error.means_signed_out() => return Err(error),
             _ => {}
         }
         match scope {
-            Scope::Global => self.forget().await,
+            Scope::Global => self.remove_session().await,
             Scope::Local | Scope::Others => Ok(()),
         }
     }
 
-    /// How far the server's clock is ahead of ours, in milliseconds, as its last answer said.
+    /// How far the server's clock is ahead of ours, in milliseconds, according to its last response.
     pub fn clock_skew_ms(&self) -> Option<i64> {
         self.api().clock_skew_ms()
     }
 
-    /// The calls themselves, without a session.
+    /// The stateless API.
     pub fn api(&self) -> &AuthApi {
         &self.api
     }
 
-    async fn forget(&self) -> Result<(), AuthError> {
+    async fn remove_session(&self) -> Result<(), AuthError> {
         self.engine.remove(SignOutReason::User).await
     }
 }
@@ -231,13 +231,13 @@ pub struct ClaimsRequest {
 with_call_options!(ClaimsRequest);
 
 impl ClaimsRequest {
-    /// Accepts a token that has ended.
+    /// Accepts an expired token.
     pub fn allow_expired(mut self) -> Self {
         self.verify.allow_expired = true;
         self
     }
 
-    /// Looks at these keys before fetching any.
+    /// Uses these keys before fetching any.
     pub fn jwks(mut self, keys: KeySet) -> Self {
         self.verify.keys = Some(keys);
         self

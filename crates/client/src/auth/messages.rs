@@ -1,4 +1,4 @@
-//! Messages to the user: recovery, sending again, a code for a sensitive change.
+//! Messages to the user: recovery, resending, reauthentication codes.
 
 use super::body::Body;
 use super::pkce::RedirectType;
@@ -48,8 +48,7 @@ impl Resend {
 }
 
 impl Auth {
-    /// Sends a link by which the user can choose a new password. The answer is the same whether
-    /// or not the address has an account.
+    /// Sends a password recovery link. The result is the same whether or not the address has an account.
     pub fn reset_password_for_email(&self, email: impl Into<String>) -> RecoverRequest {
         RecoverRequest {
             auth: self.clone(),
@@ -71,7 +70,7 @@ impl Auth {
         }
     }
 
-    /// Sends the signed-in user a code that a change of password may need; it goes to
+    /// Sends the signed-in user a code that a password change may require; it goes to
     /// [`UpdateUserRequest::nonce`](super::UpdateUserRequest::nonce).
     pub async fn reauthenticate(&self) -> Result<(), AuthError> {
         let session = self.signed_in().await?;
@@ -102,13 +101,13 @@ pub struct ResendRequest {
 with_call_options!(RecoverRequest, ResendRequest);
 
 impl RecoverRequest {
-    /// Where the link leads back to.
+    /// The redirect URL of the link.
     pub fn redirect_to(mut self, url: impl Into<String>) -> Self {
         self.redirect_to = Some(url.into());
         self
     }
 
-    /// The answer to a captcha.
+    /// The captcha token.
     pub fn captcha(mut self, token: impl Into<String>) -> Self {
         self.captcha = Some(token.into());
         self
@@ -130,19 +129,19 @@ impl RecoverRequest {
 }
 
 impl ResendRequest {
-    /// Where the link leads back to.
+    /// The redirect URL of the link.
     pub fn redirect_to(mut self, url: impl Into<String>) -> Self {
         self.redirect_to = Some(url.into());
         self
     }
 
-    /// The answer to a captcha.
+    /// The captcha token.
     pub fn captcha(mut self, token: impl Into<String>) -> Self {
         self.captcha = Some(token.into());
         self
     }
 
-    /// Sends the message. The id of a text message, where the server names it.
+    /// Sends the message. Returns the id of a text message, if the server has one.
     pub async fn send(self) -> Result<Option<String>, AuthError> {
         let (auth, is_email) = (self.auth, self.message.is_email());
         let api = auth.api().for_call(&self.options)?;
@@ -156,7 +155,7 @@ impl ResendRequest {
         let sent = api
             .resend(body.finish(), redirect.as_deref().filter(|_| is_email))
             .await;
-        let answer = auth.settle_flow(flow.as_ref(), sent).await?;
-        Ok(message_id(&answer))
+        let response = auth.settle_flow(flow.as_ref(), sent).await?;
+        Ok(message_id(&response))
     }
 }

@@ -21,8 +21,7 @@ pub struct Mfa {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Factors {
-    /// Every factor, also those that are not verified and of types that this version does not
-    /// know.
+    /// Every factor, including unverified ones and unknown types.
     pub all: Vec<Factor>,
     /// Verified authenticator apps.
     pub totp: Vec<Factor>,
@@ -34,20 +33,20 @@ pub struct Factors {
     pub recovery_code: Vec<Factor>,
 }
 
-/// How sure the server is that it is the user.
+/// The authenticator assurance level.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct AssuranceLevel {
-    /// `aal1` or `aal2`: what the token says now.
+    /// `aal1` or `aal2`: the level of the current token.
     pub current: Option<String>,
-    /// `aal2` if the user has a verified factor; ask for it if `current` is less (S73).
+    /// `aal2` if the user has a verified factor; verify it if `current` is less (S73).
     pub next: Option<String>,
-    /// How the user has shown who they are: the token's `amr` claim.
+    /// The authentication methods used: the token's `amr` claim.
     pub methods: Vec<Value>,
 }
 
 impl AssuranceLevel {
-    /// Whether a second factor should be asked for now.
+    /// Whether a second factor should be verified now.
     pub fn needs_second_factor(&self) -> bool {
         self.next.as_deref() == Some("aal2") && self.current.as_deref() != Some("aal2")
     }
@@ -69,14 +68,14 @@ impl Mfa {
         }
     }
 
-    /// Adds an authenticator app. Show its QR code, then [`Mfa::challenge_and_verify`] once with
-    /// what the app displays.
+    /// Adds an authenticator app. Show its QR code, then call [`Mfa::challenge_and_verify`] once with the app's
+    /// code.
     pub async fn enroll_totp(&self, friendly_name: &str) -> Result<EnrolledFactor, AuthError> {
         self.enroll(json!({ "factor_type": "totp", "friendly_name": friendly_name }))
             .await
     }
 
-    /// The same, naming whom the app shows as issuer.
+    /// The same with a custom issuer.
     pub async fn enroll_totp_for(
         &self,
         friendly_name: &str,
@@ -98,7 +97,7 @@ impl Mfa {
         self.enroll(body).await
     }
 
-    /// Adds a security key; [`Mfa::challenge_webauthn`] gives what to ask it.
+    /// Adds a security key; [`Mfa::challenge_webauthn`] returns its options.
     pub async fn enroll_webauthn(&self, friendly_name: &str) -> Result<EnrolledFactor, AuthError> {
         self.enroll(json!({ "factor_type": "webauthn", "friendly_name": friendly_name }))
             .await
@@ -109,12 +108,12 @@ impl Mfa {
         self.auth.api().enroll(session.access_token(), body).await
     }
 
-    /// Asks for an authenticator app's code.
+    /// Creates a challenge for an authenticator app.
     pub async fn challenge(&self, factor_id: &str) -> Result<Challenge, AuthError> {
         self.challenge_with(factor_id, json!({})).await
     }
 
-    /// Sends a code to a phone.
+    /// Creates a challenge for a phone and sends the code.
     pub async fn challenge_by(
         &self,
         factor_id: &str,
@@ -124,7 +123,7 @@ impl Mfa {
             .await
     }
 
-    /// Asks a security key on a site; the options are in [`Challenge::webauthn`].
+    /// Creates a challenge for a security key; the options are in [`Challenge::webauthn`].
     pub async fn challenge_webauthn(
         &self,
         factor_id: &str,
@@ -143,7 +142,7 @@ impl Mfa {
             .await
     }
 
-    /// Shows the code. The session that comes back, at `aal2`, replaces the stored one.
+    /// Verifies a code. The returned session, at `aal2`, replaces the stored one.
     pub async fn verify(
         &self,
         factor_id: &str,
@@ -154,7 +153,7 @@ impl Mfa {
             .await
     }
 
-    /// Shows a security key's answer: `kind` is `create` the first time and `request` afterwards.
+    /// Verifies a security key's response: `kind` is `create` the first time and `request` afterwards.
     pub async fn verify_webauthn(
         &self,
         factor_id: &str,
@@ -173,9 +172,8 @@ impl Mfa {
         self.verify_with(factor_id, body).await
     }
 
-    /// Adds a security key in one go. `ceremony` is given the options for the key and gives back
-    /// its answer. One runs at a time: another one drops it, and then this fails with
-    /// [`AuthError::CeremonyAborted`].
+    /// Registers a security key in one call. `ceremony` gets the options for the key and returns its response. A new
+    /// ceremony aborts the previous one, which fails with [`AuthError::CeremonyAborted`].
     pub async fn register_webauthn<F: Future<Output = Result<Value, AuthError>>>(
         &self,
         friendly_name: &str,
@@ -188,7 +186,7 @@ impl Mfa {
             .await
     }
 
-    /// Asks a security key and shows its answer in one go; see [`Mfa::register_webauthn`].
+    /// Challenges and verifies a security key in one call; see [`Mfa::register_webauthn`].
     pub async fn authenticate_webauthn<F: Future<Output = Result<Value, AuthError>>>(
         &self,
         factor_id: &str,
@@ -216,8 +214,8 @@ impl Mfa {
             .as_ref()
             .and_then(|asked| asked.get("credential_options"));
         let options = options.cloned().ok_or(AuthError::InvalidTokenResponse)?;
-        let answer = self.auth.engine.ceremony.run(ceremony(options)).await?;
-        self.verify_webauthn(factor_id, &challenge.id, kind, answer, rp_id, rp_origins)
+        let response = self.auth.engine.ceremony.run(ceremony(options)).await?;
+        self.verify_webauthn(factor_id, &challenge.id, kind, response, rp_id, rp_origins)
             .await
     }
 
@@ -232,7 +230,7 @@ impl Mfa {
         Ok(session)
     }
 
-    /// Asks for an authenticator app's code and shows it.
+    /// Challenges and verifies an authenticator app's code.
     pub async fn challenge_and_verify(
         &self,
         factor_id: &str,
@@ -242,7 +240,7 @@ impl Mfa {
         self.verify(factor_id, &challenge.id, code).await
     }
 
-    /// Removes a factor, and refreshes the session so that its token no longer claims it.
+    /// Removes a factor, and refreshes the session so that its token no longer includes it.
     pub async fn unenroll(&self, factor_id: &str) -> Result<(), AuthError> {
         let session = self.auth.signed_in().await?;
         self.auth
@@ -252,20 +250,19 @@ impl Mfa {
         if let Err(error) = self.auth.engine.refresh(session.refresh_token()).await {
             tracing::warn!(
                 error = error.for_logs(),
-                "the factor is gone, but the token still claims it"
+                "the factor was removed, but the session could not be refreshed"
             );
         }
         Ok(())
     }
 
-    /// The signed-in user's factors, as the server knows them now.
+    /// The signed-in user's factors, from the server.
     pub async fn factors(&self) -> Result<Factors, AuthError> {
         let user = self.auth.user().await?;
         Ok(factors_of(&user))
     }
 
-    /// How sure the server is that it is the user, by what is stored; no request is made where
-    /// the user is stored with the session.
+    /// The assurance level according to the stored session; no request is made if the user is stored with it.
     pub async fn assurance_level(&self) -> Result<AssuranceLevel, AuthError> {
         let Some(session) = self.auth.session().await? else {
             return Ok(AssuranceLevel::default());
@@ -302,9 +299,10 @@ fn level_of(token: &str, user: &User) -> Result<AssuranceLevel, AuthError> {
     let decoded = Decoded::parse(token)?;
     let claims: &Claims = decoded.unverified();
     let current = claims.aal().map(str::to_owned);
-    let next = match user.factors().iter().any(Factor::is_verified) {
-        true => Some("aal2".to_owned()),
-        false => current.clone(),
+    let next = if user.factors().iter().any(Factor::is_verified) {
+        Some("aal2".to_owned())
+    } else {
+        current.clone()
     };
     let methods = claims.get("amr").and_then(Value::as_array);
     Ok(AssuranceLevel {

@@ -1,9 +1,8 @@
-//! Accounts and sessions (client contract §1).
+//! Auth and sessions (client contract §1).
 //!
-//! [`Auth`] is what applications use: it keeps the user's session, refreshes it in time, and says
-//! what happens to it. [`AuthApi`] is the calls alone, for programs that keep sessions their own
-//! way. [`verify`] and [`JwksCache`] check tokens. [`AdminClient`] administers accounts with the
-//! service key.
+//! [`Auth`] is for applications: it stores the user's session, refreshes it and emits events. [`AuthApi`] is the
+//! stateless API, for programs that store sessions themselves. [`verify`] and [`JwksCache`] verify tokens.
+//! [`AdminClient`] manages users with the service key.
 
 mod admin;
 mod api;
@@ -32,12 +31,12 @@ pub use admin::{
 };
 pub(crate) use api::segment as url_segment;
 pub use api::{
-    API_VERSION, ATTEMPT_TIMEOUT, AuthApi, Challenge, EnrolledFactor, EnrolledTotp, FIRST_WAIT_MS,
-    Passkey, PasskeyOptions, RETRY_BUDGET_MS, Scope, TokenAnswer, WeakPassword,
+    API_VERSION, ATTEMPT_TIMEOUT, AuthApi, Challenge, EnrolledFactor, EnrolledTotp, MIN_BACKOFF_MS,
+    Passkey, PasskeyOptions, RETRY_BUDGET_MS, Scope, TokenResponse, WeakPassword,
 };
 pub use claims::{Claims, Decoded};
 pub use engine::{
-    AuthEvent, AuthEvents, AutoRefresh, BusMessage, COOL_DOWN_MS, REFRESH_THRESHOLD_TICKS,
+    AuthEvent, AuthEvents, AutoRefresh, BusMessage, REFRESH_COOL_DOWN_MS, REFRESH_THRESHOLD_TICKS,
     SessionBus, SessionRefresher, SignOutReason, TICK_MS, Visibility,
 };
 pub(crate) use engine::{Engine, Settings, of_page};

@@ -1,5 +1,5 @@
-//! Passkeys as a way to sign in (client contract S75). Talking to the authenticator is the
-//! caller's: options go to it, and its answer comes back, as JSON with base64url texts.
+//! Sign-in with passkeys (client contract S75). Calling the authenticator is up to the caller: options and
+//! responses are JSON with base64url texts.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ impl Passkeys {
         }
     }
 
-    /// What to ask an authenticator to make a passkey for the signed-in user.
+    /// Options for registering a passkey of the signed-in user.
     pub async fn start_registration(&self) -> Result<PasskeyOptions, AuthError> {
         let session = self.auth.signed_in().await?;
         self.auth
@@ -40,7 +40,7 @@ impl Passkeys {
             .await
     }
 
-    /// Keeps the passkey that the authenticator made.
+    /// Completes the registration with the authenticator's response.
     pub async fn verify_registration(
         &self,
         challenge_id: &str,
@@ -54,7 +54,7 @@ impl Passkeys {
             .await
     }
 
-    /// What to ask an authenticator to sign somebody in.
+    /// Options for signing in with a passkey.
     pub async fn start_authentication(
         &self,
         captcha: Option<&str>,
@@ -64,7 +64,7 @@ impl Passkeys {
         self.auth.api().passkey_authentication(body).await
     }
 
-    /// Signs in with the authenticator's answer.
+    /// Signs in with the authenticator's response.
     pub async fn verify_authentication(
         &self,
         challenge_id: &str,
@@ -84,7 +84,7 @@ impl Passkeys {
         self.auth.api().passkeys(session.access_token()).await
     }
 
-    /// Gives a passkey another name.
+    /// Renames a passkey.
     pub async fn rename(&self, id: &str, friendly_name: &str) -> Result<Passkey, AuthError> {
         let session = self.auth.signed_in().await?;
         self.auth

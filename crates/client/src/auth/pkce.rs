@@ -1,5 +1,4 @@
-//! Sign-ins that leave the program and come back: the secret each begins with, and where it waits
-//! (client contract S51–S54, K10).
+//! PKCE flows: verifiers of pending sign-ins and their storage (client contract S51–S54, K10).
 
 use std::sync::Arc;
 
@@ -12,54 +11,53 @@ use super::AuthError;
 use crate::json::quote;
 use crate::store::SessionStore;
 
-/// K10: at most this many sign-ins wait at once; beginning one more forgets the oldest.
+/// K10: maximum number of pending sign-ins; beginning one more removes the oldest.
 pub const MAX_PENDING_FLOWS: usize = 5;
-/// What a list may hold that somebody else has written. Longer ones are nobody's who means well.
-const MOST_LISTED_FLOWS: usize = 64;
+/// Maximum length of a stored list, which may have been written by others.
+const MAX_LISTED_FLOWS: usize = 64;
 const VERIFIER_BYTES: usize = 56;
 const FLOW_ID_BYTES: usize = 16;
 
-/// A sign-in that has begun.
+/// A pending sign-in.
 #[derive(Clone)]
 pub struct Flow {
     id: String,
     challenge: String,
 }
 
-/// How a sign-in that leaves the program comes back.
+/// The flow of sign-ins that leave the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FlowType {
-    /// With a code that is worth nothing without the secret it began with. Tokens never stand in an
-    /// address.
+    /// With a code that is useless without the verifier. Tokens never appear in a URL.
     #[default]
     Pkce,
 }
 
-/// What kind of sign-in a redirect completes.
+/// Purpose of a pending sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RedirectType {
     /// An ordinary one.
     SignIn,
-    /// The user came by a recovery link and should now choose a password.
+    /// Password recovery: the user should now choose a password.
     Recovery,
 }
 
-/// The secret that completes a sign-in, taken out of the store.
+/// The verifier of a sign-in, removed from the store.
 pub struct TakenVerifier {
     /// Goes to [`AuthApi::exchange_code`](super::AuthApi::exchange_code).
     pub verifier: Zeroizing<String>,
-    /// What the sign-in was for.
+    /// The purpose of the sign-in.
     pub redirect_type: RedirectType,
 }
 
 impl Flow {
-    /// By which the redirect may name this sign-in (`sb_flow_id`).
+    /// The flow id, which the redirect may carry (`sb_flow_id`).
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// What the server is told now: a hash of the secret that comes later.
+    /// The code challenge: a hash of the verifier.
     pub fn challenge(&self) -> &str {
         &self.challenge
     }
@@ -76,12 +74,12 @@ impl std::fmt::Debug for Flow {
 pub struct PendingFlows {
     store: Arc<dyn SessionStore>,
     key: String,
-    /// The index is read, changed and written.
+    /// Guards the read-modify-write of the index.
     changing: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl PendingFlows {
-    /// Those that this store keeps beside the session under `storage_key`.
+    /// The pending sign-ins stored beside the session under `storage_key`.
     pub fn new(store: Arc<dyn SessionStore>, storage_key: &str) -> Self {
         Self {
             store,
@@ -90,7 +88,7 @@ impl PendingFlows {
         }
     }
 
-    /// Makes a secret and keeps it: in a slot of its own, in the index, and as the latest.
+    /// Generates a verifier and stores it: in a slot of its own, in the index, and as the latest.
     pub async fn begin(&self, redirect_type: RedirectType) -> Result<Flow, AuthError> {
         let verifier = Zeroizing::new(random_hex(VERIFIER_BYTES)?);
         let flow = Flow {
@@ -113,15 +111,14 @@ impl PendingFlows {
         Ok(flow)
     }
 
-    /// Forgets a sign-in that could not be started.
+    /// Removes a sign-in that could not be started.
     pub async fn abandon(&self, flow: &Flow) -> Result<(), AuthError> {
         let _changing = self.changing.lock().await;
         let text = self.store.get(&self.slot(&flow.id)).await?;
-        self.forget(Some(&flow.id), text.as_deref()).await
+        self.remove_flow(Some(&flow.id), text.as_deref()).await
     }
 
-    /// Takes the secret of a sign-in: the one of this flow and no other, or the latest.
-    /// It is gone from then on, however the exchange goes.
+    /// Takes the verifier of this flow and no other, or the latest. It is removed even if the exchange fails.
     pub async fn take(&self, flow_id: Option<&str>) -> Result<TakenVerifier, AuthError> {
         if flow_id.is_some_and(|id| !is_flow_id(id)) {
             return Err(AuthError::InvalidInput("The flow id is malformed"));
@@ -136,7 +133,7 @@ impl PendingFlows {
             .filter(|stored| !stored.is_empty())
             .map(Zeroizing::new);
         let stored = stored.ok_or(AuthError::VerifierMissing)?;
-        self.forget(flow_id, text.as_deref()).await?;
+        self.remove_flow(flow_id, text.as_deref()).await?;
         let (verifier, redirect_type) = match stored.split_once('/') {
             Some((verifier, "recovery")) => (verifier, RedirectType::Recovery),
             Some((verifier, _)) => (verifier, RedirectType::SignIn),
@@ -148,7 +145,7 @@ impl PendingFlows {
         })
     }
 
-    /// Whether a secret waits for a redirect that names this flow, or none.
+    /// Whether a verifier is stored for this flow, or any.
     pub async fn has(&self, flow_id: Option<&str>) -> Result<bool, AuthError> {
         let key = match flow_id {
             Some(id) if !is_flow_id(id) => return Ok(false),
@@ -158,7 +155,7 @@ impl PendingFlows {
         Ok(self.store.get(&key).await?.is_some())
     }
 
-    /// Forgets all of them (S33).
+    /// Removes all of them (S33).
     pub async fn clear(&self) -> Result<(), AuthError> {
         let _changing = self.changing.lock().await;
         for id in self.index().await? {
@@ -168,8 +165,12 @@ impl PendingFlows {
         Ok(self.store.remove(&self.latest()).await?)
     }
 
-    /// Removes a slot, its place in the index, and the latest where that is the same secret.
-    async fn forget(&self, flow_id: Option<&str>, text: Option<&str>) -> Result<(), AuthError> {
+    /// Removes a slot, its index entry, and the latest if it is the same verifier.
+    async fn remove_flow(
+        &self,
+        flow_id: Option<&str>,
+        text: Option<&str>,
+    ) -> Result<(), AuthError> {
         if let Some(id) = flow_id {
             self.store.remove(&self.slot(id)).await?;
             let mut index = self.index().await?;
@@ -187,9 +188,9 @@ impl PendingFlows {
         let text = self.store.get(&self.index_key()).await?;
         let ids = text.and_then(|text| serde_json::from_str::<Vec<String>>(&text).ok());
         let mut ids = ids.unwrap_or_default();
-        // A store may hold what others wrote; an id becomes part of a key.
+        // The store may hold foreign data, and an id becomes part of a key.
         ids.retain(|id| is_flow_id(id));
-        ids.truncate(MOST_LISTED_FLOWS);
+        ids.truncate(MAX_LISTED_FLOWS);
         Ok(ids)
     }
 
@@ -223,19 +224,19 @@ impl std::fmt::Debug for PendingFlows {
     }
 }
 
-/// What the server is told of a secret: its SHA-256 in base64url.
+/// The code challenge of a verifier: its SHA-256 in base64url.
 pub fn challenge_of(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()))
 }
 
-/// Whether a text can be a flow's id.
+/// Whether a text is a valid flow id.
 pub fn is_flow_id(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     (8..=64).contains(&text.len()) && text.bytes().all(is_allowed)
 }
 
-/// Adds `sb_flow_id` to where a sign-in returns to (S54). The address is edited as text, because
-/// apps use schemes of their own that no URL library keeps as they are.
+/// Adds `sb_flow_id` to a redirect URL (S54). Edited as text, because apps use custom schemes that URL libraries
+/// would change.
 pub fn with_flow_id(redirect_to: &str, flow_id: &str) -> String {
     let (rest, fragment) = match redirect_to.split_once('#') {
         Some((rest, fragment)) => (rest, Some(fragment)),

@@ -42,12 +42,12 @@ pub struct UpdateUserRequest {
 with_call_options!(UpdateUserRequest);
 
 impl UpdateUserRequest {
-    /// A new address. It counts once it is confirmed.
+    /// A new e-mail address. It becomes effective once confirmed.
     pub fn email(self, email: impl Into<String>) -> Self {
         self.with("email", email.into())
     }
 
-    /// A new phone number. It counts once it is confirmed.
+    /// A new phone number. It becomes effective once confirmed.
     pub fn phone(self, phone: impl Into<String>) -> Self {
         self.with("phone", phone.into())
     }
@@ -62,19 +62,19 @@ impl UpdateUserRequest {
         self.with("nonce", nonce.into())
     }
 
-    /// The password until now, where the project asks for it.
+    /// The current password, if the project requires it.
     pub fn current_password(self, password: impl Into<String>) -> Self {
         self.with("current_password", password.into())
     }
 
-    /// What to keep about the user, an object. Members are added to what is there; null removes.
+    /// User metadata, an object. Members are merged; null removes.
     pub fn data(mut self, data: &impl Serialize) -> Self {
         let data = to_value(data);
         self.body = self.body.and_then(|body| Ok(body.with("data", data?)));
         self
     }
 
-    /// Where the link in a confirmation leads back to.
+    /// The redirect URL of the confirmation link.
     pub fn redirect_to(mut self, url: impl Into<String>) -> Self {
         self.redirect_to = Some(url.into());
         self
@@ -85,7 +85,7 @@ impl UpdateUserRequest {
         self
     }
 
-    /// Changes the user, in the stored session too.
+    /// Updates the user, in the stored session too.
     pub async fn send(self) -> Result<User, AuthError> {
         let (auth, body) = (self.auth.with_options(&self.options), self.body?);
         let session = auth.signed_in().await?;

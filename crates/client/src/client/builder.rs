@@ -78,62 +78,61 @@ impl ClientBuilder {
         }
     }
 
-    /// Where the session is kept. In memory, unless this says otherwise.
+    /// Where the session is stored. Default: in memory.
     pub fn session_store(mut self, store: impl SessionStore) -> Self {
         self.store = Some(Arc::new(store));
         self
     }
 
-    /// Keeps users apart from their sessions, which stay small that way.
+    /// Stores users apart from their sessions, which keeps those small.
     pub fn user_store(mut self, store: impl SessionStore) -> Self {
         self.user_store = Some(Arc::new(store));
         self
     }
 
-    /// The name under which the session is kept. The default is made of the first part of the
-    /// host's name, which several projects may share: set one where hosts are called `api.…` or
-    /// are IP addresses.
+    /// The storage key of the session. The default is derived from the first label of the host, which several
+    /// projects may share: set one where hosts are called `api.…` or are IP addresses.
     pub fn storage_key(mut self, key: impl Into<String>) -> Self {
         self.storage_key = Some(key.into());
         self
     }
 
-    /// Whether the session is looked after every 30 s. It is, unless this says no; either way it
-    /// is refreshed when it is used.
+    /// Whether the session is refreshed in the background, checked every 30 s. Default true; either way it is
+    /// refreshed when it is used.
     pub fn auto_refresh(mut self, is_on: bool) -> Self {
         self.auto_refresh = is_on;
         self
     }
 
-    /// How to tell whether anybody looks at the application; the session is left alone while nobody
-    /// does. Pages in a browser are known to be in sight or not without this.
+    /// Reports whether the application is visible; the session is not refreshed in the background while it is
+    /// hidden. In a browser the page's visibility is used by default.
     pub fn visibility(mut self, visibility: impl Visibility) -> Self {
         self.visibility = Some(Arc::new(visibility));
         self
     }
 
-    /// How sign-ins that leave the program come back, for those who want to say it. There is one
-    /// way: JavaScript's `implicit` puts tokens into addresses.
+    /// The flow of sign-ins that leave the program. There is only one: JavaScript's `implicit` puts tokens into
+    /// URLs.
     pub fn flow(self, flow: FlowType) -> Self {
         match flow {
             FlowType::Pkce => self,
         }
     }
 
-    /// Names each sign-in in the address it returns to, so that several can be under way at once
-    /// (`sb_flow_id`).
+    /// Adds a flow id to the redirect URL of each sign-in (`sb_flow_id`), so that several can be pending at
+    /// once.
     pub fn append_flow_id(mut self, is_on: bool) -> Self {
         self.append_flow_id = is_on;
         self
     }
 
-    /// Tells other processes with the same session what happens to it, and hears from them.
+    /// Shares session events with other processes that have the same session.
     pub fn session_bus(mut self, bus: impl SessionBus) -> Self {
         self.bus = Some(Arc::new(bus));
         self
     }
 
-    /// Has sessions refreshed by somebody else, for many clients at once.
+    /// Delegates refreshes, for many clients at once.
     pub fn refresher(mut self, refresher: impl SessionRefresher) -> Self {
         self.refresher = Some(Arc::new(refresher));
         self
@@ -145,35 +144,35 @@ impl ClientBuilder {
         self
     }
 
-    /// Sends requests through a reqwest client of your own. It should not follow redirects to
-    /// other hosts: their answers are refused.
+    /// Uses a custom reqwest client. It should not follow redirects to other hosts: their responses are
+    /// rejected.
     pub fn http(mut self, client: reqwest::Client) -> Self {
         let clock = self.http.take().map(|http| http.clock().clone());
         self.http = Some(Http::with_reqwest(client).with_shared_clock(clock));
         self
     }
 
-    /// Sends requests through a tower service of your own.
+    /// Uses a custom tower service.
     pub fn http_service(mut self, service: impl HttpService) -> Self {
         let clock = self.http.take().map(|http| http.clock().clone());
         self.http = Some(Http::with_service(service).with_shared_clock(clock));
         self
     }
 
-    /// Sends requests as others do already, over the same connections and by the same clock.
+    /// Shares connections and clock with other clients.
     pub fn shared_http(mut self, http: Http) -> Self {
         self.http = Some(http);
         self
     }
 
-    /// Goes by another clock than the machine's.
+    /// Replaces the system clock.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.http = Some(self.http.unwrap_or_default().with_clock(clock));
         self
     }
 
-    /// Lets traces go on in the project's services: every request carries the trace that this
-    /// function names, and nobody but the project is told of it.
+    /// Propagates traces to the project's services: every request to the project carries the trace that this
+    /// function returns.
     ///
     /// ```
     /// use plinth_client::{Client, TraceContext};
@@ -203,14 +202,13 @@ impl ClientBuilder {
         self
     }
 
-    /// Gives up on a request after this long. There is no limit otherwise.
+    /// Sets the default timeout of requests. There is none otherwise.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.options.timeout = Some(limit);
         self
     }
 
-    /// Whether reads from the database are tried again when the server is in trouble. They are,
-    /// unless this says no.
+    /// Whether database reads are retried after temporary server errors. Default true.
     pub fn retry(mut self, is_on: bool) -> Self {
         self.retry = is_on;
         self
@@ -222,14 +220,14 @@ impl ClientBuilder {
         self
     }
 
-    /// How channels are connected.
+    /// Realtime options.
     #[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
     pub fn realtime(mut self, options: crate::realtime::RealtimeOptions) -> Self {
         self.realtime = options;
         self
     }
 
-    /// Makes the client.
+    /// Builds the client.
     pub fn build(self) -> Result<Client, AuthError> {
         let (base, url) = self.base()?;
         let mut api = AuthApi::new(&url, &base.key, base.http.clone());
@@ -265,8 +263,8 @@ impl ClientBuilder {
         })
     }
 
-    /// Makes a client for users whom another service signs in. It asks this function for the
-    /// token of each request, and has no `auth()`.
+    /// Builds a client for users of a third-party auth service. It calls this function for the access token of each
+    /// request, and has no `auth()`.
     ///
     /// ```
     /// use plinth_client::Client;
@@ -278,7 +276,7 @@ impl ClientBuilder {
     /// # }
     /// ```
     ///
-    /// Signing in is the other service's, so this does not compile:
+    /// Signing in belongs to the other service, so this does not compile:
     ///
     /// ```compile_fail,E0599
     /// use plinth_client::Client;
@@ -341,11 +339,11 @@ impl ClientBuilder {
     }
 }
 
-/// Says once that a key is of a kind that this version does not know (R4). It is sent as given.
+/// Warns once about a key of an unknown kind (R4). It is sent as given.
 fn warn_of_unknown_key(key: &str) {
     static ONCE: std::sync::Once = std::sync::Once::new();
     if is_of_unknown_kind(key) {
-        ONCE.call_once(|| tracing::warn!("the project's key is of an unknown kind"));
+        ONCE.call_once(|| tracing::warn!("the project's API key is of an unknown kind"));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The client: one project, and the user who is signed in.
+//! The client of one project and its signed-in user.
 
 mod builder;
 mod token;
@@ -15,9 +15,9 @@ use crate::project_url::ProjectUrl;
 pub use builder::ClientBuilder;
 pub use token::{ThirdParty, TokenSource};
 
-/// A project, and the user who is signed in. Cheap to clone; clones share the session.
+/// A client of a project with the session of its user. Cheap to clone; clones share the session.
 ///
-/// `Client<ThirdParty>`, for users whom another service signs in, has no [`Client::auth`].
+/// `Client<ThirdParty>`, for users of a third-party auth service, has no [`Client::auth`].
 #[derive(Clone)]
 pub struct Client<A = Auth> {
     pub(crate) base: Arc<Base>,
@@ -27,7 +27,7 @@ pub struct Client<A = Auth> {
     auth: A,
 }
 
-/// What all parts of a client share.
+/// State shared by all parts of a client.
 pub(crate) struct Base {
     pub(crate) url: ProjectUrl,
     pub(crate) key: String,
@@ -39,14 +39,14 @@ pub(crate) struct Base {
 }
 
 impl Client {
-    /// A client of the project at this URL, with its anonymous (publishable) key. The session
-    /// lives in memory; [`Client::builder`] has other stores.
+    /// A client of the project at this URL, with its anonymous (publishable) key. The session is kept in
+    /// memory; [`Client::builder`] offers other stores.
     pub fn new(project_url: &str, key: &str) -> Result<Self, AuthError> {
         Self::builder(project_url, key).build()
     }
 
-    /// A client of the project that the environment names: `SUPABASE_URL`, and
-    /// `SUPABASE_PUBLISHABLE_KEY` or else `SUPABASE_ANON_KEY`.
+    /// A client configured by the environment: `SUPABASE_URL`, and `SUPABASE_PUBLISHABLE_KEY` or else
+    /// `SUPABASE_ANON_KEY`.
     pub fn from_env() -> Result<Self, AuthError> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         Self::from_variables(variable)
@@ -62,7 +62,7 @@ impl Client {
         Self::new(&url, &key)
     }
 
-    /// Begins to configure a client.
+    /// Configures a client.
     pub fn builder(project_url: &str, key: &str) -> ClientBuilder {
         ClientBuilder::new(project_url, key)
     }
@@ -80,7 +80,7 @@ impl<A> Client<A> {
     }
 }
 
-/// The address only: the key stays out of logs.
+/// The URL only: the key stays out of logs.
 impl<A> fmt::Debug for Client<A> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut client = formatter.debug_struct("Client");

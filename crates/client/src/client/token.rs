@@ -1,4 +1,4 @@
-//! Whose token a request carries (client contract R3).
+//! Access tokens of requests (client contract R3).
 
 use std::fmt;
 use std::future::Future;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::auth::{Auth, AuthError};
 use crate::runtime::{BoxFuture, MaybeSend, MaybeSync};
 
-/// Gives the token that a request carries.
+/// Returns the access token of a request.
 pub trait TokenSource: MaybeSend + MaybeSync + 'static {
     /// The user's token; `None` for requests without a user.
     fn token(&self) -> BoxFuture<'_, Result<Option<String>, AuthError>>;
@@ -22,7 +22,7 @@ impl TokenSource for Auth {
     }
 }
 
-/// Users whom another service signs in: it gives the tokens.
+/// The tokens of a third-party auth service.
 #[derive(Clone)]
 pub struct ThirdParty(Arc<dyn TokenSource>);
 

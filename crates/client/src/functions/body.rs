@@ -1,4 +1,4 @@
-//! What a call takes along.
+//! Request bodies.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::runtime::BoxStream;
 
-/// The body of a call, and what it is unless the caller says otherwise.
+/// The body of a call and its default content type.
 #[derive(Default)]
 pub(super) enum Body {
     #[default]

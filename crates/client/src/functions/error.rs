@@ -1,4 +1,4 @@
-//! What can go wrong with a call of a function (client contract R7).
+//! Errors of function calls (client contract R7).
 
 use bytes::Bytes;
 use http::HeaderMap;
@@ -6,84 +6,85 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::auth::AuthError;
-use crate::http::{Answer, TransportError};
+use crate::http::{HttpResponse, TransportError};
 
-/// A call of a function that failed.
+/// A failed function call.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FunctionError {
-    /// The function answered with a status that is no success (`FunctionsHttpError`).
-    #[error("the function answered with status {}{}", .0.status, .0.reason())]
-    Http(Box<Refusal>),
-    /// The server could not hand the call to the function (`FunctionsRelayError`).
+    /// The function responded with an error status (`FunctionsHttpError`).
+    #[error("the function responded with status {}{}", .0.status, .0.reason())]
+    Http(Box<FunctionErrorResponse>),
+    /// The server could not reach the function (`FunctionsRelayError`).
     #[error("the call did not reach the function: status {}{}", .0.status, .0.reason())]
-    Relay(Box<Refusal>),
-    /// There was no answer (`FunctionsFetchError`).
+    Relay(Box<FunctionErrorResponse>),
+    /// There was no response (`FunctionsFetchError`).
     #[error(transparent)]
     Fetch(#[from] TransportError),
-    /// The session could not be refreshed for the call. It is not made in nobody's name instead.
+    /// The session could not be refreshed. The call is not made anonymously instead.
     #[error(transparent)]
     Auth(#[from] AuthError),
-    /// What was to be sent cannot be read.
-    #[error("what is to be sent cannot be read: {0}")]
+    /// The body could not be read.
+    #[error("the body to be sent cannot be read: {0}")]
     Body(String),
-    /// The function answered well, but not with what was expected.
-    #[error("the answer cannot be read: {0}")]
+    /// A successful response that could not be decoded.
+    #[error("the response cannot be decoded: {0}")]
     Unreadable(String),
-    /// The call cannot be made as it was built.
+    /// The call is invalid.
     #[error("{0}")]
     InvalidInput(&'static str),
 }
 
-/// An answer that is no success, whole.
+/// An error response.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Refusal {
+pub struct FunctionErrorResponse {
     /// The HTTP status.
     pub status: u16,
-    /// The answer's headers.
+    /// The response headers.
     pub headers: HeaderMap,
-    /// The answer's body.
+    /// The response body.
     pub body: Bytes,
 }
 
 impl FunctionError {
-    /// Whether the same call may succeed in a moment. Calls that may not be repeated should not
-    /// be, even so: the function may have done its work.
+    /// Whether a retry may succeed. Calls that are not idempotent should not be retried even so: the function may
+    /// have run.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Fetch(_) | Self::Relay(_) => true,
             Self::Auth(error) => error.is_retryable(),
-            Self::Http(refusal) => {
-                matches!(refusal.status, 408 | 429 | 502..=504 | 520..=530)
+            Self::Http(response) => {
+                matches!(response.status, 408 | 429 | 502..=504 | 520..=530)
             }
             Self::Body(_) | Self::Unreadable(_) | Self::InvalidInput(_) => false,
         }
     }
 
-    /// The HTTP status, where there was an answer.
+    /// The HTTP status, if there was a response.
     pub fn status(&self) -> Option<u16> {
-        self.refusal().map(|refusal| refusal.status)
+        self.response().map(|response| response.status)
     }
 
-    /// The answer that was no success.
-    pub fn refusal(&self) -> Option<&Refusal> {
+    /// The error response.
+    pub fn response(&self) -> Option<&FunctionErrorResponse> {
         match self {
-            Self::Http(refusal) | Self::Relay(refusal) => Some(refusal),
+            Self::Http(response) | Self::Relay(response) => Some(response),
             _ => None,
         }
     }
 
-    pub(super) fn from_answer(answer: Answer) -> Self {
-        let is_relays = is_relay_error(&answer.headers);
-        let refusal = Box::new(Refusal {
-            status: answer.status,
-            headers: answer.headers,
-            body: answer.body,
+    pub(super) fn from_response(http_response: HttpResponse) -> Self {
+        let is_relays = is_relay_error(&http_response.headers);
+        let response = Box::new(FunctionErrorResponse {
+            status: http_response.status,
+            headers: http_response.headers,
+            body: http_response.body,
         });
-        match is_relays {
-            true => Self::Relay(refusal),
-            false => Self::Http(refusal),
+        if is_relays {
+            Self::Relay(response)
+        } else {
+            Self::Http(response)
         }
     }
 
@@ -92,19 +93,19 @@ impl FunctionError {
     }
 }
 
-impl Refusal {
-    /// The body as text; bytes that are no UTF-8 are replaced.
+impl FunctionErrorResponse {
+    /// The body as text; invalid UTF-8 is replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The body, read as this type.
+    /// The body, deserialized as this type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, FunctionError> {
         serde_json::from_slice(&self.body).map_err(FunctionError::unreadable)
     }
 
-    /// Why the platform refused, in one word: `NOT_FOUND`, `BOOT_ERROR`, … Functions that answer
-    /// with a failure of their own have none, or `EDGE_FUNCTION_ERROR`.
+    /// The platform's error code: `NOT_FOUND`, `BOOT_ERROR`, … Errors of the function itself have none, or
+    /// `EDGE_FUNCTION_ERROR`.
     pub fn code(&self) -> Option<String> {
         let header = self.headers.get("sb-error-code");
         let header = header.and_then(|code| code.to_str().ok());
@@ -112,7 +113,7 @@ impl Refusal {
         header.map(str::to_owned).or_else(body)
     }
 
-    /// What the body says, if it says it the way the platform does.
+    /// The message of the platform's error body.
     fn reason(&self) -> String {
         let message = self.member("message").or_else(|| self.member("error"));
         message.map_or_else(String::new, |message| format!(": {message}"))
@@ -124,7 +125,7 @@ impl Refusal {
     }
 }
 
-/// Whether the server says that it did not reach the function.
+/// Whether the relay reports that it did not reach the function.
 pub(super) fn is_relay_error(headers: &HeaderMap) -> bool {
     let mark = headers.get("x-relay-error");
     mark.is_some_and(|mark| mark == "true")
@@ -136,12 +137,16 @@ mod tests {
 
     use super::*;
 
-    fn answer(status: u16, header: Option<(&'static str, &str)>, body: &'static str) -> Answer {
+    fn http_response(
+        status: u16,
+        header: Option<(&'static str, &str)>,
+        body: &'static str,
+    ) -> HttpResponse {
         let mut headers = HeaderMap::new();
         if let Some((name, value)) = header {
             headers.insert(name, HeaderValue::from_str(value).unwrap());
         }
-        Answer {
+        HttpResponse {
             status,
             headers,
             body: body.into(),
@@ -150,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_header_tells_the_relays_errors_from_the_functions() {
-        let of = |header| FunctionError::from_answer(answer(503, header, "x"));
+        let of = |header| FunctionError::from_response(http_response(503, header, "x"));
 
         assert!(matches!(of(None), FunctionError::Http(_)));
         assert!(matches!(
@@ -166,22 +171,23 @@ mod tests {
     #[test]
     fn an_error_says_what_the_platform_said() {
         let body = r#"{"code":"NOT_FOUND","message":"Requested function was not found"}"#;
-        let error = FunctionError::from_answer(answer(404, None, body));
+        let error = FunctionError::from_response(http_response(404, None, body));
 
         assert_eq!(
             error.to_string(),
-            "the function answered with status 404: Requested function was not found"
+            "the function responded with status 404: Requested function was not found"
         );
         assert_eq!(error.status(), Some(404));
-        let refusal = error.refusal().unwrap();
-        assert_eq!(refusal.code().as_deref(), Some("NOT_FOUND"));
-        assert_eq!(refusal.json::<Value>().unwrap()["code"], "NOT_FOUND");
+        let response = error.response().unwrap();
+        assert_eq!(response.code().as_deref(), Some("NOT_FOUND"));
+        assert_eq!(response.json::<Value>().unwrap()["code"], "NOT_FOUND");
 
         let header = Some(("sb-error-code", "EDGE_FUNCTION_ERROR"));
-        let error = FunctionError::from_answer(answer(500, header, "Internal Server Error"));
-        assert_eq!(error.to_string(), "the function answered with status 500");
-        let refusal = error.refusal().unwrap();
-        assert_eq!(refusal.code().as_deref(), Some("EDGE_FUNCTION_ERROR"));
-        assert_eq!(refusal.text(), "Internal Server Error");
+        let error =
+            FunctionError::from_response(http_response(500, header, "Internal Server Error"));
+        assert_eq!(error.to_string(), "the function responded with status 500");
+        let response = error.response().unwrap();
+        assert_eq!(response.code().as_deref(), Some("EDGE_FUNCTION_ERROR"));
+        assert_eq!(response.text(), "Internal Server Error");
     }
 }

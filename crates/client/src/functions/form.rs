@@ -1,4 +1,4 @@
-//! Forms with files in them, both ways.
+//! Multipart forms, sent and received.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 
 use super::FunctionError;
 
-/// A form (`multipart/form-data`), to be sent or as it came.
+/// A form (`multipart/form-data`), to be sent or received.
 ///
 /// ```
 /// use plinth_client::functions::Form;
@@ -25,18 +25,18 @@ pub struct Form {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FormPart {
-    /// What the field is called.
+    /// The field's name.
     pub name: String,
-    /// What the file is called, if it is one.
+    /// The file name, if it is a file.
     pub file_name: Option<String>,
-    /// Its type, where one is given.
+    /// Its content type, if given.
     pub content_type: Option<String>,
-    /// What it holds.
+    /// Its content.
     pub bytes: Bytes,
 }
 
 impl FormPart {
-    /// What it holds, as text; bytes that are no UTF-8 are replaced.
+    /// Its content as text; invalid UTF-8 is replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
@@ -48,7 +48,7 @@ impl Form {
         Self::default()
     }
 
-    /// With a field of text.
+    /// Adds a text field.
     pub fn text(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.parts.push(FormPart {
             name: name.into(),
@@ -59,7 +59,7 @@ impl Form {
         self
     }
 
-    /// With a file.
+    /// Adds a file.
     pub fn file(
         mut self,
         name: impl Into<String>,
@@ -86,7 +86,7 @@ impl Form {
         &self.parts
     }
 
-    /// Its type, with what separates its parts, and its bytes.
+    /// The content type with its boundary, and the encoded bytes.
     pub(super) fn render(&self) -> Result<(String, Bytes), FunctionError> {
         let boundary = boundary()?;
         let mut bytes = BytesMut::new();
@@ -100,7 +100,7 @@ impl Form {
         Ok((content_type, bytes.freeze()))
     }
 
-    /// Reads a form that came with this type.
+    /// Parses a received form.
     pub(super) async fn parse(content_type: &str, body: Bytes) -> Result<Self, FunctionError> {
         let boundary = multer::parse_boundary(content_type).map_err(FunctionError::unreadable)?;
         let whole = futures_util::stream::iter([Ok::<_, std::convert::Infallible>(body)]);
@@ -143,7 +143,7 @@ impl FormPart {
     }
 }
 
-/// Names as browsers write them.
+/// Escapes names as browsers do.
 fn escaped(name: &str) -> String {
     name.replace('\r', "%0D")
         .replace('\n', "%0A")

@@ -1,4 +1,4 @@
-//! Calling a function.
+//! Invoking a function.
 
 use std::io;
 
@@ -11,10 +11,10 @@ use url::Url;
 
 use super::{Body, Form, FunctionError, FunctionResponse, FunctionStream, Functions, Region};
 use crate::call_options::{CallOptions, with_call_options};
-use crate::http::{Outgoing, StreamedAnswer, StreamedBody, client_info};
+use crate::http::{Outgoing, StreamedBody, StreamedResponse, client_info};
 use crate::runtime::MaybeSend;
 
-/// A call of a function; see [`Functions::invoke`].
+/// An invocation of a function; see [`Functions::invoke`].
 #[must_use = "nothing is sent before `send`"]
 pub struct InvokeRequest {
     functions: Functions,
@@ -39,19 +39,19 @@ impl InvokeRequest {
         }
     }
 
-    /// Another method than POST.
+    /// Uses another method than POST.
     pub fn method(mut self, method: Method) -> Self {
         self.method = method;
         self
     }
 
-    /// Has it run there.
+    /// Selects the region.
     pub fn region(mut self, region: Region) -> Self {
         self.region = Some(region);
         self
     }
 
-    /// In the name of this token instead of that of the user who is signed in.
+    /// Uses this token instead of the signed-in user's.
     pub fn auth(mut self, token: impl Into<String>) -> Self {
         self.functions.token = Some(token.into());
         self
@@ -85,7 +85,7 @@ impl InvokeRequest {
         self
     }
 
-    /// Sends bytes as they come (in a browser, and through a tower service, as a whole).
+    /// Streams bytes (buffered in a browser, and for a tower service).
     pub fn stream<S, B, E>(mut self, pieces: S) -> Self
     where
         S: Stream<Item = Result<B, E>> + MaybeSend + 'static,
@@ -97,26 +97,24 @@ impl InvokeRequest {
         self
     }
 
-    /// Calls the function and reads its answer by the type that it has. Events that are still to
-    /// come (`text/event-stream`) are not waited for: they are
-    /// [`FunctionData::Stream`](super::FunctionData::Stream).
+    /// Invokes the function and decodes its response by content type. Event streams (`text/event-stream`) are
+    /// not awaited: they are [`FunctionData::Stream`](super::FunctionData::Stream).
     pub async fn send(self) -> Result<FunctionResponse, FunctionError> {
         let http = self.functions.base.http.clone();
         let limit = self.options.timeout.or(self.functions.base.timeout);
-        let answered = async {
-            let answer = self.open().await?;
-            FunctionResponse::read(answer).await
+        let responded = async {
+            let response = self.open().await?;
+            FunctionResponse::read(response).await
         };
-        http.within(limit, answered).await?
+        http.within(limit, responded).await?
     }
 
-    /// Calls the function and reads its answer, which is JSON, as this type.
+    /// Invokes the function and deserializes its JSON response.
     pub async fn send_as<T: DeserializeOwned>(self) -> Result<T, FunctionError> {
         self.send().await?.json()
     }
 
-    /// Calls the function and gives the bytes of its answer as they arrive, of whatever type they
-    /// are. A time limit is that of each wait for more.
+    /// Invokes the function and streams the bytes of its response. The timeout applies to each chunk.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -141,15 +139,15 @@ impl InvokeRequest {
     pub async fn send_stream(self) -> Result<FunctionStream, FunctionError> {
         let limit = self.options.timeout.or(self.functions.base.timeout);
         let http = self.functions.base.http.clone();
-        let answer = http.within(limit, self.open()).await??;
+        let response = http.within(limit, self.open()).await??;
         Ok(FunctionStream::new(
-            answer,
+            response,
             limit.map(|limit| (http, limit)),
         ))
     }
 
-    /// The answer, if it is a good one, with its body still to be read.
-    async fn open(self) -> Result<StreamedAnswer, FunctionError> {
+    /// A successful response with its body unread.
+    async fn open(self) -> Result<StreamedResponse, FunctionError> {
         let http = self.functions.base.http.clone();
         let token = match &self.functions.token {
             Some(token) => Some(token.clone()),
@@ -166,21 +164,21 @@ impl InvokeRequest {
                 pieces = Some(body);
             }
         }
-        let max_refusal_bytes = request.max_answer_bytes;
-        let answer = http.stream(request, pieces).await.map_err(|error| {
+        let max_error_bytes = request.max_response_bytes;
+        let response = http.stream(request, pieces).await.map_err(|error| {
             let own = failure.and_then(|failure| failure.take());
             own.map_or(FunctionError::Fetch(error), FunctionError::Body)
         })?;
-        let is_good = (200..300).contains(&answer.status);
-        if is_good && !super::error::is_relay_error(&answer.headers) {
-            return Ok(answer);
+        let is_good = (200..300).contains(&response.status);
+        if is_good && !super::error::is_relay_error(&response.headers) {
+            return Ok(response);
         }
-        let answer = answer.collect(max_refusal_bytes).await?;
-        Err(FunctionError::from_answer(answer))
+        let response = response.collect(max_error_bytes).await?;
+        Err(FunctionError::from_response(response))
     }
 
-    /// What the call says about a header counts more than what the client says, and that more
-    /// than what the body is.
+    /// Headers of the call take precedence over those of the client, and those over the default content
+    /// type.
     fn request(&self, token: Option<&str>) -> Result<Outgoing, FunctionError> {
         let unsendable = FunctionError::InvalidInput("a header cannot be sent as given");
         if self.options.is_unsendable {
@@ -219,7 +217,7 @@ impl InvokeRequest {
         region.chosen()
     }
 
-    /// Names lead nowhere but to functions.
+    /// Names cannot lead out of the functions path.
     fn url(&self) -> Result<String, FunctionError> {
         let root = format!("{}/", self.functions.base.url.service("functions/v1"));
         let invalid = FunctionError::InvalidInput("this is no name of a function");
@@ -244,8 +242,7 @@ impl InvokeRequest {
     }
 }
 
-/// Old keys are tokens of a role. New ones are no tokens, and functions that expect one would
-/// refuse them (R2).
+/// Legacy keys are JWTs. New ones are not, and functions that expect a JWT would reject them (R2).
 fn is_token(key: &str) -> bool {
     !key.starts_with("sb_publishable_") && !key.starts_with("sb_secret_")
 }

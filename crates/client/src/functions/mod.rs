@@ -1,4 +1,4 @@
-//! Functions of a project: code of yours that runs beside the database (client contract §3.6).
+//! Edge functions of a project (client contract §3.6).
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 use crate::client::{Base, Client, TokenSource};
 use body::Body;
-pub use error::{FunctionError, Refusal};
+pub use error::{FunctionError, FunctionErrorResponse};
 pub use form::{Form, FormPart};
 pub use invoke::InvokeRequest;
 pub use region::Region;
@@ -52,12 +52,12 @@ pub struct Functions {
     base: Arc<Base>,
     tokens: Arc<dyn TokenSource>,
     region: Region,
-    /// Who calls, where that is not the user who is signed in.
+    /// Overrides the token of the signed-in user.
     token: Option<String>,
 }
 
 impl<A> Client<A> {
-    /// Functions that run on the server.
+    /// Edge functions.
     pub fn functions(&self) -> Functions {
         Functions {
             base: self.base.clone(),
@@ -69,18 +69,18 @@ impl<A> Client<A> {
 }
 
 impl Functions {
-    /// Calls a function. Its name may be followed by a path and a query: `tasks/7?full=1`.
+    /// Invokes a function. Its name may be followed by a path and a query: `tasks/7?full=1`.
     pub fn invoke(&self, name: &str) -> InvokeRequest {
         InvokeRequest::new(self.clone(), name)
     }
 
-    /// The same, whose calls go to this region unless they name one.
+    /// The same with a default region.
     pub fn region(mut self, region: Region) -> Self {
         self.region = region;
         self
     }
 
-    /// The same, whose calls carry this token instead of that of the user who is signed in.
+    /// The same with this token instead of the signed-in user's.
     pub fn auth(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self

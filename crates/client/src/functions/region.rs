@@ -1,12 +1,12 @@
-//! Where a function runs.
+//! Regions.
 
 use std::fmt;
 
-/// A region of the hosted service. Plinth itself is in one place and takes any.
+/// A region of the hosted service. Plinth itself has only one and accepts any.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Region {
-    /// Wherever the service likes.
+    /// Chosen by the service.
     #[default]
     Any,
     /// `ap-northeast-1`
@@ -37,12 +37,12 @@ pub enum Region {
     UsWest1,
     /// `us-west-2`
     UsWest2,
-    /// One that this version does not know.
+    /// A region unknown to this version.
     Other(String),
 }
 
 impl Region {
-    /// What it is called on the wire.
+    /// Its name on the wire.
     pub fn name(&self) -> &str {
         match self {
             Self::Any => "any",
@@ -64,7 +64,7 @@ impl Region {
         }
     }
 
-    /// The name that a request carries; none where the service may choose.
+    /// The header value; `None` where the service may choose.
     pub(super) fn chosen(&self) -> Option<&str> {
         Some(self.name()).filter(|name| *name != "any")
     }

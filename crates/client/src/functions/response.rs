@@ -1,4 +1,4 @@
-//! What a function answers, by the type that it says.
+//! Responses, decoded by content type.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,24 +12,24 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{Form, FunctionError, ServerSentEvents};
-use crate::http::{Http, Pieces, StreamedAnswer};
+use crate::http::{Http, Pieces, StreamedResponse};
 
-/// The most that an answer may have if it is not read as a stream.
-const MAX_ANSWER_BYTES: usize = 256 * 1024 * 1024;
+/// Maximum size of a response that is not streamed.
+const MAX_RESPONSE_BYTES: usize = 256 * 1024 * 1024;
 
-/// A function's answer.
+/// A function's response.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct FunctionResponse {
     /// The HTTP status, which is a success.
     pub status: u16,
-    /// The answer's headers.
+    /// The response's headers.
     pub headers: HeaderMap,
-    /// What it says.
+    /// The decoded body.
     pub data: FunctionData,
 }
 
-/// What a function said, by its `Content-Type`.
+/// A response body, decoded by `Content-Type`.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FunctionData {
@@ -39,13 +39,13 @@ pub enum FunctionData {
     Bytes(Bytes),
     /// `multipart/form-data`
     Form(Form),
-    /// `text/event-stream`: what is still to come.
+    /// `text/event-stream`, unread.
     Stream(FunctionStream),
-    /// Everything else, and what has no type.
+    /// Everything else, and responses without a type.
     Text(String),
 }
 
-/// How a type is read.
+/// How a content type is decoded.
 #[derive(Debug, PartialEq, Eq)]
 enum Kind {
     Json,
@@ -56,16 +56,16 @@ enum Kind {
 }
 
 impl FunctionResponse {
-    pub(super) async fn read(answer: StreamedAnswer) -> Result<Self, FunctionError> {
-        let content_type = answer.headers.get(header::CONTENT_TYPE);
+    pub(super) async fn read(response: StreamedResponse) -> Result<Self, FunctionError> {
+        let content_type = response.headers.get(header::CONTENT_TYPE);
         let content_type = content_type.and_then(|kind| kind.to_str().ok());
         let content_type = content_type.unwrap_or_default().to_owned();
         let kind = kind_of(&content_type);
-        let (status, headers) = (answer.status, answer.headers.clone());
+        let (status, headers) = (response.status, response.headers.clone());
         let data = match kind {
-            Kind::Stream => FunctionData::Stream(FunctionStream::new(answer, None)),
+            Kind::Stream => FunctionData::Stream(FunctionStream::new(response, None)),
             kind => {
-                let body = answer.collect(MAX_ANSWER_BYTES).await?.body;
+                let body = response.collect(MAX_RESPONSE_BYTES).await?.body;
                 match kind {
                     Kind::Json => FunctionData::Json(read_json(&body)?),
                     Kind::Bytes => FunctionData::Bytes(body),
@@ -83,7 +83,7 @@ impl FunctionResponse {
         })
     }
 
-    /// What it says, read as this type. Only for JSON; an empty answer counts as `null`.
+    /// The body, deserialized as this type. Only for JSON; an empty body counts as `null`.
     pub fn json<T: DeserializeOwned>(self) -> Result<T, FunctionError> {
         let value = match self.data {
             FunctionData::Json(value) => value,
@@ -93,7 +93,7 @@ impl FunctionResponse {
         serde_json::from_value(value).map_err(FunctionError::unreadable)
     }
 
-    /// What it says, as text.
+    /// The body as text.
     pub fn text(self) -> Result<String, FunctionError> {
         match self.data {
             FunctionData::Text(text) => Ok(text),
@@ -102,7 +102,7 @@ impl FunctionResponse {
         }
     }
 
-    /// What it says, as bytes.
+    /// The body as bytes.
     pub fn bytes(self) -> Result<Bytes, FunctionError> {
         match self.data {
             FunctionData::Bytes(bytes) => Ok(bytes),
@@ -111,7 +111,7 @@ impl FunctionResponse {
         }
     }
 
-    /// A header of the answer.
+    /// A response header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
@@ -134,7 +134,7 @@ fn read_json(body: &[u8]) -> Result<Value, FunctionError> {
     serde_json::from_slice(body).map_err(FunctionError::unreadable)
 }
 
-/// Types are the same in any case, and whatever parameters they have.
+/// Compares types ignoring case and parameters.
 fn kind_of(content_type: &str) -> Kind {
     let kind = content_type.split(';').next().unwrap_or_default();
     match kind.trim().to_ascii_lowercase().as_str() {
@@ -146,7 +146,7 @@ fn kind_of(content_type: &str) -> Kind {
     }
 }
 
-/// An answer that is being read: a stream of its bytes.
+/// A streamed response: a stream of its bytes.
 pub struct FunctionStream {
     status: u16,
     headers: HeaderMap,
@@ -154,12 +154,12 @@ pub struct FunctionStream {
 }
 
 impl FunctionStream {
-    /// With a limit for each wait for more.
-    pub(super) fn new(answer: StreamedAnswer, limit: Option<(Http, Duration)>) -> Self {
+    /// With a timeout for each chunk.
+    pub(super) fn new(response: StreamedResponse, limit: Option<(Http, Duration)>) -> Self {
         let body = match limit {
-            None => answer.body,
+            None => response.body,
             Some((http, limit)) => {
-                let state = (http, answer.body);
+                let state = (http, response.body);
                 Box::pin(try_unfold(state, move |(http, mut body)| async move {
                     let piece = http.within(Some(limit), body.next()).await?;
                     Ok(piece.transpose()?.map(|piece| (piece, (http, body))))
@@ -167,8 +167,8 @@ impl FunctionStream {
             }
         };
         Self {
-            status: answer.status,
-            headers: answer.headers,
+            status: response.status,
+            headers: response.headers,
             body,
         }
     }
@@ -178,17 +178,17 @@ impl FunctionStream {
         self.status
     }
 
-    /// The answer's headers.
+    /// The response's headers.
     pub fn headers(&self) -> &HeaderMap {
         &self.headers
     }
 
-    /// Its type.
+    /// Its content type.
     pub fn content_type(&self) -> Option<&str> {
         self.headers.get(header::CONTENT_TYPE)?.to_str().ok()
     }
 
-    /// Reads it as events that the server sends (`text/event-stream`).
+    /// Parses it as server-sent events (`text/event-stream`).
     pub fn events(self) -> ServerSentEvents {
         ServerSentEvents::new(self)
     }

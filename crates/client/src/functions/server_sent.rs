@@ -1,4 +1,4 @@
-//! Events that a server sends one after the other (`text/event-stream` of the HTML standard).
+//! Server-sent events (`text/event-stream` of the HTML standard).
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -9,24 +9,24 @@ use futures_util::{Stream, StreamExt};
 
 use super::{FunctionError, FunctionStream};
 
-/// The most bytes of one event.
+/// Maximum size of one event.
 const MAX_EVENT_BYTES: usize = 16 * 1024 * 1024;
 
-/// An event that a server sent.
+/// A server-sent event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerSentEvent {
-    /// What kind of event it is; `message` where the server does not say.
+    /// The event type; `message` by default.
     pub event: String,
-    /// What it says. Several lines are joined by line feeds.
+    /// The data. Several lines are joined by line feeds.
     pub data: String,
-    /// The last id that the server named, if it ever did.
+    /// The last event id, if there was one.
     pub id: Option<String>,
-    /// How long the server asks to wait before a new attempt.
+    /// The reconnection time that the server asks for.
     pub retry: Option<Duration>,
 }
 
-/// Events of an answer; see [`FunctionStream::events`].
+/// Events of a response; see [`FunctionStream::events`].
 #[derive(Debug)]
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct ServerSentEvents {
@@ -67,7 +67,7 @@ impl Stream for ServerSentEvents {
                         .then(|| FunctionError::unreadable("an event is too long"))
                 }
                 Some(Err(error)) => Some(error),
-                // What has no empty line behind it is no event.
+                // An event that is not terminated by an empty line is discarded.
                 None => {
                     this.is_over = true;
                     None
@@ -81,12 +81,12 @@ impl Stream for ServerSentEvents {
     }
 }
 
-/// Makes events of bytes, however they are cut into pieces.
+/// Parses bytes in arbitrary chunks.
 #[derive(Debug, Default)]
 struct Parser {
-    /// What has come of a line that is not over.
+    /// The incomplete line.
     line: Vec<u8>,
-    /// A carriage return ended the last line; a line feed right behind it belongs to it.
+    /// The last line ended with a carriage return; a line feed right after it belongs to it.
     had_carriage_return: bool,
     has_begun: bool,
     event: String,
@@ -143,7 +143,7 @@ impl Parser {
                 let wait = value.parse().ok().map(Duration::from_millis);
                 self.retry = wait.or(self.retry);
             }
-            // A comment, or nothing that anybody knows.
+            // A comment, or an unknown field.
             _ => {}
         }
         None
@@ -153,9 +153,10 @@ impl Parser {
         let event = std::mem::take(&mut self.event);
         let data = self.data.take()?;
         Some(ServerSentEvent {
-            event: match event.is_empty() {
-                true => "message".to_owned(),
-                false => event,
+            event: if event.is_empty() {
+                "message".to_owned()
+            } else {
+                event
             },
             data,
             id: self.id.clone(),

@@ -1,7 +1,7 @@
-//! Sending requests: over reqwest, or through any tower service.
+//! HTTP transport: over reqwest, or through any tower service.
 //!
-//! Nothing here knows what is asked. Time limits, size limits and the server's idea of the time
-//! (client contract S14) are kept here, so that they hold for every part of the SDK.
+//! Independent of the services. Timeouts, size limits and clock skew (client contract S14) are handled here, so
+//! that they apply to every part of the SDK.
 
 mod over_reqwest;
 mod service;
@@ -21,26 +21,26 @@ use crate::clock::{Clock, SystemClock};
 use crate::runtime::{BoxFuture, MaybeSend, MaybeSync};
 use crate::trace_context::CurrentTrace;
 #[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
-pub(crate) use over_reqwest::{reqwest_for_upgrades, said as said_by_reqwest};
+pub(crate) use over_reqwest::{reqwest_for_upgrades, transport_error as said_by_reqwest};
 pub use service::HttpService;
-pub(crate) use streaming::{Pieces, StreamedAnswer, StreamedBody};
+pub(crate) use streaming::{Pieces, StreamedBody, StreamedResponse};
 
-/// The most that an answer may have, unless its caller says otherwise.
-const MAX_ANSWER_BYTES: usize = 256 * 1024 * 1024;
-const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
+/// Maximum size of a response, unless its caller says otherwise.
+const MAX_RESPONSE_BYTES: usize = 256 * 1024 * 1024;
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 const NO_SKEW: i64 = i64::MIN;
 
-/// How requests are sent, and by which clock. Cheap to clone; clones share connections.
+/// HTTP transport and clock. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct Http {
     transport: Arc<dyn Transport>,
     clock: Arc<dyn Clock>,
-    /// Server minus us, in milliseconds.
+    /// Server time minus our time, in milliseconds.
     skew_ms: Arc<AtomicI64>,
     trace: Option<Arc<dyn CurrentTrace>>,
 }
 
-/// A request did not get an answer. The text names no URL, because URLs can carry secrets.
+/// A request failed without a response. The text contains no URL, because URLs can carry secrets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TransportError {
@@ -49,7 +49,7 @@ pub struct TransportError {
 }
 
 impl TransportError {
-    /// A failure in these words, for transports of your own.
+    /// An error with this message, for custom transports.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -64,24 +64,22 @@ impl TransportError {
         }
     }
 
-    /// Whether the request was sent and took longer than its caller would wait. The server may
-    /// still be at work on it.
+    /// Whether the request was sent and timed out. The server may still process it.
     pub fn is_timeout(&self) -> bool {
         self.is_timeout
     }
 }
 
-/// One way to send a request.
+/// Sends requests.
 pub(crate) trait Transport: MaybeSend + MaybeSync + 'static {
-    fn send(&self, request: Outgoing) -> BoxFuture<'_, Result<Answer, TransportError>>;
+    fn send(&self, request: Outgoing) -> BoxFuture<'_, Result<HttpResponse, TransportError>>;
 
-    /// The same for bodies that pass through in pieces, both ways. A body that is given takes the
-    /// place of the request's own.
+    /// The same with streamed bodies in both directions. A given body replaces the request's own.
     fn stream(
         &self,
         request: Outgoing,
         body: Option<StreamedBody>,
-    ) -> BoxFuture<'_, Result<StreamedAnswer, TransportError>>;
+    ) -> BoxFuture<'_, Result<StreamedResponse, TransportError>>;
 }
 
 /// A request.
@@ -92,34 +90,34 @@ pub(crate) struct Outgoing {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) timeout: Option<Duration>,
-    pub(crate) max_answer_bytes: usize,
+    pub(crate) max_response_bytes: usize,
 }
 
-/// What came back.
+/// A response.
 #[derive(Clone)]
-pub(crate) struct Answer {
+pub(crate) struct HttpResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
 impl Http {
-    /// The usual way: reqwest, which follows no redirects.
+    /// The default: reqwest without redirects.
     pub fn new() -> Self {
         Self::over(over_reqwest::OverReqwest::new())
     }
 
-    /// Through a reqwest client of the caller's.
+    /// Uses a custom reqwest client.
     pub fn with_reqwest(client: reqwest::Client) -> Self {
         Self::over(over_reqwest::OverReqwest::with(client))
     }
 
-    /// Through any tower service, for example an `axum::Router` without a socket in between.
+    /// Uses a tower service, for example an `axum::Router` without a socket.
     pub fn with_service<S: HttpService>(service: S) -> Self {
         Self::over(service::OverService(service))
     }
 
-    /// By another clock than the machine's.
+    /// Replaces the system clock.
     pub fn with_clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
         self
@@ -139,7 +137,7 @@ impl Http {
         }
     }
 
-    /// Every request tells which trace it belongs to.
+    /// Adds the trace context to every request.
     pub(crate) fn with_trace(mut self, trace: Option<Arc<dyn CurrentTrace>>) -> Self {
         self.trace = trace.or(self.trace);
         self
@@ -153,24 +151,24 @@ impl Http {
         request
     }
 
-    /// The clock that everything on top of this goes by.
+    /// The clock.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
-    /// How far the server's clock is ahead of ours, in milliseconds, as its last answer said.
+    /// How far the server's clock is ahead of ours, in milliseconds, according to its last response.
     pub fn clock_skew_ms(&self) -> Option<i64> {
         Some(self.skew_ms.load(Ordering::Relaxed)).filter(|skew| *skew != NO_SKEW)
     }
 
-    pub(crate) async fn send(&self, request: Outgoing) -> Result<Answer, TransportError> {
+    pub(crate) async fn send(&self, request: Outgoing) -> Result<HttpResponse, TransportError> {
         let (timeout, request) = (request.timeout, self.traced(request));
-        let answer = self.within(timeout, self.transport.send(request)).await??;
-        self.note_date(&answer.headers);
-        Ok(answer)
+        let response = self.within(timeout, self.transport.send(request)).await??;
+        self.record_clock_skew(&response.headers);
+        Ok(response)
     }
 
-    /// What comes of some work, unless it takes longer than this.
+    /// Awaits a future with a timeout.
     pub(crate) async fn within<T>(
         &self,
         limit: Option<Duration>,
@@ -185,7 +183,7 @@ impl Http {
         }
     }
 
-    fn note_date(&self, headers: &HeaderMap) {
+    fn record_clock_skew(&self, headers: &HeaderMap) {
         let date = headers
             .get(header::DATE)
             .and_then(|date| date.to_str().ok());
@@ -218,7 +216,7 @@ impl Outgoing {
             headers: HeaderMap::new(),
             body: Bytes::new(),
             timeout: None,
-            max_answer_bytes: MAX_ANSWER_BYTES,
+            max_response_bytes: MAX_RESPONSE_BYTES,
         }
     }
 
@@ -231,7 +229,7 @@ impl Outgoing {
         }
     }
 
-    /// The same with the project's key, which stays out of traces: it may be a secret one.
+    /// The same for the project's key, marked as sensitive: it may be a secret one.
     pub(crate) fn default_key(&mut self, key: &str) {
         let name = HeaderName::from_static("apikey");
         if !self.headers.contains_key(&name)
@@ -243,7 +241,7 @@ impl Outgoing {
     }
 }
 
-impl Answer {
+impl HttpResponse {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
@@ -257,16 +255,16 @@ impl Answer {
         String::from_utf8_lossy(&self.body)
     }
 
-    /// What `Retry-After` asks for, where it names seconds. More than a day counts as a day.
+    /// The seconds of `Retry-After`, capped at a day.
     pub(crate) fn retry_after(&self) -> Option<Duration> {
         let seconds = self.header("retry-after")?.trim();
         let is_number = !seconds.is_empty() && seconds.bytes().all(|byte| byte.is_ascii_digit());
         let seconds = is_number.then(|| seconds.parse().unwrap_or(u64::MAX))?;
-        Some(Duration::from_secs(seconds).min(LONGEST_RETRY_AFTER))
+        Some(Duration::from_secs(seconds).min(MAX_RETRY_AFTER))
     }
 }
 
-/// The header that names this client (R4).
+/// The `x-client-info` header (R4).
 pub(crate) fn client_info() -> String {
     let platform = std::env::consts::OS;
     let version = env!("CARGO_PKG_VERSION");
@@ -274,7 +272,7 @@ pub(crate) fn client_info() -> String {
 }
 
 fn too_large(max_bytes: usize) -> TransportError {
-    TransportError::new(format!("the answer is larger than {max_bytes} bytes"))
+    TransportError::new(format!("the response is larger than {max_bytes} bytes"))
 }
 
 #[cfg(test)]
@@ -286,13 +284,13 @@ mod tests {
         let check = |value: &'static str, expected: Option<u64>| {
             let mut headers = HeaderMap::new();
             headers.insert("retry-after", HeaderValue::from_static(value));
-            let answer = Answer {
+            let response = HttpResponse {
                 status: 503,
                 headers,
                 body: Bytes::new(),
             };
             let expected = expected.map(Duration::from_secs);
-            assert_eq!(answer.retry_after(), expected, "{value}");
+            assert_eq!(response.retry_after(), expected, "{value}");
         };
 
         check("7", Some(7));

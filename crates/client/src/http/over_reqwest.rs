@@ -2,7 +2,9 @@
 
 use bytes::Bytes;
 
-use super::{Answer, Outgoing, Pieces, StreamedAnswer, StreamedBody, Transport, TransportError};
+use super::{
+    HttpResponse, Outgoing, Pieces, StreamedBody, StreamedResponse, Transport, TransportError,
+};
 use crate::runtime::BoxFuture;
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -12,19 +14,19 @@ pub(super) struct OverReqwest(Result<reqwest::Client, TransportError>);
 
 impl OverReqwest {
     pub(super) fn new() -> Self {
-        Self(builder().build().map_err(|error| said(&error)))
+        Self(builder().build().map_err(|error| transport_error(&error)))
     }
 
     pub(super) fn with(client: reqwest::Client) -> Self {
         Self(Ok(client))
     }
 
-    async fn exchange(&self, request: Outgoing) -> Result<Answer, TransportError> {
-        let max_bytes = request.max_answer_bytes;
+    async fn exchange(&self, request: Outgoing) -> Result<HttpResponse, TransportError> {
+        let max_bytes = request.max_response_bytes;
         let response = self.begin(request, None).await?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = read(response, max_bytes).await?;
-        Ok(Answer {
+        Ok(HttpResponse {
             status,
             headers,
             body,
@@ -35,20 +37,20 @@ impl OverReqwest {
         &self,
         request: Outgoing,
         body: Option<StreamedBody>,
-    ) -> Result<StreamedAnswer, TransportError> {
+    ) -> Result<StreamedResponse, TransportError> {
         let body = match body {
             Some(body) => Some(outgoing_body(body).await?),
             None => None,
         };
         let response = self.begin(request, body).await?;
-        Ok(StreamedAnswer {
+        Ok(StreamedResponse {
             status: response.status().as_u16(),
             headers: response.headers().clone(),
             body: pieces(response),
         })
     }
 
-    /// Sends the request; the answer's body is still to be read.
+    /// Sends the request; the response's body is not read yet.
     async fn begin(
         &self,
         request: Outgoing,
@@ -69,11 +71,11 @@ impl OverReqwest {
         let response = client
             .execute(outgoing)
             .await
-            .map_err(|error| said(&error))?;
+            .map_err(|error| transport_error(&error))?;
 
-        // A client of the caller's may follow redirects; what another host says is not an answer.
+        // A custom client may follow redirects; a response of another host is not accepted.
         if response.url().origin() != origin {
-            return Err(TransportError::new("the answer came from another host"));
+            return Err(TransportError::new("the response came from another host"));
         }
         Ok(response)
     }
@@ -81,13 +83,13 @@ impl OverReqwest {
 
 fn builder() -> reqwest::ClientBuilder {
     let builder = reqwest::Client::builder();
-    // No service of ours redirects, and a redirect would carry the key along. A server that
-    // cannot be reached must not hold up everybody who waits for a refresh.
+    // Our services never redirect, and a redirect would leak the key. The connect timeout is short
+    // because all users of a session wait for its refresh.
     #[cfg(not(target_arch = "wasm32"))]
     let builder = builder
         .redirect(reqwest::redirect::Policy::none())
         .connect_timeout(CONNECT_TIMEOUT);
-    // Said aloud, because another crate of the program may have switched on both.
+    // Explicit, because another crate may have enabled both features.
     #[cfg(all(feature = "native-tls", not(target_arch = "wasm32")))]
     let builder = builder.tls_backend_native();
     #[cfg(all(
@@ -98,15 +100,15 @@ fn builder() -> reqwest::ClientBuilder {
     builder
 }
 
-/// For connections that become something else than HTTP. Only the first version knows such.
+/// For WebSocket upgrades, which need HTTP/1.1.
 #[cfg(all(feature = "realtime", not(target_arch = "wasm32")))]
 pub(crate) fn reqwest_for_upgrades() -> Result<reqwest::Client, TransportError> {
     let client = builder().http1_only().build();
-    client.map_err(|error| said(&error))
+    client.map_err(|error| transport_error(&error))
 }
 
 impl Transport for OverReqwest {
-    fn send(&self, request: Outgoing) -> BoxFuture<'_, Result<Answer, TransportError>> {
+    fn send(&self, request: Outgoing) -> BoxFuture<'_, Result<HttpResponse, TransportError>> {
         Box::pin(self.exchange(request))
     }
 
@@ -114,7 +116,7 @@ impl Transport for OverReqwest {
         &self,
         request: Outgoing,
         body: Option<StreamedBody>,
-    ) -> BoxFuture<'_, Result<StreamedAnswer, TransportError>> {
+    ) -> BoxFuture<'_, Result<StreamedResponse, TransportError>> {
         Box::pin(self.open(request, body))
     }
 }
@@ -124,7 +126,7 @@ async fn outgoing_body(body: StreamedBody) -> Result<reqwest::Body, TransportErr
     Ok(reqwest::Body::wrap(body))
 }
 
-/// Browsers send bodies as a whole.
+/// Browsers send whole bodies.
 #[cfg(target_arch = "wasm32")]
 async fn outgoing_body(body: StreamedBody) -> Result<reqwest::Body, TransportError> {
     Ok(body.collect().await?.into())
@@ -135,13 +137,16 @@ fn pieces(response: reqwest::Response) -> Pieces {
     Box::pin(futures_util::stream::try_unfold(
         response,
         async |mut response| {
-            let piece = response.chunk().await.map_err(|error| said(&error))?;
+            let piece = response
+                .chunk()
+                .await
+                .map_err(|error| transport_error(&error))?;
             Ok(piece.map(|piece| (piece, response)))
         },
     ))
 }
 
-/// The whole body as one piece.
+/// The whole body as one chunk.
 #[cfg(target_arch = "wasm32")]
 fn pieces(response: reqwest::Response) -> Pieces {
     Box::pin(futures_util::stream::once(read(response, usize::MAX)))
@@ -150,7 +155,11 @@ fn pieces(response: reqwest::Response) -> Pieces {
 #[cfg(not(target_arch = "wasm32"))]
 async fn read(mut response: reqwest::Response, max_bytes: usize) -> Result<Bytes, TransportError> {
     let mut body = bytes::BytesMut::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| said(&error))? {
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|error| transport_error(&error))?
+    {
         if body.len() + chunk.len() > max_bytes {
             return Err(super::too_large(max_bytes));
         }
@@ -161,16 +170,19 @@ async fn read(mut response: reqwest::Response, max_bytes: usize) -> Result<Bytes
 
 #[cfg(target_arch = "wasm32")]
 async fn read(response: reqwest::Response, max_bytes: usize) -> Result<Bytes, TransportError> {
-    let body = response.bytes().await.map_err(|error| said(&error))?;
+    let body = response
+        .bytes()
+        .await
+        .map_err(|error| transport_error(&error))?;
     if body.len() > max_bytes {
         return Err(super::too_large(max_bytes));
     }
     Ok(body)
 }
 
-/// What went wrong, with its causes and without the URL.
-pub(crate) fn said(error: &reqwest::Error) -> TransportError {
-    // A connection that cannot be made in time is a broken network: nothing was sent.
+/// The error with its causes and without the URL.
+pub(crate) fn transport_error(error: &reqwest::Error) -> TransportError {
+    // A connect timeout counts as a network error: nothing was sent.
     let what = match (failed_to_connect(error), error.is_timeout()) {
         (true, _) => TransportError::new("cannot connect"),
         (false, true) => TransportError::timed_out(),
@@ -186,7 +198,7 @@ fn failed_to_connect(error: &reqwest::Error) -> bool {
     error.is_connect()
 }
 
-/// Browsers do not tell.
+/// Not available in browsers.
 #[cfg(target_arch = "wasm32")]
 fn failed_to_connect(_: &reqwest::Error) -> bool {
     false

@@ -7,28 +7,28 @@ use http_body::Body;
 use http_body_util::{BodyExt, Full, Limited};
 use tower::{Service, ServiceExt};
 
-use super::{Answer, Outgoing, StreamedAnswer, StreamedBody, Transport, TransportError};
+use super::{HttpResponse, Outgoing, StreamedBody, StreamedResponse, Transport, TransportError};
 use crate::runtime::{BoxFuture, BoxStream, MaybeSend, MaybeSync};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A tower service that answers HTTP requests. Implemented for all that fit.
+/// A tower service for HTTP requests. Implemented for all that fit.
 pub trait HttpService: MaybeSend + MaybeSync + 'static {
-    /// Sends one request and reads the whole answer, up to a limit.
+    /// Sends one request and reads the whole response, up to a limit.
     fn exchange(
         &self,
         request: Request<Full<Bytes>>,
         max_bytes: usize,
     ) -> BoxFuture<'static, Result<Response<Bytes>, BoxError>>;
 
-    /// Sends one request; the answer is read piece by piece, however large it is.
+    /// Sends one request; the response's body is streamed.
     fn open(
         &self,
         request: Request<Full<Bytes>>,
     ) -> BoxFuture<'static, Result<Response<ServicePieces>, BoxError>>;
 }
 
-/// An answer's body in pieces.
+/// The chunks of a response's body.
 type ServicePieces = BoxStream<'static, Result<Bytes, BoxError>>;
 
 impl<S, B> HttpService for S
@@ -76,12 +76,12 @@ where
 pub(super) struct OverService<S>(pub(super) S);
 
 impl<S: HttpService> Transport for OverService<S> {
-    fn send(&self, request: Outgoing) -> BoxFuture<'_, Result<Answer, TransportError>> {
+    fn send(&self, request: Outgoing) -> BoxFuture<'_, Result<HttpResponse, TransportError>> {
         Box::pin(async move {
-            let max_bytes = request.max_answer_bytes;
+            let max_bytes = request.max_response_bytes;
             let response = self.0.exchange(outgoing(request)?, max_bytes).await;
-            let (parts, body) = response.map_err(said)?.into_parts();
-            Ok(Answer {
+            let (parts, body) = response.map_err(transport_error)?.into_parts();
+            Ok(HttpResponse {
                 status: parts.status.as_u16(),
                 headers: parts.headers,
                 body,
@@ -89,22 +89,22 @@ impl<S: HttpService> Transport for OverService<S> {
         })
     }
 
-    /// Services take bodies as a whole.
+    /// Services take whole bodies.
     fn stream(
         &self,
         mut request: Outgoing,
         body: Option<StreamedBody>,
-    ) -> BoxFuture<'_, Result<StreamedAnswer, TransportError>> {
+    ) -> BoxFuture<'_, Result<StreamedResponse, TransportError>> {
         Box::pin(async move {
             if let Some(body) = body {
                 request.body = body.collect().await?;
             }
             let response = self.0.open(outgoing(request)?).await;
-            let (parts, body) = response.map_err(said)?.into_parts();
-            Ok(StreamedAnswer {
+            let (parts, body) = response.map_err(transport_error)?.into_parts();
+            Ok(StreamedResponse {
                 status: parts.status.as_u16(),
                 headers: parts.headers,
-                body: Box::pin(body.map(|piece| piece.map_err(said))),
+                body: Box::pin(body.map(|piece| piece.map_err(transport_error))),
             })
         })
     }
@@ -119,6 +119,6 @@ fn outgoing(request: Outgoing) -> Result<Request<Full<Bytes>>, TransportError> {
     Ok(outgoing)
 }
 
-fn said(error: BoxError) -> TransportError {
+fn transport_error(error: BoxError) -> TransportError {
     TransportError::new(error.to_string())
 }

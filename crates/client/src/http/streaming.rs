@@ -1,4 +1,4 @@
-//! Bodies that pass through piece by piece, so that files of any size need little memory.
+//! Streamed bodies, so that files of any size need little memory.
 
 use std::io;
 use std::pin::Pin;
@@ -14,61 +14,61 @@ use http_body::{Body, Frame, SizeHint};
 use super::{Http, Outgoing, TransportError};
 use crate::runtime::BoxStream;
 
-/// The pieces of an answer's body.
+/// The chunks of a response's body.
 pub(crate) type Pieces = BoxStream<'static, Result<Bytes, TransportError>>;
 
-/// What came back, with a body that is still to be read.
-pub(crate) struct StreamedAnswer {
+/// A response whose body is not read yet.
+pub(crate) struct StreamedResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Pieces,
 }
 
-/// A request's body in pieces. One whose length is known must keep to it: what is shorter or
-/// longer fails, because the receiver would take the wrong bytes for the whole.
+/// A streamed request body. It fails if its length differs from the announced one, because the receiver would
+/// take the wrong bytes for the whole.
 pub(crate) struct StreamedBody {
-    /// Never locked; transports want bodies that can be shared, and streams cannot.
+    /// Never locked; only makes the stream `Sync`, which transports require.
     pieces: Mutex<BoxStream<'static, io::Result<Bytes>>>,
     missing: Option<u64>,
-    /// Transports stop reading at the announced length, so the last piece waits here until it
-    /// is sure that nothing follows.
+    /// Transports stop reading at the announced length, so the last chunk is held back until the stream has
+    /// ended.
     last: Option<Bytes>,
     failure: BodyFailure,
 }
 
-/// Why a body could not be sent, where that was its own fault.
+/// Why a body could not be read.
 #[derive(Clone, Default)]
 pub(crate) struct BodyFailure(Arc<Mutex<Option<String>>>);
 
 impl Http {
-    /// Sends a request whose body, or whose answer's body, passes through in pieces. The time
-    /// limit is that of every single wait: for the answer to begin, and for each of its pieces.
+    /// Sends a request with a streamed body or response. The timeout applies to each wait: for the response to
+    /// begin, and for each chunk.
     pub(crate) async fn stream(
         &self,
         request: Outgoing,
         body: Option<StreamedBody>,
-    ) -> Result<StreamedAnswer, TransportError> {
+    ) -> Result<StreamedResponse, TransportError> {
         let (limit, request) = (request.timeout, self.traced(request));
         let opening = self.transport.stream(request, body);
-        let mut answer = self.within(limit, opening).await??;
-        self.note_date(&answer.headers);
+        let mut response = self.within(limit, opening).await??;
+        self.record_clock_skew(&response.headers);
         if let Some(limit) = limit {
-            let state = (self.clone(), answer.body);
-            answer.body = Box::pin(try_unfold(state, move |(http, mut body)| async move {
+            let state = (self.clone(), response.body);
+            response.body = Box::pin(try_unfold(state, move |(http, mut body)| async move {
                 let piece = http.within(Some(limit), body.next()).await?;
                 Ok(piece.transpose()?.map(|piece| (piece, (http, body))))
             }));
         }
-        Ok(answer)
+        Ok(response)
     }
 }
 
-impl StreamedAnswer {
-    /// Reads all of a body that may have this many bytes.
+impl StreamedResponse {
+    /// Reads a whole body up to this many bytes.
     pub(crate) async fn collect(
         mut self,
         max_bytes: usize,
-    ) -> Result<super::Answer, TransportError> {
+    ) -> Result<super::HttpResponse, TransportError> {
         let mut body = BytesMut::new();
         while let Some(piece) = self.body.try_next().await? {
             if body.len() + piece.len() > max_bytes {
@@ -76,7 +76,7 @@ impl StreamedAnswer {
             }
             body.extend_from_slice(&piece);
         }
-        Ok(super::Answer {
+        Ok(super::HttpResponse {
             status: self.status,
             headers: self.headers,
             body: body.freeze(),
@@ -94,12 +94,12 @@ impl StreamedBody {
         }
     }
 
-    /// To be asked when sending failed.
+    /// The body's own error, to be checked when sending failed.
     pub(crate) fn failure(&self) -> BodyFailure {
         self.failure.clone()
     }
 
-    /// All of it, for transports that take bodies as a whole.
+    /// Reads the whole body, for transports without streaming.
     pub(crate) async fn collect(self) -> Result<Bytes, TransportError> {
         let body = http_body_util::BodyExt::collect(self).await;
         body.map(http_body_util::Collected::to_bytes)

@@ -1,11 +1,11 @@
-//! Choosing what a channel is like.
+//! Configuring a channel.
 
 use serde::Serialize;
 
-use super::conversation::ChannelConfig;
+use super::protocol::ChannelConfig;
 use super::{Channel, Realtime, RealtimeError, Subscription};
 
-/// Which earlier messages a private channel wants to hear.
+/// Which earlier messages a private channel receives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Replay {
     since: i64,
@@ -14,7 +14,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Those since then, in milliseconds since 1970.
+    /// Messages since this time, in milliseconds since 1970.
     pub fn since(ms: i64) -> Self {
         Self {
             since: ms,
@@ -22,14 +22,14 @@ impl Replay {
         }
     }
 
-    /// So many of them at most, the newest; the server has a limit of its own, 25.
+    /// At most this many messages, the newest; the server's own limit is 25.
     pub fn limit(mut self, messages: u32) -> Self {
         self.limit = Some(messages);
         self
     }
 }
 
-/// Chooses what a channel is like; see [`Realtime::channel`].
+/// Configures a channel; see [`Realtime::channel`].
 #[derive(Clone, Debug)]
 #[must_use = "there is no channel before `build` or `subscribe`"]
 pub struct ChannelBuilder {
@@ -47,48 +47,48 @@ impl ChannelBuilder {
         }
     }
 
-    /// Only for those whom policies on `realtime.messages` let in. A private channel and a public
-    /// one of the same name have nothing to do with each other.
+    /// Requires the permission of policies on `realtime.messages`. A private channel and a public one of
+    /// the same name are independent.
     pub fn private(mut self) -> Self {
         self.config.is_private = true;
         self
     }
 
-    /// Whether what is sent over the channel also comes back over it.
+    /// Whether the channel receives its own broadcasts.
     pub fn broadcast_self(mut self, is_on: bool) -> Self {
-        self.config.hears_itself = is_on;
+        self.config.receives_own = is_on;
         self
     }
 
-    /// Whether sending waits until the server has taken the message.
+    /// Whether sending waits for the server's acknowledgement.
     pub fn ack(mut self, is_on: bool) -> Self {
         self.config.wants_ack = is_on;
         self
     }
 
-    /// Also tells what was said before. Only messages that the database sent are kept, and only
-    /// private channels may ask for them.
+    /// Also delivers earlier messages. Only messages sent by the database are stored, and only private
+    /// channels can replay them.
     pub fn replay(mut self, replay: Replay) -> Self {
         self.config.replay = Some(replay);
         self
     }
 
-    /// Under which key you are present. The server makes one up otherwise.
+    /// The presence key. The server generates one otherwise.
     pub fn presence_key(mut self, key: impl Into<String>) -> Self {
         self.config.presence_key = key.into();
         self
     }
 
-    /// Whether the channel knows who is there. Listening to presence switches it on, too.
+    /// Whether the channel receives presence. [`Channel::on_presence`] enables it, too.
     pub fn presence(mut self, is_on: bool) -> Self {
         self.config.has_presence = is_on;
         self
     }
 
-    /// Makes the channel. It hears nothing before it is [subscribed](Channel::subscribe).
+    /// Creates the channel. It receives nothing before it is [subscribed](Channel::subscribe).
     ///
-    /// If there is one of that name in this client, and nothing else was chosen for it, it is that
-    /// one; a server knows one channel of a name per connection.
+    /// If this client already has a channel of that name with the same configuration, that one is
+    /// returned; a server knows one channel of a name per connection.
     pub fn build(self) -> Result<Channel, RealtimeError> {
         if self.name.is_empty() {
             return Err(RealtimeError::InvalidInput("a channel needs a name"));
@@ -101,7 +101,7 @@ impl ChannelBuilder {
         self.realtime.open_channel(&self.name, self.config)
     }
 
-    /// Makes the channel and subscribes it.
+    /// Creates the channel and subscribes it.
     pub async fn subscribe(self) -> Result<Subscription, RealtimeError> {
         self.build()?.subscribe().await
     }

@@ -1,4 +1,4 @@
-//! A channel: what its users do with it.
+//! The channel handle.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,39 +8,39 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
-use super::changes::{ChangesRequest, Event, Wanted};
-use super::conversation::{ChannelConfig, Listener, Room, RoomId, Wants};
+use super::changes::{BindingRequest, ChangesRequest, Event};
 use super::event::{ChannelEvent, Payload};
 use super::frame::{Body, MAX_NAME_BYTES};
 use super::http_broadcast::HttpBroadcast;
 use super::presence::PresenceState;
+use super::protocol::{ChannelConfig, ChannelId, ChannelState, EventFilter, Subscriber};
 use super::queue::{Reader, queue};
 use super::shared::Shared;
 use super::streams::{Broadcasts, Changes, PresenceEvents, Statuses, Subscription, SystemMessages};
 use super::{RealtimeError, Vsn};
 
-/// A channel of a project. Cheap to clone; clones, and the streams made of it, are the same
-/// channel, and it is left when the last of them is gone.
+/// A channel of a project. Cheap to clone; clones and the streams made of it share the channel, which
+/// is left when the last of them is dropped.
 #[derive(Clone)]
 pub struct Channel(pub(super) Arc<ChannelInner>);
 
 pub(super) struct ChannelInner {
     pub(super) shared: Arc<Shared>,
-    pub(super) id: RoomId,
+    pub(super) id: ChannelId,
     pub(super) name: String,
     pub(super) config: ChannelConfig,
 }
 
 impl Drop for ChannelInner {
     fn drop(&mut self) {
-        self.shared.forget_handle(self.id);
+        self.shared.remove_handle(self.id);
         self.shared
-            .act(|conversation, now| conversation.leave(now, self.id));
+            .update_state(|protocol, now| protocol.leave(now, self.id));
     }
 }
 
 impl Channel {
-    /// What the channel is called.
+    /// The channel's name.
     pub fn name(&self) -> &str {
         &self.0.name
     }
@@ -52,92 +52,95 @@ impl Channel {
 
     /// Whether it has joined.
     pub fn is_subscribed(&self) -> bool {
-        self.0.shared.look(|conversation| {
-            conversation
-                .room(self.0.id)
-                .is_some_and(|room| room.is_joined())
+        self.0.shared.read_state(|protocol| {
+            protocol
+                .channel(self.0.id)
+                .is_some_and(|channel| channel.is_joined())
         })
     }
 
-    /// Joins, and gives everything that happens on the channel from then on. Whoever only wants
-    /// some of it makes streams before ([`Channel::on_broadcast`] and others) and drops this one.
+    /// Joins, and returns a stream of all events from then on. To receive only some of them, create streams
+    /// before ([`Channel::on_broadcast`] and others) and drop this one.
     ///
-    /// A failure is that of the first attempt. The channel goes on trying, after 1, 2, 5 and then
-    /// always 10 s, until it is [unsubscribed](Channel::unsubscribe) or dropped; its
-    /// [statuses](Channel::statuses) tell.
+    /// The error is that of the first attempt. The channel keeps retrying after 1, 2, 5 and then always
+    /// 10 s, until it is [unsubscribed](Channel::unsubscribe) or dropped; see
+    /// [`Channel::statuses`].
     pub async fn subscribe(&self) -> Result<Subscription, RealtimeError> {
-        let events = self.listen(Wants::Everything)?;
+        let events = self.listen(EventFilter::Everything)?;
         let (waiter, outcome) = oneshot::channel();
         let id = self.0.id;
         self.0
             .shared
-            .act(|conversation, now| conversation.subscribe(now, id, waiter));
+            .update_state(|protocol, now| protocol.subscribe(now, id, waiter));
         outcome.await.unwrap_or(Err(RealtimeError::Closed))?;
         Ok(Subscription::new(self.clone(), events))
     }
 
-    /// Leaves. Its streams end, and it cannot be subscribed again: make a new one of its name.
+    /// Leaves. Its streams end, and it cannot be subscribed again: create a new one.
     pub fn unsubscribe(&self) {
-        self.0.shared.forget_handle(self.0.id);
+        self.0.shared.remove_handle(self.0.id);
         self.0
             .shared
-            .act(|conversation, now| conversation.leave(now, self.0.id));
+            .update_state(|protocol, now| protocol.leave(now, self.0.id));
     }
 
-    /// How the channel is, from now on.
+    /// Status changes of the channel, from now on.
     pub fn statuses(&self) -> Statuses {
-        Statuses::new(self.clone(), self.listen_or_end(Wants::Statuses))
+        Statuses::new(self.clone(), self.listen_or_end(EventFilter::Statuses))
     }
 
-    /// What is said under this name, in any case of letters; under any name if it is `*`.
+    /// Broadcasts of this event name, ignoring case; all broadcasts if it is `*`.
     pub fn on_broadcast(&self, event: impl Into<String>) -> Broadcasts {
-        let wants = Wants::Broadcasts(event.into());
-        Broadcasts::new(self.clone(), self.listen_or_end(wants))
+        let filter = EventFilter::Broadcasts(event.into());
+        Broadcasts::new(self.clone(), self.listen_or_end(filter))
     }
 
-    /// What the server says about the channel.
+    /// System messages about the channel.
     pub fn on_system(&self) -> SystemMessages {
-        SystemMessages::new(self.clone(), self.listen_or_end(Wants::System))
+        SystemMessages::new(self.clone(), self.listen_or_end(EventFilter::System))
     }
 
-    /// Who comes and leaves. Has to be called before the channel is subscribed, unless it was made
-    /// with [presence](super::ChannelBuilder::presence).
+    /// Presence events. Must be called before the channel is subscribed, unless it was created with
+    /// [presence](super::ChannelBuilder::presence).
     pub fn on_presence(&self) -> Result<PresenceEvents, RealtimeError> {
-        let events = self.listen(Wants::Presence)?;
+        let events = self.listen(EventFilter::Presence)?;
         Ok(PresenceEvents::new(self.clone(), events))
     }
 
-    /// Rows that change. Has to be called before the channel is subscribed.
+    /// Row changes. Must be called before the channel is subscribed.
     pub fn on_postgres(&self, event: Event) -> ChangesRequest {
         ChangesRequest::new(self.clone(), event)
     }
 
-    pub(super) fn listen_to_changes<T>(&self, wanted: Wanted) -> Result<Changes<T>, RealtimeError> {
-        let index = self.with_room(|room| room.bind(wanted))?;
-        let events = self.listen(Wants::Changes(index))?;
+    pub(super) fn listen_to_changes<T>(
+        &self,
+        request: BindingRequest,
+    ) -> Result<Changes<T>, RealtimeError> {
+        let index = self.with_channel(|channel| channel.bind(request))?;
+        let events = self.listen(EventFilter::Changes(index))?;
         Ok(Changes::new(self.clone(), events))
     }
 
-    /// Says something to everybody on the channel. If the channel was made with
-    /// [ack](super::ChannelBuilder::ack) this waits until the server has taken it; otherwise until
-    /// the connection has room for it, and what the connection loses nobody is told about.
+    /// Sends a broadcast to all subscribers of the channel. With [ack](super::ChannelBuilder::ack) this
+    /// waits for the server's acknowledgement; otherwise only until the connection accepts the message,
+    /// and a later loss is not reported.
     pub async fn send(&self, event: &str, payload: &impl Serialize) -> Result<(), RealtimeError> {
         let payload = Payload::Json(to_json(payload)?);
         self.broadcast(event, payload).await
     }
 
-    /// The same with bytes.
+    /// Sends a broadcast of bytes.
     pub async fn send_bytes(
         &self,
         event: &str,
         bytes: impl Into<Bytes>,
     ) -> Result<(), RealtimeError> {
-        if self.0.shared.around.options.vsn == Vsn::V1 {
+        if self.0.shared.environment.options.vsn == Vsn::V1 {
             return Err(RealtimeError::InvalidInput(
                 "version 1 of the protocol has no form for bytes",
             ));
         }
-        // `realtime:` stands before the name on the wire.
+        // The topic on the wire is prefixed with `realtime:`.
         let topic_bytes = self.0.name.len() + super::TOPIC_PREFIX.len();
         if event.len() > MAX_NAME_BYTES || topic_bytes > MAX_NAME_BYTES {
             return Err(RealtimeError::InvalidInput(
@@ -155,18 +158,18 @@ impl Channel {
         self.push("broadcast", body, self.0.config.wants_ack).await
     }
 
-    /// Says something over HTTP. The channel need not be subscribed.
+    /// Sends a broadcast over HTTP. The channel need not be subscribed.
     pub fn send_http(&self, event: &str, payload: &impl Serialize) -> HttpBroadcast {
         let payload = to_json(payload).map(Payload::Json);
         HttpBroadcast::new(self.clone(), event, payload)
     }
 
-    /// The same with bytes.
+    /// Sends a broadcast of bytes over HTTP.
     pub fn send_http_bytes(&self, event: &str, bytes: impl Into<Bytes>) -> HttpBroadcast {
         HttpBroadcast::new(self.clone(), event, Ok(Payload::Bytes(bytes.into())))
     }
 
-    /// Is present, and says this about it: an object. What was said before is replaced.
+    /// Tracks this client's presence with these metadata, an object that replaces an earlier one.
     pub async fn track(&self, meta: &impl Serialize) -> Result<(), RealtimeError> {
         let meta = serde_json::to_value(meta).map_err(RealtimeError::unreadable)?;
         if !meta.is_object() {
@@ -178,19 +181,19 @@ impl Channel {
         self.push("presence", Body::Json(payload), true).await
     }
 
-    /// Is present no longer.
+    /// Stops tracking this client's presence.
     pub async fn untrack(&self) -> Result<(), RealtimeError> {
         let payload = json!({ "type": "presence", "event": "untrack" });
         self.push("presence", Body::Json(payload), true).await
     }
 
-    /// Who is there now.
+    /// The current presence state.
     pub fn presence(&self) -> PresenceState {
         let id = self.0.id;
-        self.0.shared.look(|conversation| conversation.presence(id))
+        self.0.shared.read_state(|protocol| protocol.presence(id))
     }
 
-    /// Waits for room on the connection, sends, and waits for the answer if there will be one.
+    /// Waits for capacity on the connection, sends, and waits for the reply if there will be one.
     async fn push(
         &self,
         event: &'static str,
@@ -200,54 +203,53 @@ impl Channel {
         let (shared, id) = (&self.0.shared, self.0.id);
         loop {
             let capacity = shared.capacity.notified();
-            if shared.look(|conversation| conversation.has_capacity()) {
+            if shared.read_state(|protocol| protocol.has_capacity()) {
                 break;
             }
             capacity.await;
         }
-        let (waiter, answer) = match is_answered {
-            true => {
-                let (waiter, answer) = oneshot::channel();
-                (Some(waiter), Some(answer))
-            }
-            false => (None, None),
+        let (waiter, response) = if is_answered {
+            let (waiter, response) = oneshot::channel();
+            (Some(waiter), Some(response))
+        } else {
+            (None, None)
         };
-        shared.act(|conversation, now| conversation.push(now, id, event, body, waiter))?;
-        match answer {
-            Some(answer) => answer.await.unwrap_or(Err(RealtimeError::Closed)),
+        shared.update_state(|protocol, now| protocol.push(now, id, event, body, waiter))?;
+        match response {
+            Some(response) => response.await.unwrap_or(Err(RealtimeError::Closed)),
             None => Ok(()),
         }
     }
 
-    fn listen(&self, wants: Wants) -> Result<Reader<ChannelEvent>, RealtimeError> {
-        let (queue, reader) = queue(self.0.shared.around.options.bound);
-        self.with_room(|room| room.listen(Listener { wants, queue }))?;
+    fn listen(&self, filter: EventFilter) -> Result<Reader<ChannelEvent>, RealtimeError> {
+        let (queue, reader) = queue(self.0.shared.environment.options.limits);
+        self.with_channel(|channel| channel.listen(Subscriber { filter, queue }))?;
         Ok(reader)
     }
 
-    /// For streams that can be had at any time: those of a closed channel end at once.
-    fn listen_or_end(&self, wants: Wants) -> Reader<ChannelEvent> {
-        self.listen(wants).unwrap_or_else(|_| {
-            let (queue, reader) = queue(self.0.shared.around.options.bound);
+    /// For streams that can be created at any time: those of a closed channel end at once.
+    fn listen_or_end(&self, filter: EventFilter) -> Reader<ChannelEvent> {
+        self.listen(filter).unwrap_or_else(|_| {
+            let (queue, reader) = queue(self.0.shared.environment.options.limits);
             queue.end();
             reader
         })
     }
 
-    fn with_room<T>(
+    fn with_channel<T>(
         &self,
-        act: impl FnOnce(&mut Room) -> Result<T, RealtimeError>,
+        update_state: impl FnOnce(&mut ChannelState) -> Result<T, RealtimeError>,
     ) -> Result<T, RealtimeError> {
-        self.0.shared.look(|conversation| {
-            let room = conversation.room(self.0.id);
-            act(room.ok_or(RealtimeError::Closed)?)
+        self.0.shared.read_state(|protocol| {
+            let channel = protocol.channel(self.0.id);
+            update_state(channel.ok_or(RealtimeError::Closed)?)
         })
     }
 }
 
 fn to_json(value: &impl Serialize) -> Result<Bytes, RealtimeError> {
     let json = serde_json::to_vec(value).map_err(RealtimeError::unreadable)?;
-    // As JavaScript has it: nothing is an empty object.
+    // As in JavaScript, null becomes an empty object.
     let is_null = json == Value::Null.to_string().as_bytes();
     Ok(if is_null { "{}".into() } else { json.into() })
 }

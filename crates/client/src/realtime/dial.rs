@@ -1,5 +1,5 @@
-//! WebSockets over connections that reqwest opens, so that proxies, certificates and TLS are those
-//! of every other request.
+//! WebSockets over connections that reqwest opens, so that proxies, certificates and TLS settings of
+//! all other requests apply.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -16,12 +16,12 @@ use super::{Connect, ConnectRequest, Connection, SocketMessage};
 use crate::http::{TransportError, reqwest_for_upgrades, said_by_reqwest};
 use crate::runtime::BoxFuture;
 
-/// The most bytes of a message: more than any server sends, less than what would be a danger.
+/// Maximum size of a message: more than any server sends, small enough to be safe.
 const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
-/// The most bytes that are read of a refusal.
-const MAX_REFUSAL_BYTES: usize = 4096;
+/// How much of an error response is read.
+const MAX_ERROR_BYTES: usize = 4096;
 
-/// The usual way to connect.
+/// The default transport.
 pub(super) struct OverReqwest(Result<reqwest::Client, TransportError>);
 
 impl OverReqwest {
@@ -47,7 +47,7 @@ impl OverReqwest {
             .await
             .map_err(|error| said_by_reqwest(&error))?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
-            return Err(refusal(response).await);
+            return Err(rejection_error(response).await);
         }
         let accepted = response.headers().get(header::SEC_WEBSOCKET_ACCEPT);
         if accepted.is_none_or(|accepted| accepted != derive_accept_key(key.as_bytes()).as_str()) {
@@ -72,13 +72,13 @@ impl Connect for OverReqwest {
     }
 }
 
-/// Why the server refused the handshake, in its own words where it has any.
-async fn refusal(mut response: reqwest::Response) -> TransportError {
+/// The error of a rejected handshake, with the server's message if it has one.
+async fn rejection_error(mut response: reqwest::Response) -> TransportError {
     let status = response.status().as_u16();
     let mut body = Vec::new();
     while let Ok(Some(piece)) = response.chunk().await {
         body.extend_from_slice(&piece);
-        if body.len() > MAX_REFUSAL_BYTES {
+        if body.len() > MAX_ERROR_BYTES {
             break;
         }
     }
@@ -86,11 +86,11 @@ async fn refusal(mut response: reqwest::Response) -> TransportError {
     let why = body.get("error").or_else(|| body.get("message"));
     match why.and_then(serde_json::Value::as_str) {
         Some(why) => TransportError::new(format!("{why} (status {status})")),
-        None => TransportError::new(format!("the server answered with status {status}")),
+        None => TransportError::new(format!("the server responded with status {status}")),
     }
 }
 
-/// A WebSocket of tungstenite's, in our words.
+/// Adapter for tungstenite's WebSocket.
 struct Socket(WebSocketStream<reqwest::Upgraded>);
 
 impl Stream for Socket {
@@ -111,7 +111,7 @@ impl Stream for Socket {
                     code: frame.as_ref().map_or(1005, |frame| frame.code.into()),
                     reason: frame.map_or_else(String::new, |frame| frame.reason.to_string()),
                 },
-                // Pongs go out with whatever is sent or read next.
+                // Pongs are sent with the next write or read.
                 Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => continue,
             };
             return Poll::Ready(Some(Ok(message)));
@@ -178,8 +178,8 @@ mod tests {
         dialing.connect(ConnectRequest { url, headers }).await
     }
 
-    /// Why there is no connection to a server that answers this.
-    async fn refusal_of(answer: &'static str) -> String {
+    /// The error for a server that responds with this.
+    async fn rejection_error_for(answer: &'static str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("ws://{}/", listener.local_addr().unwrap());
         let answering = async {
@@ -206,30 +206,33 @@ mod tests {
     #[tokio::test]
     async fn refusals_are_told_in_the_words_of_the_server() {
         let json = "HTTP/1.1 401 X\r\ncontent-length: 29\r\n\r\n{\"error\":\"Token has expired\"}";
-        assert_eq!(refusal_of(json).await, "Token has expired (status 401)");
+        assert_eq!(
+            rejection_error_for(json).await,
+            "Token has expired (status 401)"
+        );
         let page = "HTTP/1.1 502 X\r\ncontent-length: 3\r\n\r\n<p>";
         assert_eq!(
-            refusal_of(page).await,
-            "the server answered with status 502"
+            rejection_error_for(page).await,
+            "the server responded with status 502"
         );
         let plain = "HTTP/1.1 200 X\r\ncontent-length: 0\r\n\r\n";
         assert_eq!(
-            refusal_of(plain).await,
-            "the server answered with status 200"
+            rejection_error_for(plain).await,
+            "the server responded with status 200"
         );
     }
 
     #[tokio::test]
-    async fn whoever_does_not_know_the_key_speaks_no_websocket() {
+    async fn a_server_with_a_wrong_accept_key_is_rejected() {
         let head = "HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
         assert_eq!(
-            refusal_of(head).await,
+            rejection_error_for(head).await,
             "the server does not speak WebSocket"
         );
         let wrong = "HTTP/1.1 101 X\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
                      sec-websocket-accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
         assert_eq!(
-            refusal_of(wrong).await,
+            rejection_error_for(wrong).await,
             "the server does not speak WebSocket"
         );
     }

@@ -1,4 +1,4 @@
-//! Carries out what the conversation orders, and tells it what comes of it.
+//! Executes the actions of the protocol state machine and feeds it their results.
 //!
 //! One task per client. It holds its client weakly and ends with it.
 
@@ -11,61 +11,61 @@ use std::time::Duration;
 
 use futures_util::{FutureExt, SinkExt, StreamExt};
 
-use super::conversation::Order;
 use super::frame::Incoming;
-use super::shared::{Shared, Surroundings};
+use super::protocol::Action;
+use super::shared::{Environment, Shared};
 use super::{Connection, SocketMessage, WebSocket};
 use crate::auth::{AuthError, AuthEvent, AuthEvents};
 use crate::http::TransportError;
 use crate::runtime::{self, BoxFuture};
 
-/// How long a handshake may take.
-const HANDSHAKE_LIMIT: Duration = Duration::from_secs(20);
-/// How long goodbyes may take.
-const GOODBYE_LIMIT: Duration = Duration::from_secs(2);
-/// What is handed to the connection and not yet taken by the network.
+/// Timeout of the WebSocket handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(20);
+/// Timeout of the closing handshake.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// Messages passed to the socket but not written yet.
 const MAX_UNSENT: usize = 16;
 const NORMAL: u16 = 1000;
 
-/// Something happened.
+/// An input for the state machine.
 pub(super) enum Input {
     Opened,
     Lost(String),
     Received(Incoming),
     Token(Result<Option<String>, AuthError>),
-    /// Time has passed, or there are orders.
-    Woken,
+    /// A timer fired, or there are new actions.
+    Wakeup,
 }
 
 struct Driver {
-    around: Arc<Surroundings>,
+    environment: Arc<Environment>,
     dialing: Option<BoxFuture<'static, Result<Connection, TransportError>>>,
     socket: Option<Connection>,
     unsent: VecDeque<SocketMessage>,
-    asking: Option<BoxFuture<'static, Result<Option<String>, AuthError>>>,
+    fetching_token: Option<BoxFuture<'static, Result<Option<String>, AuthError>>>,
     events: Option<AuthEvents>,
     timer: Option<(i64, BoxFuture<'static, ()>)>,
 }
 
-pub(super) async fn drive(shared: Weak<Shared>, around: Arc<Surroundings>) {
+pub(super) async fn run_driver(shared: Weak<Shared>, environment: Arc<Environment>) {
     let mut driver = Driver {
-        events: around.auth.as_ref().map(crate::auth::Auth::events),
-        around,
+        events: environment.auth.as_ref().map(crate::auth::Auth::events),
+        environment,
         dialing: None,
         socket: None,
         unsent: VecDeque::new(),
-        asking: None,
+        fetching_token: None,
         timer: None,
     };
     loop {
         let Some(strong) = shared.upgrade() else {
             return;
         };
-        // A connection that takes nothing can still be ended.
-        while (driver.unsent.len() < MAX_UNSENT || strong.is_ending())
-            && let Some(order) = strong.next_order()
+        // Even a connection that accepts no messages can be closed.
+        while (driver.unsent.len() < MAX_UNSENT || strong.is_closing())
+            && let Some(action) = strong.next_action()
         {
-            driver.obey(order);
+            driver.execute(action);
         }
         driver.wait_until(strong.deadline());
         drop(strong);
@@ -75,36 +75,38 @@ pub(super) async fn drive(shared: Weak<Shared>, around: Arc<Surroundings>) {
         let Some(strong) = shared.upgrade() else {
             return;
         };
-        strong.tell(input);
+        strong.handle_input(input);
     }
 }
 
 impl Driver {
-    fn obey(&mut self, order: Order) {
-        match order {
-            Order::Connect => {
-                let around = self.around.clone();
+    fn execute(&mut self, action: Action) {
+        match action {
+            Action::Connect => {
+                let environment = self.environment.clone();
                 self.unsent.clear();
                 self.socket = None;
-                self.dialing = Some(Box::pin(async move { around.dial(HANDSHAKE_LIMIT).await }));
+                self.dialing = Some(Box::pin(async move {
+                    environment.dial(HANDSHAKE_TIMEOUT).await
+                }));
             }
-            Order::Send(message) => {
-                // What has no form on this connection was refused where it was given.
-                let message = message.encode(self.around.options.vsn);
+            Action::Send(message) => {
+                // Messages that this protocol version cannot encode were rejected earlier.
+                let message = message.encode(self.environment.options.vsn);
                 self.unsent
                     .extend(message.filter(|_| self.socket.is_some()));
             }
-            Order::Close(reason) => {
+            Action::Close(reason) => {
                 self.dialing = None;
                 if let Some(socket) = self.socket.take() {
                     let unsent = std::mem::take(&mut self.unsent);
-                    say_goodbye(&self.around, socket, unsent, reason);
+                    close_gracefully(&self.environment, socket, unsent, reason);
                 }
             }
-            Order::AskToken => {
-                let tokens = self.around.tokens.clone();
+            Action::FetchToken => {
+                let tokens = self.environment.tokens.clone();
                 let ask = async move { tokens.token().await };
-                self.asking.get_or_insert_with(|| Box::pin(ask));
+                self.fetching_token.get_or_insert_with(|| Box::pin(ask));
             }
         }
     }
@@ -114,14 +116,14 @@ impl Driver {
         if is_same {
             return;
         }
-        let clock = &self.around.clock;
+        let clock = &self.environment.clock;
         self.timer = deadline.map(|at| {
             let wait = u64::try_from(at - clock.now_ms()).unwrap_or_default();
             (at, clock.sleep(Duration::from_millis(wait)))
         });
     }
 
-    /// Everything that can happen, one at a time.
+    /// Polls all sources; returns one input at a time.
     fn poll_input(&mut self, context: &mut Context<'_>) -> Poll<Input> {
         if let Poll::Ready(input) = self.poll_socket(context) {
             return Poll::Ready(input);
@@ -132,32 +134,32 @@ impl Driver {
             self.dialing = None;
             return Poll::Ready(match dialed {
                 Ok(socket) => {
-                    tracing::debug!("the realtime connection is open");
+                    tracing::debug!("realtime connection opened");
                     self.socket = Some(socket);
                     Input::Opened
                 }
-                Err(error) => lost(error.to_string()),
+                Err(error) => lost_connection(error.to_string()),
             });
         }
         if let Poll::Ready(token) = self.poll_events(context) {
-            // Whatever is being asked for is older.
-            self.asking = None;
+            // A pending request for a token would return an older one.
+            self.fetching_token = None;
             return Poll::Ready(Input::Token(Ok(token)));
         }
-        if let Some(asking) = &mut self.asking
-            && let Poll::Ready(token) = asking.poll_unpin(context)
+        if let Some(fetching_token) = &mut self.fetching_token
+            && let Poll::Ready(token) = fetching_token.poll_unpin(context)
         {
-            self.asking = None;
+            self.fetching_token = None;
             return Poll::Ready(Input::Token(token));
         }
         if let Some((_, timer)) = &mut self.timer
             && timer.poll_unpin(context).is_ready()
         {
             self.timer = None;
-            return Poll::Ready(Input::Woken);
+            return Poll::Ready(Input::Wakeup);
         }
-        if self.around.wake.poll(context).is_ready() {
-            return Poll::Ready(Input::Woken);
+        if self.environment.wake.poll(context).is_ready() {
+            return Poll::Ready(Input::Wakeup);
         }
         Poll::Pending
     }
@@ -182,11 +184,9 @@ impl Driver {
                         break Some(format!("the server ended it with {code} {reason}"));
                     }
                     Poll::Ready(Some(Ok(message))) => {
-                        match Incoming::decode(&message, self.around.options.vsn) {
+                        match Incoming::decode(&message, self.environment.options.vsn) {
                             Some(message) => return Poll::Ready(Input::Received(message)),
-                            None => tracing::debug!(
-                                "a realtime message that makes no sense was skipped"
-                            ),
+                            None => tracing::debug!("skipped a malformed realtime message"),
                         }
                     }
                 }
@@ -196,15 +196,15 @@ impl Driver {
             Some(why) => {
                 self.socket = None;
                 self.unsent.clear();
-                Poll::Ready(lost(why.trim_end().to_owned()))
+                Poll::Ready(lost_connection(why.trim_end().to_owned()))
             }
-            // There is room for more of what waits.
-            None if had_unsent && self.unsent.len() < MAX_UNSENT => Poll::Ready(Input::Woken),
+            // There is capacity for queued messages again.
+            None if had_unsent && self.unsent.len() < MAX_UNSENT => Poll::Ready(Input::Wakeup),
             None => Poll::Pending,
         }
     }
 
-    /// The token that somebody signed in with, or none any more.
+    /// The access token after an auth event; `None` after a sign-out.
     fn poll_events(&mut self, context: &mut Context<'_>) -> Poll<Option<String>> {
         let Some(events) = &mut self.events else {
             return Poll::Pending;
@@ -215,8 +215,8 @@ impl Driver {
                 return Poll::Pending;
             };
             let token = session.map(|session| session.access_token().to_owned());
-            // A second factor, too, comes with a new token, which JavaScript tells the server of
-            // only at the next heartbeat.
+            // Verifying a second factor also yields a new token, which the JavaScript client sends only
+            // with the next heartbeat.
             match event {
                 AuthEvent::SignedOut { .. } => return Poll::Ready(None),
                 _ if token.is_some() => return Poll::Ready(token),
@@ -227,13 +227,13 @@ impl Driver {
     }
 }
 
-/// Why stays out of traces: servers may repeat what they were sent.
-fn lost(why: String) -> Input {
-    tracing::debug!("there is no realtime connection");
+/// The reason stays out of traces: servers may repeat what they were sent.
+fn lost_connection(why: String) -> Input {
+    tracing::debug!("realtime connection lost or failed");
     Input::Lost(why)
 }
 
-/// Hands over as much as the connection takes.
+/// Writes as much as the socket accepts.
 fn poll_write(
     socket: &mut dyn WebSocket,
     unsent: &mut VecDeque<SocketMessage>,
@@ -248,24 +248,24 @@ fn poll_write(
     Pin::new(socket).poll_flush(context)
 }
 
-/// Sends what is left and the end, on its own: nobody waits for it.
-fn say_goodbye(
-    around: &Arc<Surroundings>,
+/// Sends the remaining messages and closes the socket in the background.
+fn close_gracefully(
+    environment: &Arc<Environment>,
     mut socket: Connection,
     unsent: VecDeque<SocketMessage>,
     reason: &str,
 ) {
-    let clock = around.clock.clone();
+    let clock = environment.clock.clone();
     let end = SocketMessage::Close {
         code: NORMAL,
         reason: reason.to_owned(),
     };
     runtime::finish(async move {
-        let goodbye = async {
+        let closing = async {
             for message in unsent.into_iter().chain([end]) {
                 socket.send(message).await?;
             }
-            // Until the server has said it, too.
+            // Wait for the server's close frame.
             while let Some(Ok(message)) = socket.next().await {
                 if matches!(message, SocketMessage::Close { .. }) {
                     break;
@@ -273,7 +273,7 @@ fn say_goodbye(
             }
             socket.close().await
         };
-        let limit = clock.sleep(GOODBYE_LIMIT);
-        _ = futures_util::future::select(Box::pin(goodbye), limit).await;
+        let limit = clock.sleep(CLOSE_TIMEOUT);
+        _ = futures_util::future::select(Box::pin(closing), limit).await;
     });
 }

@@ -1,25 +1,25 @@
-//! What can go wrong with channels (client contract R7).
+//! Errors of channels (client contract R7).
 
 use crate::auth::AuthError;
 use crate::http::TransportError;
 
-/// Something that failed on a channel.
+/// A failed operation on a channel.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RealtimeError {
-    /// The server refused a join or a message.
+    /// The server rejected a join or a message.
     #[error("{0}")]
-    Refused(String),
-    /// The server did not answer in time.
-    #[error("the server did not answer in time")]
+    Rejected(String),
+    /// The server did not reply in time.
+    #[error("the server did not respond in time")]
     TimedOut,
-    /// The channel is over. Make a new one.
+    /// The channel is closed. Create a new one.
     #[error("the channel is closed")]
     Closed,
     /// The connection was lost. Channels that were subscribed join again by themselves.
     #[error("the connection is lost: {0}")]
     Disconnected(String),
-    /// The channel has not joined, or not yet again: nothing can be sent over it.
+    /// The channel has not joined, or not rejoined yet: nothing can be sent over it.
     /// [`Channel::send_http`](super::Channel::send_http) needs no subscription.
     #[error("the channel is not subscribed")]
     NotSubscribed,
@@ -29,33 +29,33 @@ pub enum RealtimeError {
         /// How many.
         missed: u64,
     },
-    /// The server listens to other row changes than it was asked for.
+    /// The server confirmed other row changes than requested.
     #[error("mismatch between server and client bindings for postgres changes")]
     BindingMismatch,
-    /// A broadcast over HTTP was refused.
+    /// A broadcast over HTTP was rejected.
     #[error("{message}")]
     Http {
         /// The HTTP status.
         status: u16,
-        /// Why.
+        /// The error message.
         message: String,
     },
-    /// There was no answer over HTTP.
+    /// The HTTP request failed without a response.
     #[error(transparent)]
     Transport(#[from] TransportError),
     /// The session could not be refreshed.
     #[error(transparent)]
     Auth(#[from] AuthError),
-    /// What came is not of the type that was asked for.
-    #[error("what came cannot be read: {0}")]
+    /// A payload is not of the requested type.
+    #[error("the payload cannot be decoded: {0}")]
     Unreadable(String),
-    /// It cannot be done as asked.
+    /// The operation is invalid.
     #[error("{0}")]
     InvalidInput(&'static str),
 }
 
 impl RealtimeError {
-    /// Whether the same may succeed in a moment.
+    /// Whether a retry may succeed.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::TimedOut | Self::Disconnected(_) | Self::NotSubscribed | Self::Transport(_) => {
@@ -63,7 +63,7 @@ impl RealtimeError {
             }
             Self::Auth(error) => error.is_retryable(),
             Self::Http { status, .. } => matches!(status, 408 | 429 | 500..=504 | 520..=530),
-            Self::Refused(_)
+            Self::Rejected(_)
             | Self::Closed
             | Self::Lagged { .. }
             | Self::BindingMismatch

@@ -1,4 +1,4 @@
-//! What happens on a channel.
+//! Events of a channel.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -6,33 +6,33 @@ use serde::de::DeserializeOwned;
 
 use super::{Change, PresenceEvent, RealtimeError};
 
-/// Something that happened on a channel.
+/// An event of a channel.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ChannelEvent {
-    /// The channel itself changed.
+    /// The channel's status changed.
     Status(Status),
-    /// Somebody said something.
+    /// A broadcast was received.
     Broadcast(Broadcast),
-    /// Somebody came or left.
+    /// The presence changed.
     Presence(PresenceEvent),
     /// A row changed.
     Change(Change),
-    /// The server says something about the channel.
+    /// The server sent a system message.
     System(System),
 }
 
-/// How a channel is.
+/// Status of a channel.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Status {
-    /// It has joined, for the first time or again.
+    /// Joined, for the first time or again.
     Subscribed,
-    /// It has lost its connection or was refused, and tries again by itself.
+    /// The connection was lost or the join rejected; it retries by itself.
     Error(RealtimeError),
-    /// A join was not answered in time. It tries again by itself.
+    /// A join timed out; it retries by itself.
     TimedOut,
-    /// It is over, because you or the server ended it. Its streams end here.
+    /// Closed by you or the server. Its streams end here.
     Closed,
 }
 
@@ -48,46 +48,46 @@ impl Status {
     }
 }
 
-/// What somebody said.
+/// A broadcast message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Broadcast {
-    /// What it is about.
+    /// The event name.
     pub event: String,
-    /// What was said.
+    /// The payload.
     pub payload: Payload,
-    /// What the server knows about it.
+    /// Metadata of the server.
     pub meta: Option<BroadcastMeta>,
 }
 
-/// What the server knows about a broadcast.
+/// The server's metadata of a broadcast.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct BroadcastMeta {
-    /// The row in `realtime.messages`, where it came from the database.
+    /// The row in `realtime.messages`, if it was sent by the database.
     #[serde(default)]
     pub id: Option<String>,
-    /// Whether it was said before this channel joined.
+    /// Whether it was sent before this channel joined.
     #[serde(default)]
     pub replayed: bool,
 }
 
-/// What a broadcast carries. Cheap to clone.
+/// Payload of a broadcast. Cheap to clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// JSON, not read yet.
+    /// JSON, not parsed yet.
     Json(Bytes),
     /// Bytes.
     Bytes(Bytes),
 }
 
 impl Broadcast {
-    /// What was said, read as this type.
+    /// The payload, deserialized as this type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, RealtimeError> {
         self.payload.json()
     }
 
-    /// What was said, where that is bytes.
+    /// The payload, if it is bytes.
     pub fn bytes(&self) -> Option<&Bytes> {
         match &self.payload {
             Payload::Bytes(bytes) => Some(bytes),
@@ -95,14 +95,14 @@ impl Broadcast {
         }
     }
 
-    /// Whether it was said before this channel joined.
+    /// Whether it was sent before this channel joined.
     pub fn is_replayed(&self) -> bool {
         self.meta.as_ref().is_some_and(|meta| meta.replayed)
     }
 }
 
 impl Payload {
-    /// Read as this type, where it is JSON.
+    /// Deserializes a JSON payload.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, RealtimeError> {
         match self {
             Self::Json(json) => serde_json::from_slice(json).map_err(RealtimeError::unreadable),
@@ -111,17 +111,17 @@ impl Payload {
     }
 }
 
-/// What the server says about a channel.
+/// A system message about a channel.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub struct System {
-    /// What it is about: `postgres_changes` or `system`.
+    /// The extension: `postgres_changes` or `system`.
     #[serde(default)]
     pub extension: String,
     /// `ok` or `error`.
     #[serde(default)]
     pub status: String,
-    /// What it says.
+    /// The message text.
     #[serde(default)]
     pub message: String,
     /// The channel's name.
@@ -130,27 +130,27 @@ pub struct System {
 }
 
 impl System {
-    /// Whether it is good news, such as that row changes will arrive from now on.
+    /// Whether it reports success, such as that row changes are delivered from now on.
     pub fn is_ok(&self) -> bool {
         self.status == "ok"
     }
 }
 
-/// How the connection is.
+/// A heartbeat event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Heartbeat {
     /// A heartbeat was sent.
     Sent,
-    /// It was answered.
+    /// The server replied.
     Ok {
-        /// After so many milliseconds.
+        /// Round-trip time in milliseconds.
         latency_ms: u64,
     },
-    /// It was answered with a failure.
+    /// The server replied with an error.
     Error,
-    /// It was not answered; the connection is made anew.
+    /// No reply; the client reconnects.
     TimedOut,
-    /// There is no connection any more.
+    /// The connection was lost.
     Disconnected,
 }

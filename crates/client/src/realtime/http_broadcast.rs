@@ -10,9 +10,9 @@ use url::Url;
 use super::event::Payload;
 use super::{Channel, RealtimeError};
 use crate::call_options::{CallOptions, with_call_options};
-use crate::http::{Answer, Outgoing, client_info};
+use crate::http::{HttpResponse, Outgoing, client_info};
 
-/// Says something over HTTP; see [`Channel::send_http`].
+/// A broadcast over HTTP; see [`Channel::send_http`].
 #[must_use = "nothing is sent before `send`"]
 pub struct HttpBroadcast {
     channel: Channel,
@@ -39,35 +39,37 @@ impl HttpBroadcast {
         }
     }
 
-    /// Has the server keep it for [replays](super::Replay), where it can. Only on private
-    /// channels.
+    /// Has the server store it for [replays](super::Replay), if supported. Only on private channels.
     pub fn persist(mut self) -> Self {
         self.persist = Some(("persist", "true".to_owned()));
         self
     }
 
-    /// The same for so long, in the server's words.
+    /// Stores it for a limited time, in the server's notation.
     pub fn persist_for(mut self, ttl: impl fmt::Display) -> Self {
         self.persist = Some(("persist[ttl]", ttl.to_string()));
         self
     }
 
-    /// Sends it. The server has taken it when this is done. It is given up after 10 s unless a
-    /// [`timeout`](Self::timeout) says otherwise.
+    /// Sends it; returns when the server has accepted it. The timeout is 10 s unless
+    /// [`timeout`](Self::timeout) sets another one.
     pub async fn send(self) -> Result<(), RealtimeError> {
-        let around = &self.channel.0.shared.around;
-        let http = &around.base.http;
-        let usual = around.base.timeout.unwrap_or(around.options.timeout);
+        let environment = &self.channel.0.shared.environment;
+        let http = &environment.base.http;
+        let usual = environment
+            .base
+            .timeout
+            .unwrap_or(environment.options.timeout);
         let limit = self.options.timeout.unwrap_or(usual);
-        let answer = http.within(Some(limit), async {
-            let token = around.tokens.token().await?;
+        let response = http.within(Some(limit), async {
+            let token = environment.tokens.token().await?;
             let request = self.request(token.as_deref(), limit)?;
             Ok::<_, RealtimeError>(http.send(request).await?)
         });
-        let answer = answer.await??;
-        match answer.status {
+        let response = response.await??;
+        match response.status {
             202 => Ok(()),
-            _ => Err(refusal(&answer)),
+            _ => Err(rejection_error(&response)),
         }
     }
 
@@ -80,7 +82,7 @@ impl HttpBroadcast {
             Payload::Json(json) => ("application/json", json),
             Payload::Bytes(bytes) => ("application/octet-stream", bytes),
         };
-        let base = &self.channel.0.shared.around.base;
+        let base = &self.channel.0.shared.environment.base;
         let mut request = Outgoing::new(Method::POST, self.url()?);
         request.headers = base.headers.clone();
         for (name, value) in &self.options.headers {
@@ -102,7 +104,7 @@ impl HttpBroadcast {
         Ok(request)
     }
 
-    /// Names of channels and events are parts of the path.
+    /// Channel and event names are path segments.
     fn url(&self) -> Result<String, RealtimeError> {
         let invalid = RealtimeError::InvalidInput("this name cannot be part of an address");
         let names = [self.channel.name(), &self.event];
@@ -114,7 +116,7 @@ impl HttpBroadcast {
                 "only what is said on private channels is kept",
             ));
         }
-        let base = &self.channel.0.shared.around.base;
+        let base = &self.channel.0.shared.environment.base;
         let root = base.url.service("realtime/v1/api/broadcast");
         let mut url = Url::parse(&root).map_err(|_| invalid.clone())?;
         url.path_segments_mut()
@@ -130,20 +132,20 @@ impl HttpBroadcast {
     }
 }
 
-fn refusal(answer: &Answer) -> RealtimeError {
-    let status = answer.status;
+fn rejection_error(response: &HttpResponse) -> RealtimeError {
+    let status = response.status;
     if status == 404 {
         return RealtimeError::Http {
             status,
             message: "the server is too old for broadcasts of this kind".to_owned(),
         };
     }
-    let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let body: Value = serde_json::from_slice(&response.body).unwrap_or_default();
     let said = body.get("error").or_else(|| body.get("message"));
     let said = said.and_then(Value::as_str).map(str::to_owned);
     RealtimeError::Http {
         status,
-        message: said.unwrap_or_else(|| format!("the server answered with status {status}")),
+        message: said.unwrap_or_else(|| format!("the server responded with status {status}")),
     }
 }
 

@@ -1,5 +1,4 @@
-//! Channels: what people say to each other, who is there, and rows that change, while it happens
-//! (client contract §3.5).
+//! Realtime channels: broadcast, presence and row changes (client contract §3.5).
 //!
 //! ```
 //! # use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
@@ -47,32 +46,31 @@
 //! # }
 //! ```
 //!
-//! All channels of a client share one connection. It is made when the first is subscribed, tried
-//! every 25 s, made anew when it is lost, and ended 50 s after the last channel has gone. It
-//! carries the token of whoever is signed in, also when that changes.
+//! All channels of a client share one connection. It is opened when the first channel is subscribed, checked
+//! by a heartbeat every 25 s, reopened when it is lost, and closed 50 s after the last channel was left. It
+//! carries the access token of the signed-in user, also when that changes.
 //!
-//! The connection is a WebSocket that reqwest opens; a client of your own
-//! ([`ClientBuilder::http`](crate::ClientBuilder::http)) or a tower service only sends what goes over
-//! HTTP, and [`RealtimeOptions::transport`] is the way to another WebSocket.
+//! The connection is a WebSocket that reqwest opens; a custom client
+//! ([`ClientBuilder::http`](crate::ClientBuilder::http)) or tower service is used for HTTP requests
+//! only, and [`RealtimeOptions::transport`] replaces the WebSocket.
 //!
-//! `conversation` decides what is to be done and is a plain value; `driver` does it; `frame` knows
-//! the form of messages. Streams are bounded: each holds 1024 events, or 4 MiB of them, for a
-//! reader who is slow; what is more pushes out the oldest, and the stream says
-//! [`RealtimeError::Lagged`].
+//! `protocol` is a state machine without I/O; `driver` executes its actions; `frame` encodes messages.
+//! Streams are bounded: each buffers 1024 events, or 4 MiB of them, for a slow reader; beyond that the
+//! oldest are dropped, and the stream returns [`RealtimeError::Lagged`].
 
+mod backoff;
 mod builder;
 mod changes;
 mod channel;
-mod conversation;
 mod dial;
 mod driver;
 mod error;
 mod event;
 mod frame;
 mod http_broadcast;
-mod ladder;
 mod options;
 mod presence;
+mod protocol;
 mod queue;
 mod shared;
 mod streams;
@@ -84,16 +82,16 @@ use std::sync::{Arc, PoisonError};
 use crate::auth::Auth;
 use crate::client::{Base, Client, TokenSource};
 use channel::ChannelInner;
-use conversation::{ChannelConfig, Conversation, RoomId};
+use protocol::{ChannelConfig, ChannelId, Protocol};
 use shared::Shared;
 
+pub use backoff::RECONNECT_BACKOFF_MS;
 pub use builder::{ChannelBuilder, Replay};
 pub use changes::{Change, ChangeKind, ChangesRequest, Event, Row, pg};
 pub use channel::Channel;
 pub use error::RealtimeError;
 pub use event::{Broadcast, BroadcastMeta, ChannelEvent, Heartbeat, Payload, Status, System};
 pub use http_broadcast::HttpBroadcast;
-pub use ladder::RECONNECT_WAITS_MS;
 pub use options::{HEARTBEAT_MS, RealtimeOptions, Vsn};
 pub use presence::{Presence, PresenceEvent, PresenceState};
 pub use streams::{
@@ -101,24 +99,24 @@ pub use streams::{
 };
 pub use transport::{Connect, ConnectRequest, Connection, SocketMessage, WebSocket};
 
-/// K14: how long joins and messages wait for their answer.
+/// K14: timeout of joins and messages.
 pub const TIMEOUT_MS: u64 = 10_000;
-/// How many events wait in a stream for its reader.
-pub const MAX_WAITING_EVENTS: usize = 1024;
-/// How many bytes of events wait in a stream for its reader.
-pub const MAX_WAITING_BYTES: usize = 4 * 1024 * 1024;
-/// What stands before a channel's name on the wire.
+/// How many events a stream buffers for its reader.
+pub const MAX_QUEUED_EVENTS: usize = 1024;
+/// How many bytes of events a stream buffers for its reader.
+pub const MAX_QUEUED_BYTES: usize = 4 * 1024 * 1024;
+/// Prefix of a channel's name on the wire.
 const TOPIC_PREFIX: &str = "realtime:";
 
-/// How the connection is.
+/// State of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConnectionState {
-    /// There is none, and none is wanted.
+    /// Closed, and not needed.
     Closed,
-    /// It is being made, or will be soon.
+    /// Connecting, or waiting to reconnect.
     Connecting,
-    /// It is there.
+    /// Open.
     Open,
 }
 
@@ -163,7 +161,7 @@ impl Realtime {
         Self(Arc::new(Shared::new(base, tokens, auth, options)))
     }
 
-    /// Begins to choose what a channel is like.
+    /// Starts to configure a channel.
     pub fn channel(&self, name: &str) -> ChannelBuilder {
         ChannelBuilder::new(self.clone(), name)
     }
@@ -189,33 +187,34 @@ impl Realtime {
         self.disconnect();
     }
 
-    /// Makes the connection, which the first channel would do otherwise.
+    /// Opens the connection; otherwise the first channel does.
     pub fn connect(&self) {
-        self.0.act(|conversation, _| conversation.connect());
+        self.0.update_state(|protocol, _| protocol.connect());
     }
 
-    /// Ends the connection. Channels lose it and join again after the next
-    /// [`Realtime::connect`], or when another one is subscribed.
+    /// Closes the connection. Channels rejoin after the next [`Realtime::connect`], or when another
+    /// one is subscribed.
     pub fn disconnect(&self) {
-        self.0.act(|conversation, now| conversation.disconnect(now));
+        self.0
+            .update_state(|protocol, now| protocol.disconnect(now));
     }
 
-    /// How the connection is.
+    /// State of the connection.
     pub fn state(&self) -> ConnectionState {
-        self.0.look(|conversation| conversation.state())
+        self.0.read_state(|protocol| protocol.state())
     }
 
-    /// Uses this token from now on, whoever is signed in, until this is called with none.
+    /// Uses this token instead of the session's from now on; `None` restores the session's.
     pub fn set_auth(&self, token: Option<String>) {
         self.0
-            .act(|conversation, now| conversation.fix_token(now, token));
+            .update_state(|protocol, now| protocol.set_token(now, token));
     }
 
-    /// Tells of every heartbeat, from now on.
+    /// Heartbeat events, from now on.
     pub fn heartbeats(&self) -> Heartbeats {
-        let (queue, reader) = queue::queue(self.0.around.options.bound);
+        let (queue, reader) = queue::queue(self.0.environment.options.limits);
         self.0
-            .look(|conversation| conversation.listen_to_heartbeats(queue));
+            .read_state(|protocol| protocol.subscribe_to_heartbeats(queue));
         Heartbeats::new(self.clone(), reader)
     }
 
@@ -235,7 +234,7 @@ impl Realtime {
                 Ok(Channel(channel))
             }
         };
-        // One of them may be the last of its channel, and will want the lock.
+        // One of them may be the last handle of its channel, and its drop takes the lock.
         drop(handles);
         drop(known);
         opened
@@ -243,9 +242,9 @@ impl Realtime {
 
     fn new_channel(&self, name: &str, config: ChannelConfig) -> ChannelInner {
         let topic = format!("{TOPIC_PREFIX}{name}");
-        let add = |conversation: &mut Conversation| conversation.add_room(topic, config.clone());
+        let add = |protocol: &mut Protocol| protocol.add_channel(topic, config.clone());
         ChannelInner {
-            id: self.0.look(add),
+            id: self.0.read_state(add),
             shared: self.0.clone(),
             name: name.to_owned(),
             config,
@@ -254,8 +253,8 @@ impl Realtime {
 }
 
 impl Shared {
-    /// The name may be used again.
-    fn forget_handle(&self, id: RoomId) {
+    /// Frees the name for reuse.
+    fn remove_handle(&self, id: ChannelId) {
         let handles = self.handles.lock();
         handles.unwrap_or_else(PoisonError::into_inner).remove(&id);
     }

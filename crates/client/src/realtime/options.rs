@@ -1,4 +1,4 @@
-//! What can be chosen about the connection.
+//! Options of the connection.
 
 use std::fmt;
 use std::future::Future;
@@ -6,26 +6,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Connect;
-use super::ladder::Ladder;
-use super::queue::Bound;
+use super::backoff::Backoff;
+use super::queue::QueueLimits;
 use crate::client::{ThirdParty, TokenSource};
 use crate::runtime::{MaybeSend, MaybeSync};
 
-/// K14: how often the connection is tried.
+/// K14: interval of heartbeats.
 pub const HEARTBEAT_MS: u64 = 25_000;
 
-/// Which form of messages is spoken.
+/// Version of the message format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Vsn {
-    /// `1.0.0`: objects of JSON. Bytes cannot be sent, nor do they arrive.
+    /// `1.0.0`: JSON objects. Bytes can neither be sent nor received.
     V1,
-    /// `2.0.0`: lists of JSON, and broadcasts in a binary form.
+    /// `2.0.0`: JSON arrays, and broadcasts in a binary format.
     #[default]
     V2,
 }
 
 impl Vsn {
-    /// What it is called on the wire.
+    /// Its name on the wire.
     pub fn name(self) -> &'static str {
         match self {
             Self::V1 => "1.0.0",
@@ -34,7 +34,7 @@ impl Vsn {
     }
 }
 
-/// What can be chosen about the connection; see
+/// Options of the connection; see
 /// [`ClientBuilder::realtime`](crate::ClientBuilder::realtime).
 ///
 /// ```
@@ -56,9 +56,9 @@ pub struct RealtimeOptions {
     pub(super) heartbeat: Duration,
     pub(super) timeout: Duration,
     pub(super) idle: Option<Duration>,
-    pub(super) ladder: Ladder,
+    pub(super) backoff: Backoff,
     pub(super) vsn: Vsn,
-    pub(super) bound: Bound,
+    pub(super) limits: QueueLimits,
     pub(super) transport: Option<Arc<dyn Connect>>,
     pub(super) tokens: Option<Arc<dyn TokenSource>>,
     pub(super) params: Vec<(String, String)>,
@@ -71,66 +71,64 @@ impl Default for RealtimeOptions {
 }
 
 impl RealtimeOptions {
-    /// As JavaScript has it.
+    /// The defaults of the JavaScript client.
     pub fn new() -> Self {
         Self {
             heartbeat: Duration::from_millis(HEARTBEAT_MS),
             timeout: Duration::from_millis(super::TIMEOUT_MS),
             idle: None,
-            ladder: Ladder::default(),
+            backoff: Backoff::default(),
             vsn: Vsn::default(),
-            bound: Bound::default(),
+            limits: QueueLimits::default(),
             transport: None,
             tokens: None,
             params: Vec::new(),
         }
     }
 
-    /// How often the connection is tried; 25 s unless this says otherwise. One that has not
-    /// answered when it is tried again is given up and made anew.
+    /// Interval of heartbeats; default 25 s. A connection without a reply by the next heartbeat is closed
+    /// and reopened.
     pub fn heartbeat(mut self, every: Duration) -> Self {
         self.heartbeat = every.max(Duration::from_millis(1));
         self
     }
 
-    /// How long joins and messages wait for their answer; 10 s unless this says otherwise.
+    /// Timeout of joins and messages; default 10 s.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.timeout = limit;
         self
     }
 
-    /// How long to wait before a connection, or a channel, is tried again: before the first
-    /// attempt (1), the second, and so on. It is 1, 2, 5 and then always 10 s unless this says
-    /// otherwise.
+    /// Backoff before a connection or a channel is retried, given the number of the attempt from 1. Default
+    /// 1, 2, 5 and then always 10 s.
     pub fn reconnect<F>(mut self, wait: F) -> Self
     where
         F: Fn(u32) -> Duration + MaybeSend + MaybeSync + 'static,
     {
-        self.ladder = Ladder::new(wait);
+        self.backoff = Backoff::new(wait);
         self
     }
 
-    /// How long the connection stays after its last channel has gone. Two heartbeats, unless this
-    /// says otherwise.
+    /// How long the connection stays open after its last channel was left. Default: two heartbeats.
     pub fn disconnect_when_idle(mut self, after: Duration) -> Self {
         self.idle = Some(after);
         self
     }
 
-    /// Speaks another form of messages than `2.0.0`.
+    /// Uses another message format than `2.0.0`.
     pub fn vsn(mut self, vsn: Vsn) -> Self {
         self.vsn = vsn;
         self
     }
 
-    /// Opens connections another way than over reqwest.
+    /// Replaces the reqwest-based WebSocket transport.
     pub fn transport(mut self, transport: impl Connect) -> Self {
         self.transport = Some(Arc::new(transport));
         self
     }
 
-    /// Takes tokens from this function instead of the client's session. It is asked when the
-    /// connection is made, after each join, and with every heartbeat.
+    /// Takes tokens from this function instead of the client's session. It is called when the connection is
+    /// opened, after each join, and with every heartbeat.
     pub fn access_token<F, T>(mut self, give: F) -> Self
     where
         F: Fn() -> T + MaybeSend + MaybeSync + 'static,
@@ -140,18 +138,18 @@ impl RealtimeOptions {
         self
     }
 
-    /// How much may wait in each stream until somebody reads it: this many events, and this many
-    /// bytes of them (a single event may be larger). What is more pushes out the oldest, and the
-    /// stream says [`RealtimeError::Lagged`](super::RealtimeError::Lagged).
+    /// Buffer limits of each stream: this many events, and this many bytes of them (a single event may be
+    /// larger). Beyond that the oldest are dropped, and the stream returns
+    /// [`RealtimeError::Lagged`](super::RealtimeError::Lagged).
     pub fn buffer(mut self, events: usize, bytes: usize) -> Self {
-        self.bound = Bound {
+        self.limits = QueueLimits {
             events: events.max(1),
             bytes,
         };
         self
     }
 
-    /// Adds a parameter to the address of the connection, such as `log_level`.
+    /// Adds a query parameter to the connection's URL, such as `log_level`.
     pub fn param(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.params.push((name.into(), value.into()));
         self

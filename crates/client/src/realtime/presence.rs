@@ -1,4 +1,4 @@
-//! Who is there (realtime contract §7): what the server tells, made into one picture.
+//! Presence (realtime contract §7): merges the server's state and diff messages.
 
 use std::collections::BTreeMap;
 
@@ -8,66 +8,66 @@ use serde_json::{Map, Value};
 
 use super::RealtimeError;
 
-/// Everybody on a channel, by their keys.
+/// All presences of a channel, by key.
 pub type PresenceState = BTreeMap<String, Vec<Presence>>;
 
-/// One who is there.
+/// One presence.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Presence {
-    /// Names this version of what they said about themselves.
+    /// Identifies this version of the metadata.
     pub presence_ref: String,
-    /// What they said about themselves.
+    /// The tracked metadata.
     pub meta: Map<String, Value>,
 }
 
-/// A change in who is there.
+/// A presence event.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PresenceEvent {
-    /// The picture is whole; see [`Channel::presence`](super::Channel::presence).
+    /// The state is complete; see [`Channel::presence`](super::Channel::presence).
     Sync,
-    /// Some came, or said something new about themselves.
+    /// Presences joined or changed their metadata.
     Join {
-        /// Under this key.
+        /// The key.
         key: String,
-        /// Who was there under it already.
+        /// Presences that were already there under this key.
         current: Vec<Presence>,
-        /// Who came.
+        /// New presences.
         new: Vec<Presence>,
     },
-    /// Some left, or what they said about themselves is over.
+    /// Presences left, or their metadata were replaced.
     Leave {
-        /// Under this key.
+        /// The key.
         key: String,
-        /// Who is still there under it.
+        /// Presences that remain under this key.
         current: Vec<Presence>,
-        /// Who left.
+        /// Presences that left.
         left: Vec<Presence>,
     },
 }
 
 impl Presence {
-    /// What they said about themselves, read as this type.
+    /// The metadata, deserialized as this type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, RealtimeError> {
         let meta = Value::Object(self.meta.clone());
         serde_json::from_value(meta).map_err(RealtimeError::unreadable)
     }
 }
 
-/// What the server says of one key.
+/// Metadata of one key on the wire.
 #[derive(Clone, Debug, Deserialize)]
 struct Metas {
     #[serde(default)]
     metas: Vec<Map<String, Value>>,
 }
 
-/// Everybody, as the server says it.
+/// A `presence_state` message.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub(super) struct WireState(BTreeMap<String, Metas>);
 
-/// Who came and who left, as the server says it.
+/// A `presence_diff` message.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct WireDiff {
     #[serde(default)]
@@ -96,27 +96,26 @@ fn presence(mut meta: Map<String, Value>) -> Presence {
     Presence { presence_ref, meta }
 }
 
-/// The picture of a channel. Differences that come before the first whole picture of a join wait
-/// for it.
+/// The presence state of a channel. Diffs that arrive before the first full state of a join are queued.
 #[derive(Debug, Default)]
-pub(super) struct Book {
+pub(super) struct PresenceTracker {
     state: PresenceState,
-    /// The join that the picture belongs to.
+    /// The join that the state belongs to.
     synced: Option<String>,
     waiting: Vec<WireDiff>,
 }
 
-impl Book {
+impl PresenceTracker {
     pub(super) fn state(&self) -> &PresenceState {
         &self.state
     }
 
-    /// Whether the picture is that of this join.
+    /// Whether the state belongs to this join.
     pub(super) fn is_of(&self, join_ref: &str) -> bool {
         self.synced.as_deref() == Some(join_ref)
     }
 
-    /// The whole picture came. What is different from the old one is told.
+    /// Replaces the state; returns the differences.
     pub(super) fn replace(&mut self, join_ref: &str, new: WireState) -> Vec<PresenceEvent> {
         self.synced = Some(join_ref.to_owned());
         let new = new.into_state();
@@ -134,7 +133,7 @@ impl Book {
         events
     }
 
-    /// Some came and some left.
+    /// Applies a diff.
     pub(super) fn change(&mut self, join_ref: &str, diff: WireDiff) -> Vec<PresenceEvent> {
         if !self.is_of(join_ref) {
             self.waiting.push(diff);
@@ -147,12 +146,12 @@ impl Book {
         events
     }
 
-    /// A new join begins: what waited for the old one's picture is in the new one's.
+    /// A new join begins: diffs queued for the old one are obsolete.
     pub(super) fn rejoin(&mut self) {
         self.waiting.clear();
     }
 
-    /// Those who come first, then those who leave.
+    /// Joins first, then leaves.
     fn apply(
         &mut self,
         joins: PresenceState,
@@ -180,7 +179,7 @@ impl Book {
     }
 }
 
-/// Who came and who left between two pictures.
+/// Joins and leaves between two states.
 fn difference(old: &PresenceState, new: &PresenceState) -> (PresenceState, PresenceState) {
     let without = |all: &PresenceState, others: &PresenceState| {
         let mut rest = PresenceState::new();
@@ -233,7 +232,7 @@ mod tests {
     }
 
     /// `+key:new(current)`, `-key:left(current)`, `sync`.
-    fn told(events: &[PresenceEvent]) -> Vec<String> {
+    fn described(events: &[PresenceEvent]) -> Vec<String> {
         let one = |event: &PresenceEvent| match event {
             PresenceEvent::Sync => "sync".to_owned(),
             PresenceEvent::Join { key, current, new } => {
@@ -256,38 +255,38 @@ mod tests {
 
     #[test]
     fn a_picture_is_told_as_those_who_came_and_left() {
-        let mut book = Book::default();
+        let mut tracker = PresenceTracker::default();
 
-        let first = book.replace(
+        let first = tracker.replace(
             "1",
             state(json!({ "a": metas(&["1", "2"]), "b": metas(&["3"]) })),
         );
-        assert_eq!(told(&first), ["+a:1,2()", "+b:3()", "sync"]);
+        assert_eq!(described(&first), ["+a:1,2()", "+b:3()", "sync"]);
 
-        let second = book.replace(
+        let second = tracker.replace(
             "2",
             state(json!({ "a": metas(&["2", "4"]), "c": metas(&["5"]) })),
         );
         assert_eq!(
-            told(&second),
+            described(&second),
             ["+a:4(1,2)", "+c:5()", "-a:1(2,4)", "-b:3()", "sync"]
         );
-        assert_eq!(book.state().keys().collect::<Vec<_>>(), ["a", "c"]);
-        assert_eq!(refs(&book.state()["a"]), ["2", "4"]);
+        assert_eq!(tracker.state().keys().collect::<Vec<_>>(), ["a", "c"]);
+        assert_eq!(refs(&tracker.state()["a"]), ["2", "4"]);
     }
 
     #[test]
     fn an_update_is_a_join_and_then_a_leave() {
-        let mut book = Book::default();
-        book.replace("1", state(json!({ "a": metas(&["1"]) })));
+        let mut tracker = PresenceTracker::default();
+        tracker.replace("1", state(json!({ "a": metas(&["1"]) })));
 
         let update = json!({ "joins": { "a": { "metas": [
             { "phx_ref": "2", "phx_ref_prev": "1", "n": "new" },
         ] } }, "leaves": { "a": metas(&["1"]) } });
-        let events = book.change("1", diff(update));
+        let events = tracker.change("1", diff(update));
 
-        assert_eq!(told(&events), ["+a:2(1)", "-a:1(2)", "sync"]);
-        let there = &book.state()["a"][0];
+        assert_eq!(described(&events), ["+a:2(1)", "-a:1(2)", "sync"]);
+        let there = &tracker.state()["a"][0];
         assert_eq!(
             there.meta,
             json!({ "n": "new" }).as_object().unwrap().clone()
@@ -296,61 +295,64 @@ mod tests {
 
     #[test]
     fn differences_wait_for_the_picture_of_their_join() {
-        let mut book = Book::default();
+        let mut tracker = PresenceTracker::default();
         let joins = |key: &str, name: &str| diff(json!({ "joins": { key: metas(&[name]) } }));
-        assert_eq!(told(&book.change("1", joins("b", "2"))), [""; 0]);
-        let events = book.replace("1", state(json!({ "a": metas(&["1"]) })));
-        assert_eq!(told(&events), ["+a:1()", "+b:2()", "sync"]);
-        assert_eq!(told(&book.change("1", joins("c", "3"))), ["+c:3()", "sync"]);
+        assert_eq!(described(&tracker.change("1", joins("b", "2"))), [""; 0]);
+        let events = tracker.replace("1", state(json!({ "a": metas(&["1"]) })));
+        assert_eq!(described(&events), ["+a:1()", "+b:2()", "sync"]);
+        assert_eq!(
+            described(&tracker.change("1", joins("c", "3"))),
+            ["+c:3()", "sync"]
+        );
 
-        // Joined again: the old picture stays until there is a new one.
-        book.rejoin();
-        assert_eq!(told(&book.change("9", joins("d", "4"))), [""; 0]);
-        assert_eq!(book.state().len(), 3);
-        let events = book.replace("9", state(json!({ "a": metas(&["1"]) })));
-        assert_eq!(told(&events), ["-b:2()", "-c:3()", "+d:4()", "sync"]);
+        // Rejoined: the old state stays until the new one arrives.
+        tracker.rejoin();
+        assert_eq!(described(&tracker.change("9", joins("d", "4"))), [""; 0]);
+        assert_eq!(tracker.state().len(), 3);
+        let events = tracker.replace("9", state(json!({ "a": metas(&["1"]) })));
+        assert_eq!(described(&events), ["-b:2()", "-c:3()", "+d:4()", "sync"]);
     }
 
     #[test]
-    fn whoever_comes_twice_is_there_once() {
-        let mut book = Book::default();
-        book.replace("1", state(json!({ "a": metas(&["1", "2"]) })));
+    fn a_repeated_join_is_counted_once() {
+        let mut tracker = PresenceTracker::default();
+        tracker.replace("1", state(json!({ "a": metas(&["1", "2"]) })));
 
-        book.change("1", diff(json!({ "joins": { "a": metas(&["1"]) } })));
+        tracker.change("1", diff(json!({ "joins": { "a": metas(&["1"]) } })));
 
-        assert_eq!(refs(&book.state()["a"]), ["2", "1"]);
+        assert_eq!(refs(&tracker.state()["a"]), ["2", "1"]);
     }
 
     #[test]
-    fn whoever_leaves_without_having_come_is_not_told() {
-        let mut book = Book::default();
-        book.replace("1", WireState::default());
+    fn a_leave_without_a_join_is_ignored() {
+        let mut tracker = PresenceTracker::default();
+        tracker.replace("1", WireState::default());
 
-        let events = book.change("1", diff(json!({ "leaves": { "a": metas(&["1"]) } })));
+        let events = tracker.change("1", diff(json!({ "leaves": { "a": metas(&["1"]) } })));
 
-        assert_eq!(told(&events), ["sync"]);
+        assert_eq!(described(&events), ["sync"]);
     }
 
     #[test]
     fn keys_are_any_text_and_what_was_said_is_typed() {
-        let mut book = Book::default();
-        book.replace(
+        let mut tracker = PresenceTracker::default();
+        tracker.replace(
             "1",
             state(json!({ "__proto__": metas(&["1"]), "": metas(&["2"]) })),
         );
 
         #[derive(Deserialize)]
-        struct Said {
+        struct BroadcastPayload {
             n: String,
         }
-        let said: Said = book.state()["__proto__"][0].json().unwrap();
+        let said: BroadcastPayload = tracker.state()["__proto__"][0].json().unwrap();
         assert_eq!(said.n, "1");
-        assert!(book.state().contains_key(""));
-        assert!(book.state()[""][0].json::<Vec<u8>>().is_err());
+        assert!(tracker.state().contains_key(""));
+        assert!(tracker.state()[""][0].json::<Vec<u8>>().is_err());
     }
 
     proptest::proptest! {
-        /// However the server got there, the picture is the last one.
+        /// The result is the last state, whatever came before.
         #[test]
         fn the_last_picture_counts(
             first in proptest::collection::vec((0u8..4, 0u8..6), 0..8),
@@ -374,14 +376,14 @@ mod tests {
                 });
                 state(Value::Object(all.collect()))
             };
-            let mut book = Book::default();
-            book.replace("1", wire(&picture(&first)));
-            book.replace("2", wire(&picture(&last)));
+            let mut tracker = PresenceTracker::default();
+            tracker.replace("1", wire(&picture(&first)));
+            tracker.replace("2", wire(&picture(&last)));
             let sorted = |mut names: Vec<String>| {
                 names.sort();
                 names
             };
-            let there: BTreeMap<String, Vec<String>> = book
+            let there: BTreeMap<String, Vec<String>> = tracker
                 .state()
                 .iter()
                 .map(|(key, there)| {

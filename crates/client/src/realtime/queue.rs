@@ -1,4 +1,4 @@
-//! What waits for a reader: bounded, so that one who does not read costs no more than that.
+//! Bounded queue between the connection and a reader.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,30 +6,30 @@ use std::task::{Context, Poll, Waker};
 
 use super::RealtimeError;
 
-/// How much may wait for a reader. What is more pushes out the oldest.
+/// Limits of a queue. Beyond them the oldest items are dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bound {
+pub(super) struct QueueLimits {
     pub(super) events: usize,
     pub(super) bytes: usize,
 }
 
-impl Default for Bound {
+impl Default for QueueLimits {
     fn default() -> Self {
         Self {
-            events: super::MAX_WAITING_EVENTS,
-            bytes: super::MAX_WAITING_BYTES,
+            events: super::MAX_QUEUED_EVENTS,
+            bytes: super::MAX_QUEUED_BYTES,
         }
     }
 }
 
-/// The side that fills.
+/// The writing side.
 pub(super) struct Queue<T>(Arc<Mutex<State<T>>>);
 
-/// The side that reads.
+/// The reading side.
 pub(super) struct Reader<T>(Arc<Mutex<State<T>>>);
 
 struct State<T> {
-    bound: Bound,
+    limits: QueueLimits,
     waiting: VecDeque<(T, usize)>,
     bytes: usize,
     missed: u64,
@@ -38,9 +38,9 @@ struct State<T> {
     waker: Option<Waker>,
 }
 
-pub(super) fn queue<T>(bound: Bound) -> (Queue<T>, Reader<T>) {
+pub(super) fn queue<T>(limits: QueueLimits) -> (Queue<T>, Reader<T>) {
     let state = Arc::new(Mutex::new(State {
-        bound,
+        limits,
         waiting: VecDeque::new(),
         bytes: 0,
         missed: 0,
@@ -52,7 +52,7 @@ pub(super) fn queue<T>(bound: Bound) -> (Queue<T>, Reader<T>) {
 }
 
 impl<T> Queue<T> {
-    /// Adds what was so many bytes on the wire.
+    /// Adds an item that took this many bytes on the wire.
     pub(super) fn push(&self, item: T, bytes: usize) {
         let mut state = locked(&self.0);
         if state.is_abandoned || state.is_ended {
@@ -60,9 +60,9 @@ impl<T> Queue<T> {
         }
         state.waiting.push_back((item, bytes));
         state.bytes += bytes;
-        // One is kept however large it is.
+        // A single item is kept whatever its size.
         while state.waiting.len() > 1
-            && (state.waiting.len() > state.bound.events || state.bytes > state.bound.bytes)
+            && (state.waiting.len() > state.limits.events || state.bytes > state.limits.bytes)
         {
             if let Some((_, bytes)) = state.waiting.pop_front() {
                 state.bytes -= bytes;
@@ -74,7 +74,7 @@ impl<T> Queue<T> {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// Nothing will follow.
+    /// Ends the stream.
     pub(super) fn end(&self) {
         let waker = {
             let mut state = locked(&self.0);
@@ -84,14 +84,14 @@ impl<T> Queue<T> {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// Whether nobody reads any more.
+    /// Whether the reader is gone.
     pub(super) fn is_abandoned(&self) -> bool {
         locked(&self.0).is_abandoned
     }
 }
 
 impl<T> Reader<T> {
-    /// The next item, or how many were lost before it.
+    /// The next item, or how many were dropped before it.
     pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<Option<Result<T, RealtimeError>>> {
         let mut state = locked(&self.0);
         if state.missed > 0 {
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn the_oldest_make_room_and_the_reader_is_told() {
-        let (queue, reader) = queue(Bound {
+        let (queue, reader) = queue(QueueLimits {
             events: 2,
             bytes: 100,
         });
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn bytes_count_too_and_one_is_kept_however_large() {
-        let (queue, reader) = queue(Bound {
+        let (queue, reader) = queue(QueueLimits {
             events: 10,
             bytes: 10,
         });
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn what_was_there_before_the_end_is_still_read() {
-        let (queue, reader) = queue(Bound::default());
+        let (queue, reader) = queue(QueueLimits::default());
         queue.push(1, 1);
         queue.end();
         queue.push(2, 1);
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_for_a_reader_who_has_left() {
-        let (queue, reader) = queue(Bound::default());
+        let (queue, reader) = queue(QueueLimits::default());
         let item = Arc::new(());
         queue.push(item.clone(), 1);
         drop(reader);

@@ -1,4 +1,4 @@
-//! What all handles of a client's channels share: the conversation, and the task that carries it.
+//! State shared by the handles of a client's channels: the protocol state machine and its driver task.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,9 +12,9 @@ use tokio::sync::Notify;
 use url::Url;
 
 use super::channel::ChannelInner;
-use super::conversation::{Conversation, Order, RoomId, Rules};
 use super::dial::OverReqwest;
-use super::driver::{Input, drive};
+use super::driver::{Input, run_driver};
+use super::protocol::{Action, ChannelId, Protocol, Timing};
 use super::{Connect, ConnectRequest, Connection, RealtimeOptions};
 use crate::auth::Auth;
 use crate::client::{Base, TokenSource};
@@ -22,8 +22,8 @@ use crate::clock::Clock;
 use crate::http::{TransportError, client_info};
 use crate::runtime::{self, Task};
 
-/// What the task needs; it may live a moment longer than the handles.
-pub(super) struct Surroundings {
+/// What the driver task needs; it may outlive the handles for a moment.
+pub(super) struct Environment {
     pub(super) base: Arc<Base>,
     pub(super) tokens: Arc<dyn TokenSource>,
     pub(super) auth: Option<Auth>,
@@ -34,12 +34,12 @@ pub(super) struct Surroundings {
 }
 
 pub(super) struct Shared {
-    pub(super) around: Arc<Surroundings>,
-    conversation: Mutex<Conversation>,
-    pub(super) handles: Mutex<BTreeMap<RoomId, Weak<ChannelInner>>>,
-    /// Senders wait here while the connection is busy.
+    pub(super) environment: Arc<Environment>,
+    protocol: Mutex<Protocol>,
+    pub(super) handles: Mutex<BTreeMap<ChannelId, Weak<ChannelInner>>>,
+    /// Senders wait here for capacity.
     pub(super) capacity: Notify,
-    /// Ends with this.
+    /// Cancelled when dropped.
     task: Mutex<Option<Task>>,
 }
 
@@ -51,18 +51,18 @@ impl Shared {
         options: RealtimeOptions,
     ) -> Self {
         let ms = |duration: Duration| i64::try_from(duration.as_millis()).unwrap_or(i64::MAX / 2);
-        let rules = Rules {
+        let timing = Timing {
             heartbeat_ms: ms(options.heartbeat),
             timeout_ms: ms(options.timeout),
             idle_ms: ms(options.idle()),
-            ladder: options.ladder.clone(),
+            backoff: options.backoff.clone(),
         };
         let clock = base.http.clock().clone();
         let usual = || -> Arc<dyn Connect> { Arc::new(OverReqwest::new()) };
         let own_tokens = options.tokens.clone();
         Self {
-            around: Arc::new(Surroundings {
-                // Tokens of another source do not change with the session.
+            environment: Arc::new(Environment {
+                // Tokens of a custom source do not change with the session.
                 auth: auth.filter(|_| own_tokens.is_none()),
                 tokens: own_tokens.unwrap_or(tokens),
                 transport: options.transport.clone().unwrap_or_else(usual),
@@ -71,95 +71,96 @@ impl Shared {
                 clock,
                 wake: Wake::default(),
             }),
-            conversation: Mutex::new(Conversation::new(rules)),
+            protocol: Mutex::new(Protocol::new(timing)),
             handles: Mutex::default(),
             capacity: Notify::new(),
             task: Mutex::default(),
         }
     }
 
-    /// Does something, and has the task look at what it led to.
-    pub(super) fn act<T>(self: &Arc<Self>, act: impl FnOnce(&mut Conversation, i64) -> T) -> T {
-        let mut conversation = self.conversation();
-        let done = act(&mut conversation, self.now());
-        let has_orders = conversation.has_orders();
-        drop(conversation);
-        if has_orders {
+    /// Updates the state machine and wakes the driver.
+    pub(super) fn update_state<T>(
+        self: &Arc<Self>,
+        update_state: impl FnOnce(&mut Protocol, i64) -> T,
+    ) -> T {
+        let mut protocol = self.protocol();
+        let done = update_state(&mut protocol, self.now());
+        let has_actions = protocol.has_actions();
+        drop(protocol);
+        if has_actions {
             self.start();
         }
-        self.around.wake.wake();
+        self.environment.wake.wake();
         done
     }
 
-    /// Looks at something.
-    pub(super) fn look<T>(&self, look: impl FnOnce(&mut Conversation) -> T) -> T {
-        look(&mut self.conversation())
+    /// Reads the state machine.
+    pub(super) fn read_state<T>(&self, read_state: impl FnOnce(&mut Protocol) -> T) -> T {
+        read_state(&mut self.protocol())
     }
 
     pub(super) fn now(&self) -> i64 {
-        self.around.clock.now_ms()
+        self.environment.clock.now_ms()
     }
 
-    // For the task.
+    // For the driver.
 
-    pub(super) fn next_order(&self) -> Option<Order> {
-        let order = self.conversation().next_order();
-        if matches!(order, Some(Order::Send(_))) {
+    pub(super) fn next_action(&self) -> Option<Action> {
+        let action = self.protocol().next_action();
+        if matches!(action, Some(Action::Send(_))) {
             self.capacity.notify_waiters();
         }
-        order
+        action
     }
 
-    pub(super) fn is_ending(&self) -> bool {
-        self.conversation().is_ending()
+    pub(super) fn is_closing(&self) -> bool {
+        self.protocol().is_closing()
     }
 
     pub(super) fn deadline(&self) -> Option<i64> {
-        self.conversation().deadline()
+        self.protocol().deadline()
     }
 
-    pub(super) fn tell(&self, input: Input) {
+    pub(super) fn handle_input(&self, input: Input) {
         let now = self.now();
-        let mut conversation = self.conversation();
+        let mut protocol = self.protocol();
         match input {
-            Input::Opened => conversation.opened(now),
-            Input::Lost(why) => conversation.lost(now, &why),
-            Input::Received(message) => conversation.received(now, message),
-            // Nobody is signed in: the key speaks for itself.
+            Input::Opened => protocol.opened(now),
+            Input::Lost(why) => protocol.lost(now, &why),
+            Input::Received(message) => protocol.received(now, message),
+            // Without a session the API key is the token.
             Input::Token(token) => {
-                let key = || self.around.base.key.clone();
-                conversation.token(now, token.map(|token| token.unwrap_or_else(key)));
+                let key = || self.environment.base.key.clone();
+                protocol.token_received(now, token.map(|token| token.unwrap_or_else(key)));
             }
-            Input::Woken => {}
+            Input::Wakeup => {}
         }
-        conversation.time(now);
-        drop(conversation);
+        protocol.handle_timers(now);
+        drop(protocol);
         self.capacity.notify_waiters();
     }
 
-    /// Begins to carry the conversation, where there is a runtime to do it.
+    /// Starts the driver, if there is a runtime.
     fn start(self: &Arc<Self>) {
         let mut task = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         let is_running = task.as_ref().is_some_and(|task| !task.is_over());
         if is_running {
             return;
         }
-        // The runtime that had the connection has ended, and another one is here.
+        // The runtime of the earlier driver has ended.
         if task.take().is_some() {
             let now = self.now();
-            self.conversation().lost(now, "its runtime has ended");
+            self.protocol().lost(now, "its runtime has ended");
         }
-        *task = runtime::spawn(drive(Arc::downgrade(self), self.around.clone()));
+        *task = runtime::spawn(run_driver(Arc::downgrade(self), self.environment.clone()));
     }
 
-    fn conversation(&self) -> MutexGuard<'_, Conversation> {
-        self.conversation
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+    fn protocol(&self) -> MutexGuard<'_, Protocol> {
+        self.protocol.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Surroundings {
+impl Environment {
     pub(super) async fn dial(&self, limit: Duration) -> Result<Connection, TransportError> {
         let request = self.connect_request()?;
         let dialing = self.transport.connect(request);
@@ -187,7 +188,7 @@ impl Surroundings {
     }
 }
 
-/// Tells the task that there is something to do.
+/// Wakes the driver.
 #[derive(Default)]
 pub(super) struct Wake {
     is_due: AtomicBool,
@@ -202,9 +203,10 @@ impl Wake {
 
     pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
         self.waker.register(context.waker());
-        match self.is_due.swap(false, Ordering::AcqRel) {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
+        if self.is_due.swap(false, Ordering::AcqRel) {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What is heard on a channel, as streams. Each has a bounded queue of its own: one that is not
-//! read loses its oldest events, and says so.
+//! Streams of channel events. Each has a bounded queue: a slow reader loses the oldest events and is
+//! told so.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,11 +13,9 @@ use super::event::{Broadcast, ChannelEvent, Heartbeat, Status, System};
 use super::queue::Reader;
 use super::{Change, Channel, PresenceEvent, Realtime, RealtimeError};
 
-/// Everything that happens on a channel; see [`Channel::subscribe`]. It ends when the channel is
-/// closed.
+/// All events of a channel; see [`Channel::subscribe`]. It ends when the channel is closed.
 ///
-/// A stream that is not read fast enough loses its oldest events and says
-/// [`RealtimeError::Lagged`]; it goes on with the next.
+/// A slow reader loses the oldest events: the stream returns [`RealtimeError::Lagged`] and continues.
 pub struct Subscription {
     channel: Channel,
     events: Reader<ChannelEvent>,
@@ -42,7 +40,7 @@ impl Stream for Subscription {
     }
 }
 
-/// Makes a stream of one kind of events.
+/// Defines a stream of one kind of events.
 macro_rules! stream_of {
     ($(#[$doc:meta])* $name:ident, $variant:ident, $item:ty) => {
         $(#[$doc])*
@@ -86,24 +84,24 @@ macro_rules! stream_of {
 }
 
 stream_of! {
-    /// What is said on a channel; see [`Channel::on_broadcast`].
+    /// Broadcasts of a channel; see [`Channel::on_broadcast`].
     Broadcasts, Broadcast, Broadcast
 }
 stream_of! {
-    /// Who comes and leaves; see [`Channel::on_presence`].
+    /// Presence events of a channel; see [`Channel::on_presence`].
     PresenceEvents, Presence, PresenceEvent
 }
 stream_of! {
-    /// What the server says about a channel; see [`Channel::on_system`].
+    /// System messages about a channel; see [`Channel::on_system`].
     SystemMessages, System, System
 }
 stream_of! {
-    /// How a channel is; see [`Channel::statuses`].
+    /// Status changes of a channel; see [`Channel::statuses`].
     Statuses, Status, Status
 }
 
-/// Rows that change; see [`Channel::on_postgres`]. If the server cannot tell of them, the stream
-/// says so with [`RealtimeError::Refused`], and goes on: some reasons pass.
+/// Row changes; see [`Channel::on_postgres`]. If the server cannot deliver them, the stream returns
+/// [`RealtimeError::Rejected`] and continues, since some causes are temporary.
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct Changes<T> {
     channel: Channel,
@@ -131,7 +129,7 @@ impl<T: DeserializeOwned> Stream for Changes<T> {
                 Some(Err(error)) => Some(Err(error)),
                 Some(Ok(ChannelEvent::Change(change))) => Some(change.typed()),
                 Some(Ok(ChannelEvent::System(system))) => {
-                    Some(Err(RealtimeError::Refused(system.message)))
+                    Some(Err(RealtimeError::Rejected(system.message)))
                 }
                 Some(Ok(_)) => continue,
             });
@@ -157,10 +155,10 @@ impl fmt::Debug for Subscription {
     }
 }
 
-/// How the connection is; see [`Realtime::heartbeats`].
+/// Heartbeat events; see [`Realtime::heartbeats`].
 #[must_use = "a stream does nothing unless it is polled"]
 pub struct Heartbeats {
-    /// Keeps the connection's task.
+    /// Keeps the driver task alive.
     _realtime: Realtime,
     events: Reader<Heartbeat>,
 }

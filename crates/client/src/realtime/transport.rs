@@ -1,4 +1,4 @@
-//! Connections: what they carry, and who opens them.
+//! WebSocket transports.
 
 use bytes::Bytes;
 use futures_util::{Sink, Stream};
@@ -7,7 +7,7 @@ use http::HeaderMap;
 use crate::http::TransportError;
 use crate::runtime::{BoxFuture, MaybeSend, MaybeSync};
 
-/// Opens connections to the server. The usual way is a WebSocket over reqwest; see
+/// Opens connections to the server. The default is a WebSocket over reqwest; see
 /// [`RealtimeOptions::transport`](super::RealtimeOptions::transport).
 pub trait Connect: MaybeSend + MaybeSync + 'static {
     /// Opens a WebSocket.
@@ -15,17 +15,17 @@ pub trait Connect: MaybeSend + MaybeSync + 'static {
     -> BoxFuture<'_, Result<Connection, TransportError>>;
 }
 
-/// Where a connection leads.
+/// Target of a connection.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ConnectRequest {
     /// `ws://…` or `wss://…`, with the project's key in its query.
     pub url: String,
-    /// What the handshake carries, beside what makes it one.
+    /// Additional headers of the handshake.
     pub headers: HeaderMap,
 }
 
-/// The address without its query, which has the key in it.
+/// The URL is printed without its query, which contains the API key.
 impl std::fmt::Debug for ConnectRequest {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let url = self.url.split('?').next().unwrap_or_default();
@@ -34,26 +34,37 @@ impl std::fmt::Debug for ConnectRequest {
     }
 }
 
-/// A message as a WebSocket carries it. Pings are the transport's own matter.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A WebSocket message. The transport handles pings itself.
+#[derive(Clone, PartialEq, Eq)]
 pub enum SocketMessage {
     /// Text.
     Text(String),
     /// Bytes.
     Binary(Bytes),
-    /// The end, and why.
+    /// The close frame.
     Close {
-        /// In a number.
+        /// The close code.
         code: u16,
-        /// In words.
+        /// The reason.
         reason: String,
     },
 }
 
-/// An open WebSocket: a stream of what the server says, and a sink for what it is told.
+/// Sizes only: messages carry access tokens.
+impl std::fmt::Debug for SocketMessage {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Text(text) => write!(formatter, "Text({} bytes)", text.len()),
+            Self::Binary(bytes) => write!(formatter, "Binary({} bytes)", bytes.len()),
+            Self::Close { code, .. } => write!(formatter, "Close({code})"),
+        }
+    }
+}
+
+/// An open WebSocket: a stream of received messages and a sink for sent ones.
 pub type Connection = Box<dyn WebSocket>;
 
-/// What a [`Connection`] has to be.
+/// Requirements of a [`Connection`].
 pub trait WebSocket:
     Stream<Item = Result<SocketMessage, TransportError>>
     + Sink<SocketMessage, Error = TransportError>

@@ -1,34 +1,34 @@
-//! What can go wrong with the database API (client contract R7).
+//! Errors of the database API (client contract R7).
 
 use serde_json::Value;
 
 use crate::auth::AuthError;
-use crate::http::{Answer, TransportError};
+use crate::http::{HttpResponse, TransportError};
 
 /// A failed request to the database API.
 #[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
 pub struct RestError {
-    /// PostgREST's `PGRST…`, an SQLSTATE, or empty for failures on this side.
+    /// PostgREST's `PGRST…`, an SQLSTATE, or empty for client-side errors.
     pub code: String,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// More about it.
+    /// The details.
     pub details: Option<String>,
-    /// What may help.
+    /// The hint.
     pub hint: Option<String>,
-    /// The HTTP status; 0 where there was no answer.
+    /// The HTTP status; 0 without a response.
     pub status: u16,
 }
 
 impl RestError {
-    /// Whether the same request may succeed in a moment.
+    /// Whether a retry may succeed.
     pub fn is_retryable(&self) -> bool {
         matches!(self.status, 0 | 503 | 520)
     }
 
-    /// A failure on this side.
+    /// A client-side error.
     pub(crate) fn local(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -36,14 +36,14 @@ impl RestError {
         }
     }
 
-    pub(crate) fn from_answer(answer: &Answer) -> Self {
-        let text = answer.text();
+    pub(crate) fn from_response(response: &HttpResponse) -> Self {
+        let text = response.text();
         let body = match serde_json::from_str::<Value>(&text) {
             Ok(Value::Object(body)) => body,
             _ => {
                 return Self {
                     message: text.into_owned(),
-                    status: answer.status,
+                    status: response.status,
                     ..Self::default()
                 };
             }
@@ -58,7 +58,7 @@ impl RestError {
             message: member("message").unwrap_or_else(|| text.clone().into_owned()),
             details: member("details"),
             hint: member("hint"),
-            status: answer.status,
+            status: response.status,
         }
     }
 }
@@ -69,8 +69,8 @@ impl From<TransportError> for RestError {
     }
 }
 
-/// The session could not be refreshed for the request. It is not sent in nobody's name instead:
-/// the answer would look like an empty table.
+/// The session could not be refreshed. The request is not sent anonymously instead: the result would look like an
+/// empty table.
 impl From<AuthError> for RestError {
     fn from(error: AuthError) -> Self {
         Self {
@@ -87,8 +87,8 @@ impl From<AuthError> for RestError {
 mod tests {
     use super::*;
 
-    fn answer(status: u16, body: &'static str) -> RestError {
-        RestError::from_answer(&Answer {
+    fn response(status: u16, body: &'static str) -> RestError {
+        RestError::from_response(&HttpResponse {
             status,
             headers: Default::default(),
             body: body.into(),
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn an_error_has_the_members_of_its_body() {
-        let error = answer(
+        let error = response(
             404,
             r#"{"code":"PGRST205","message":"m","details":null,"hint":"h"}"#,
         );
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_body_that_is_not_json_is_the_message() {
-        let error = answer(502, "Bad Gateway");
+        let error = response(502, "Bad Gateway");
 
         assert_eq!(
             (error.code.as_str(), error.message.as_str()),
@@ -122,10 +122,10 @@ mod tests {
 
     #[test]
     fn trouble_of_the_moment_is_retryable() {
-        assert!(answer(503, "").is_retryable());
-        assert!(answer(520, r#"{"code":"X"}"#).is_retryable());
+        assert!(response(503, "").is_retryable());
+        assert!(response(520, r#"{"code":"X"}"#).is_retryable());
         assert!(RestError::from(TransportError::new("lost")).is_retryable());
-        assert!(!answer(500, "").is_retryable());
-        assert!(!answer(401, r#"{"code":"PGRST301"}"#).is_retryable());
+        assert!(!response(500, "").is_retryable());
+        assert!(!response(401, r#"{"code":"PGRST301"}"#).is_retryable());
     }
 }

@@ -1,4 +1,4 @@
-//! Sending a query, and sending it again (client contract K13).
+//! Sending a query, with retries (client contract K13).
 
 use std::time::Duration;
 
@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::query::Query;
 use super::{Response, RestError};
-use crate::http::{Answer, Http, Outgoing, TransportError};
+use crate::http::{Http, HttpResponse, Outgoing, TransportError};
 
-/// K13: a read is sent again at most this often.
+/// K13: maximum number of retries of a read.
 pub const MAX_RETRIES: u32 = 3;
-/// K13: the first wait; each further one is twice as long.
+/// K13: the first backoff; each further one is twice as long.
 pub const RETRY_WAIT_MS: u64 = 1000;
-/// K13: no wait is longer. A server that asks for more is not asked again.
+/// K13: maximum backoff. If the server asks for more, the request is not retried.
 pub const MAX_WAIT_MS: u64 = 30_000;
 
 impl Query {
@@ -24,25 +24,25 @@ impl Query {
         self.execute_as().await
     }
 
-    /// Sends the query and reads the answer as this type: a list of rows, a row after
-    /// [`Query::single`], an `Option` after [`Query::maybe_single`], a `String` after
-    /// [`Query::csv`], `()` for changes without [`Query::returning`].
+    /// Sends the query and deserializes the result as this type: a list of rows, a row after [`Query::single`], an
+    /// `Option` after [`Query::maybe_single`], a `String` after [`Query::csv`], `()` for changes without
+    /// [`Query::returning`].
     pub async fn execute_as<T: DeserializeOwned>(mut self) -> Result<Response<T>, RestError> {
         let (cancel, form) = (self.cancel.take(), self.form.clone());
-        let answer = match cancel {
-            None => self.answer().await?,
-            Some(cancel) => match select(Box::pin(self.answer()), cancel).await {
-                Either::Left((answer, _)) => answer?,
+        let response = match cancel {
+            None => self.response().await?,
+            Some(cancel) => match select(Box::pin(self.response()), cancel).await {
+                Either::Left((response, _)) => response?,
                 Either::Right(_) => return Err(RestError::local("the request was cancelled")),
             },
         };
-        Response::read(&answer, &form)
+        Response::read(&response, &form)
     }
 
-    /// Takes the query, which cannot be shared between threads, along.
-    async fn answer(self) -> Result<Answer, RestError> {
+    /// Consumes the query, which is not `Sync`.
+    async fn response(self) -> Result<HttpResponse, RestError> {
         let http = self.http.as_ref().unwrap_or(&self.context.base.http);
-        // A session that is being refreshed holds a query up no longer than its own request may.
+        // Waiting for a session refresh counts towards the query's timeout.
         let token = self.context.tokens.token();
         let token = http.within(self.effective_timeout(), token).await??;
         let request = self.request(token.as_deref())?;
@@ -55,7 +55,7 @@ async fn send(
     http: &Http,
     mut request: Outgoing,
     may_retry: bool,
-) -> Result<Answer, TransportError> {
+) -> Result<HttpResponse, TransportError> {
     let mut retries = 0;
     loop {
         let result = http.send(request.clone()).await;
@@ -70,14 +70,14 @@ async fn send(
     }
 }
 
-/// How long to wait before the next attempt; `None` if there is none. Who has waited as long as
-/// they would is told so: the server, still at work, would only be given the same work again.
-fn wait_before(retries: u32, result: &Result<Answer, TransportError>) -> Option<Duration> {
+/// The backoff before the next attempt; `None` if there is none. A timeout is final: the server, still busy, would
+/// only get the same work again.
+fn wait_before(retries: u32, result: &Result<HttpResponse, TransportError>) -> Option<Duration> {
     if retries >= MAX_RETRIES {
         return None;
     }
     let asked = match result {
-        Ok(answer) if matches!(answer.status, 503 | 520) => answer.retry_after(),
+        Ok(response) if matches!(response.status, 503 | 520) => response.retry_after(),
         Ok(_) => return None,
         Err(error) if error.is_timeout() => return None,
         Err(_) => None,
@@ -94,12 +94,15 @@ mod tests {
 
     use super::*;
 
-    fn answered(status: u16, retry_after: Option<&'static str>) -> Result<Answer, TransportError> {
+    fn responded(
+        status: u16,
+        retry_after: Option<&'static str>,
+    ) -> Result<HttpResponse, TransportError> {
         let mut headers = HeaderMap::new();
         if let Some(seconds) = retry_after {
             headers.insert("retry-after", HeaderValue::from_static(seconds));
         }
-        Ok(Answer {
+        Ok(HttpResponse {
             status,
             headers,
             body: Default::default(),
@@ -110,8 +113,8 @@ mod tests {
     fn k13_three_retries_wait_one_two_and_four_seconds() {
         assert_eq!((MAX_RETRIES, RETRY_WAIT_MS, MAX_WAIT_MS), (3, 1000, 30_000));
         for failure in [
-            answered(503, None),
-            answered(520, None),
+            responded(503, None),
+            responded(520, None),
             Err(TransportError::new("")),
         ] {
             let waits: Vec<u64> = (0..)
@@ -124,14 +127,14 @@ mod tests {
 
     #[test]
     fn the_server_may_ask_for_another_wait() {
-        let wait = wait_before(0, &answered(503, Some("7")));
+        let wait = wait_before(0, &responded(503, Some("7")));
 
         assert_eq!(wait, Some(Duration::from_secs(7)));
     }
 
     #[test]
     fn a_server_that_asks_for_more_than_thirty_seconds_is_not_asked_again() {
-        let wait = |seconds| wait_before(0, &answered(503, Some(seconds)));
+        let wait = |seconds| wait_before(0, &responded(503, Some(seconds)));
 
         assert_eq!(wait("30"), Some(Duration::from_secs(30)));
         assert_eq!(wait("31"), None);
@@ -147,7 +150,7 @@ mod tests {
     fn other_answers_are_final() {
         for status in [200, 204, 400, 401, 404, 429, 500, 502, 504, 521] {
             assert_eq!(
-                wait_before(0, &answered(status, Some("1"))),
+                wait_before(0, &responded(status, Some("1"))),
                 None,
                 "{status}"
             );

@@ -1,4 +1,4 @@
-//! Which rows.
+//! Filters.
 
 use std::fmt::Display;
 
@@ -28,17 +28,17 @@ impl Is {
     }
 }
 
-/// How a text search reads its query.
+/// Syntax of a text search.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextSearch {
     /// With operators: `fat & (rat | cat)`.
     #[default]
     Operators,
-    /// As words, all of which must be there.
+    /// Words, all required (`plainto_tsquery`).
     Plain,
-    /// As words in this order.
+    /// A phrase (`phraseto_tsquery`).
     Phrase,
-    /// As people type into a search field.
+    /// Web search syntax (`websearch_to_tsquery`).
     Web,
 }
 
@@ -77,15 +77,15 @@ comparisons! {
     lt = "lt",
     /// Less or equal.
     lte = "lte",
-    /// Not equal, where null is a value like any other.
+    /// Distinct: not equal, with null as a value.
     is_distinct = "isdistinct",
     /// Like a pattern with `%` and `_`.
     like = "like",
-    /// Like a pattern, in upper or lower case.
+    /// Like a pattern, ignoring case.
     ilike = "ilike",
     /// Matches a regular expression.
     regex = "match",
-    /// Matches a regular expression, in upper or lower case.
+    /// Matches a regular expression, ignoring case.
     regex_i = "imatch",
     /// The range lies wholly right of this one.
     range_gt = "sr",
@@ -119,9 +119,9 @@ pattern_lists! {
     like_all_of = "like(all)",
     /// Like one of the patterns.
     like_any_of = "like(any)",
-    /// Like all of the patterns, in upper or lower case.
+    /// Like all of the patterns, ignoring case.
     ilike_all_of = "ilike(all)",
-    /// Like one of the patterns, in upper or lower case.
+    /// Like one of the patterns, ignoring case.
     ilike_any_of = "ilike(any)",
 }
 
@@ -146,12 +146,12 @@ impl Query {
         self.param(column, format!("cs.{}", value.into().into_text()))
     }
 
-    /// The array, range or JSON has nothing but this.
+    /// The array, range or JSON is contained in this.
     pub fn contained_by(self, column: &str, value: impl Into<Contained>) -> Self {
         self.param(column, format!("cd.{}", value.into().into_text()))
     }
 
-    /// The array or range has something of this.
+    /// The array or range overlaps with this.
     pub fn overlaps(self, column: &str, value: impl Into<Contained>) -> Self {
         self.param(column, format!("ov.{}", value.into().into_text()))
     }
@@ -167,7 +167,7 @@ impl Query {
         self
     }
 
-    /// The language of the text search before.
+    /// The configuration (language) of the preceding text search.
     pub fn config(mut self, name: &str) -> Self {
         match self.clauses.last_mut() {
             Some(Clause::TextSearch { config, .. }) => *config = Some(name.to_owned()),
@@ -176,7 +176,7 @@ impl Query {
         self
     }
 
-    /// How the text search before reads its query.
+    /// The syntax of the preceding text search.
     pub fn kind(mut self, kind: TextSearch) -> Self {
         match self.clauses.last_mut() {
             Some(Clause::TextSearch { operator, .. }) => *operator = kind.operator(),
@@ -197,13 +197,13 @@ impl Query {
         query
     }
 
-    /// The opposite of a filter: `.not("name", "like", "A%")`.
+    /// Negates a filter: `.not("name", "like", "A%")`.
     pub fn not(self, column: &str, operator: &str, value: impl Display) -> Self {
         self.param(column, format!("not.{operator}.{value}"))
     }
 
-    /// One of several filters, as PostgREST spells them: `"a.eq.1,b.gt.2"`. For a related table,
-    /// follow it with [`Query::on`].
+    /// One of several filters in PostgREST's syntax: `"a.eq.1,b.gt.2"`. For a related table, follow it with
+    /// [`Query::on`].
     pub fn or(mut self, filters: &str) -> Self {
         self.clauses.push(Clause::Or {
             filters: filters.to_owned(),
@@ -212,7 +212,7 @@ impl Query {
         self
     }
 
-    /// Any filter, as PostgREST spells it: `.filter("id", "in", "(1,2)")`.
+    /// Any filter in PostgREST's syntax: `.filter("id", "in", "(1,2)")`.
     pub fn filter(self, column: &str, operator: &str, value: impl Display) -> Self {
         self.param(column, format!("{operator}.{value}"))
     }

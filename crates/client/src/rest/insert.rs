@@ -1,4 +1,4 @@
-//! Adding rows.
+//! Inserting rows.
 
 use std::collections::HashSet;
 
@@ -10,7 +10,7 @@ use super::query::Query;
 use super::{Count, Response, RestError};
 use crate::json::{Members, quote};
 
-/// Rows on their way into a table; see [`Table::insert`](super::Table::insert).
+/// Rows to be inserted; see [`Table::insert`](super::Table::insert).
 #[must_use = "nothing is added before `execute`"]
 #[derive(Debug)]
 pub struct Insert {
@@ -21,12 +21,15 @@ pub struct Insert {
 }
 
 impl Insert {
-    pub(super) fn one(query: Query, row: &impl Serialize) -> Self {
+    pub(super) fn insert_row(query: Query, row: &impl Serialize) -> Self {
         Self::new(query.json(row))
     }
 
     /// Names all columns, so that rows may have different ones.
-    pub(super) fn many<T: Serialize>(mut query: Query, rows: impl IntoIterator<Item = T>) -> Self {
+    pub(super) fn insert_rows<T: Serialize>(
+        mut query: Query,
+        rows: impl IntoIterator<Item = T>,
+    ) -> Self {
         let (mut texts, mut columns, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
         for row in rows {
             match serde_json::to_string(&row) {
@@ -62,19 +65,19 @@ impl Insert {
         self
     }
 
-    /// Which columns make a row the same as another; the primary key unless given.
+    /// The conflict columns of an upsert; default: the primary key.
     pub fn on_conflict(mut self, columns: &str) -> Self {
         self.on_conflict = Some(columns.to_owned());
         self
     }
 
-    /// Leaves rows that are there as they are.
+    /// Ignores duplicates.
     pub fn ignore_duplicates(mut self) -> Self {
         self.resolution = Some("resolution=ignore-duplicates");
         self
     }
 
-    /// With `false`, columns that a row lacks get their default instead of null.
+    /// With `false`, missing columns get their default instead of null.
     pub fn default_to_null(mut self, is_null: bool) -> Self {
         self.defaults_missing = !is_null;
         self
@@ -86,34 +89,34 @@ impl Insert {
         self
     }
 
-    /// Gives up after this long.
+    /// Sets the timeout.
     pub fn timeout(mut self, limit: std::time::Duration) -> Self {
         self.query = self.query.timeout(limit);
         self
     }
 
-    /// Sends a header along.
+    /// Sets a header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.query = self.query.header(name, value);
         self
     }
 
-    /// Gives back the rows, with these columns.
+    /// Returns the rows, with these columns.
     pub fn returning(self, columns: &str) -> Query {
         self.into_query().returning(columns)
     }
 
-    /// Does everything and then takes it back, where the server allows it.
+    /// Rolls the transaction back, where the server allows it.
     pub fn rollback(self) -> Query {
         self.into_query().rollback()
     }
 
-    /// Adds the rows.
+    /// Inserts the rows.
     pub async fn execute(self) -> Result<Response<Value>, RestError> {
         self.into_query().execute().await
     }
 
-    /// Adds the rows and reads the answer as this type; `()` without `returning`.
+    /// Inserts the rows and deserializes the result as this type; `()` without `returning`.
     pub async fn execute_as<T: DeserializeOwned>(self) -> Result<Response<T>, RestError> {
         self.into_query().execute_as().await
     }

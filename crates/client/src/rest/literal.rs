@@ -1,4 +1,4 @@
-//! Values as filters spell them.
+//! Values in filters.
 
 use std::collections::HashSet;
 use std::fmt::Display;
@@ -21,9 +21,12 @@ pub(super) fn list(items: impl IntoIterator<Item = impl Display>) -> String {
 pub(super) fn array(items: impl IntoIterator<Item = impl Display>) -> String {
     let is_special =
         |char: char| matches!(char, ',' | '{' | '}' | '"' | '\\') || char.is_whitespace();
-    let quoted = |item: String| match item.is_empty() || item.eq_ignore_ascii_case("null") {
-        true => format!("\"{item}\""),
-        false => quoted_if(&item, is_special),
+    let quoted = |item: String| {
+        if item.is_empty() || item.eq_ignore_ascii_case("null") {
+            format!("\"{item}\"")
+        } else {
+            quoted_if(&item, is_special)
+        }
     };
     let items: Vec<String> = items
         .into_iter()
@@ -33,9 +36,10 @@ pub(super) fn array(items: impl IntoIterator<Item = impl Display>) -> String {
 }
 
 fn quoted_if(item: &str, is_special: impl Fn(char) -> bool) -> String {
-    match item.contains(is_special) {
-        true => format!("\"{}\"", item.replace('\\', "\\\\").replace('"', "\\\"")),
-        false => item.to_owned(),
+    if item.contains(is_special) {
+        format!("\"{}\"", item.replace('\\', "\\\\").replace('"', "\\\""))
+    } else {
+        item.to_owned()
     }
 }
 
@@ -103,7 +107,7 @@ impl From<Value> for Contained {
     }
 }
 
-/// A selection without the whitespace that people put into it. Inside double quotes it stays.
+/// A select list without whitespace, except inside double quotes.
 pub(super) fn columns(text: &str) -> String {
     let mut is_quoted = false;
     let kept = text.chars().filter(|char| {

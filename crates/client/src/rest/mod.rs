@@ -1,8 +1,7 @@
-//! The database as an API (client contract §3.3).
+//! The database API (client contract §3.3).
 //!
-//! [`Client::from`] names a table; [`Table`] begins a query; [`Query`] narrows, orders and sends
-//! it. What a request looks like on the wire is decided in `request`, without sending anything;
-//! sending and trying again is `execute`.
+//! [`Client::from`] names a table; [`Table`] begins a query; [`Query`] filters, orders and sends it. `request` builds
+//! the HTTP request without sending anything; `execute` sends it with retries.
 
 mod error;
 mod execute;
@@ -36,12 +35,12 @@ pub use table::Table;
 /// A database schema of a project; see [`Client::schema`].
 #[derive(Clone)]
 pub struct Schema {
-    context: Context,
+    context: RequestContext,
 }
 
-/// What a query needs of its client.
+/// Client state that a query needs.
 #[derive(Clone)]
-pub(crate) struct Context {
+pub(crate) struct RequestContext {
     base: Arc<Base>,
     tokens: Arc<dyn TokenSource>,
     schema: Option<String>,
@@ -99,13 +98,13 @@ impl<A> Client<A> {
         Rpc::new(self.context(), function, args)
     }
 
-    /// The API's own description, as OpenAPI: `client.open_api().await?`.
+    /// The OpenAPI description: `client.open_api().await?`.
     pub fn open_api(&self) -> OpenApi {
         OpenApi(Query::open_api(self.context()))
     }
 
-    fn context(&self) -> Context {
-        Context {
+    fn context(&self) -> RequestContext {
+        RequestContext {
             base: self.base.clone(),
             tokens: self.tokens.clone(),
             schema: self.base.schema.clone(),
@@ -125,18 +124,18 @@ impl Schema {
     }
 }
 
-/// Asking for the API's own description; see [`Client::open_api`].
+/// Requests the OpenAPI description; see [`Client::open_api`].
 #[must_use = "nothing is sent before it is awaited"]
 #[derive(Debug)]
 pub struct OpenApi(Query);
 
 impl OpenApi {
-    /// Gives up after this long.
+    /// Sets the timeout.
     pub fn timeout(self, limit: std::time::Duration) -> Self {
         Self(self.0.timeout(limit))
     }
 
-    /// Sends a header along.
+    /// Sets a header.
     pub fn header(self, name: &str, value: &str) -> Self {
         Self(self.0.header(name, value))
     }

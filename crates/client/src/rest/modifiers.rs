@@ -1,4 +1,4 @@
-//! In which order, how many, and in which form.
+//! Order, limits and result format.
 
 use std::ops::RangeInclusive;
 
@@ -9,11 +9,11 @@ use super::query::{Clause, Query};
 /// How rows are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
-    /// One by one.
+    /// Exactly.
     Exact,
-    /// As the query planner guesses.
+    /// By the planner's estimate.
     Planned,
-    /// One by one up to a limit, guessed beyond.
+    /// Exactly up to a limit, estimated beyond.
     Estimated,
 }
 
@@ -40,14 +40,14 @@ pub struct Explain {
     pub json: bool,
 }
 
-/// The form of the answer.
+/// The result format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Form {
-    /// What `Accept` says, if not JSON.
+    /// The `Accept` header, if not JSON.
     pub(super) accept: Option<String>,
     pub(super) rows: Rows,
     pub(super) is_stripped: bool,
-    /// The answer is a text, not JSON.
+    /// The result is text, not JSON.
     pub(super) is_text: bool,
 }
 
@@ -72,17 +72,17 @@ impl Query {
         self
     }
 
-    /// The order before goes down.
+    /// Makes the preceding order descending.
     pub fn desc(self) -> Self {
         self.refine_order("desc", |is_descending, _| *is_descending = true)
     }
 
-    /// The order before begins with nulls.
+    /// Puts nulls first in the preceding order.
     pub fn nulls_first(self) -> Self {
         self.refine_order("nulls_first", |_, nulls| *nulls = Some("nullsfirst"))
     }
 
-    /// The order before ends with nulls.
+    /// Puts nulls last in the preceding order.
     pub fn nulls_last(self) -> Self {
         self.refine_order("nulls_last", |_, nulls| *nulls = Some("nullslast"))
     }
@@ -123,7 +123,7 @@ impl Query {
         self
     }
 
-    /// The order, limit, range or alternative before is about a related table.
+    /// Applies the preceding order, limit, range or alternative to a related table.
     pub fn on(mut self, related: &str) -> Self {
         match self.clauses.last_mut() {
             Some(
@@ -143,7 +143,7 @@ impl Query {
         self.prefer(how.preference())
     }
 
-    /// Asks for everything but the rows: with [`Query::count`], only how many there are.
+    /// Requests no rows: with [`Query::count`], only their number.
     pub fn head(mut self) -> Self {
         match self.method {
             Method::GET | Method::HEAD => self.method = Method::HEAD,
@@ -198,19 +198,19 @@ impl Query {
         ))
     }
 
-    /// Leaves out members that are null.
+    /// Strips null members.
     pub fn strip_nulls(mut self) -> Self {
         self.form.is_stripped = true;
         self
     }
 
-    /// Refuses a change of more rows than this.
+    /// Rejects a change of more rows than this.
     pub fn max_affected(self, rows: u64) -> Self {
         self.prefer("handling=strict")
             .prefer(format!("max-affected={rows}"))
     }
 
-    /// Does everything and then takes it back, where the server allows it.
+    /// Rolls the transaction back, where the server allows it.
     pub fn rollback(self) -> Self {
         self.prefer("tx=rollback")
     }
@@ -222,7 +222,7 @@ impl Query {
 }
 
 impl Form {
-    /// What `Accept` says.
+    /// The `Accept` header.
     pub(super) fn media_type(&self) -> &str {
         if let Some(accept) = &self.accept {
             return accept;

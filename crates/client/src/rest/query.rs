@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::literal;
 use super::modifiers::Form;
-use super::{Context, RestError};
+use super::{RequestContext, RestError};
 use crate::call_options::{CallOptions, with_call_options};
 use crate::http::Http;
 use crate::runtime::{BoxFuture, MaybeSend};
@@ -17,7 +17,7 @@ use crate::runtime::{BoxFuture, MaybeSend};
 /// A query. It is sent by [`Query::execute`] or [`Query::execute_as`].
 #[must_use = "a query does nothing before `execute`"]
 pub struct Query {
-    pub(super) context: Context,
+    pub(super) context: RequestContext,
     pub(super) method: Method,
     /// Below `/rest/v1/`, not yet encoded.
     pub(super) path: String,
@@ -30,11 +30,11 @@ pub struct Query {
     pub(super) http: Option<Http>,
     pub(super) cancel: Option<BoxFuture<'static, ()>>,
     pub(super) options: CallOptions,
-    /// The first mistake in building it; reported when it is sent.
+    /// The first error in building it; reported when it is sent.
     pub(super) mistake: Option<RestError>,
 }
 
-/// Parts that later calls may refine.
+/// Parts that later calls may modify.
 #[derive(Clone, Debug)]
 pub(super) enum Clause {
     Order {
@@ -67,7 +67,7 @@ pub(super) enum Clause {
 with_call_options!(Query);
 
 impl Query {
-    pub(super) fn new(context: Context, method: Method, path: &str) -> Self {
+    pub(super) fn new(context: RequestContext, method: Method, path: &str) -> Self {
         Self {
             retry: context.base.retry,
             context,
@@ -85,7 +85,7 @@ impl Query {
         }
     }
 
-    pub(super) fn open_api(context: Context) -> Self {
+    pub(super) fn open_api(context: RequestContext) -> Self {
         Self::new(context, Method::GET, "").accept("application/openapi+json")
     }
 
@@ -94,24 +94,24 @@ impl Query {
         self.param("select", columns)
     }
 
-    /// Gives back the rows that were added, changed or removed, with these columns.
+    /// Returns the inserted, updated or deleted rows, with these columns.
     pub fn returning(self, columns: &str) -> Self {
         self.select(columns).prefer("return=representation")
     }
 
-    /// Whether a read is tried again when the server is in trouble.
+    /// Whether a read is retried after temporary server errors.
     pub fn retry(mut self, is_on: bool) -> Self {
         self.retry = is_on;
         self
     }
 
-    /// Sends this query in another way than the client's.
+    /// Sends this query with another transport.
     pub fn http(mut self, http: Http) -> Self {
         self.http = Some(http);
         self
     }
 
-    /// Gives up when this future is done. Dropping the query's own future does the same.
+    /// Cancels the query when this future completes. Dropping the query's own future does the same.
     pub fn cancel_on(mut self, done: impl Future<Output = ()> + MaybeSend + 'static) -> Self {
         self.cancel = Some(Box::pin(done));
         self
@@ -145,7 +145,7 @@ impl Query {
     }
 }
 
-/// What is asked, without any value.
+/// The query without its values.
 impl fmt::Debug for Query {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

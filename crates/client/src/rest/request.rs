@@ -1,4 +1,4 @@
-//! A query as an HTTP request. Nothing is sent here.
+//! Builds the HTTP request of a query. Nothing is sent here.
 
 use http::{HeaderName, HeaderValue, Method, header};
 
@@ -7,11 +7,11 @@ use super::query::{Clause, Query};
 use crate::auth::url_segment;
 use crate::http::{Outgoing, client_info};
 
-/// Beyond this many characters, servers and proxies may refuse a URL.
+/// Longer URLs may be rejected by servers and proxies.
 const LONG_URL: usize = 8000;
 
 impl Query {
-    /// The request, in the name of the user whose token this is.
+    /// The request with this access token.
     pub(super) fn request(&self, token: Option<&str>) -> Result<Outgoing, RestError> {
         if let Some(mistake) = &self.mistake {
             return Err(mistake.clone());
@@ -37,9 +37,10 @@ impl Query {
         request.default_header(HeaderName::from_static("x-client-info"), &client_info());
         request.default_header(header::ACCEPT, self.form.media_type());
         if let Some(schema) = &self.context.schema {
-            let name = match self.is_read() {
-                true => HeaderName::from_static("accept-profile"),
-                false => HeaderName::from_static("content-profile"),
+            let name = if self.is_read() {
+                HeaderName::from_static("accept-profile")
+            } else {
+                HeaderName::from_static("content-profile")
             };
             request.default_header(name, schema);
         }
@@ -58,7 +59,7 @@ impl Query {
         matches!(self.method, Method::GET | Method::HEAD)
     }
 
-    /// Joins them to those that the caller gave as a header.
+    /// Merges them with those of the caller's header.
     fn add_preferences(&self, request: &mut Outgoing) -> Result<(), RestError> {
         let name = HeaderName::from_static("prefer");
         let given = request
@@ -91,7 +92,7 @@ impl Query {
         if url.len() > LONG_URL {
             tracing::warn!(
                 length = url.len(),
-                "the query's URL is long; servers may refuse it. Select fewer columns, or call a \
+                "the query's URL is long; servers may reject it. Select fewer columns, or call a \
                  function with the values in its body"
             );
         }
@@ -150,7 +151,7 @@ fn on_table(table: Option<&str>, name: &str) -> String {
     }
 }
 
-/// The last word on a limit counts.
+/// The last limit counts.
 fn set(params: &mut Vec<(String, String)>, on: &Option<String>, name: &str, value: u64) {
     let name = on_table(on.as_deref(), name);
     params.retain(|(known, _)| *known != name);

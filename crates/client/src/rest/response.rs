@@ -1,17 +1,17 @@
-//! What a query gives.
+//! Results of queries.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::RestError;
 use super::modifiers::{Form, Rows};
-use crate::http::Answer;
+use crate::http::HttpResponse;
 
-/// The answer to a query.
+/// The result of a query.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Response<T> {
-    /// The rows, or whatever was asked for.
+    /// The rows, or whatever was requested.
     pub data: T,
     /// How many rows there are, where the query counted them.
     pub count: Option<u64>,
@@ -20,15 +20,15 @@ pub struct Response<T> {
 }
 
 impl<T: DeserializeOwned> Response<T> {
-    pub(super) fn read(answer: &Answer, form: &Form) -> Result<Self, RestError> {
-        let (status, text) = match Outcome::of(answer) {
-            Outcome::Rows(text) => (answer.status, text),
+    pub(super) fn read(response: &HttpResponse, form: &Form) -> Result<Self, RestError> {
+        let (status, text) = match Outcome::of(response) {
+            Outcome::Rows(text) => (response.status, text),
             Outcome::NoRows => (200, "[]".into()),
             Outcome::Nothing => (204, "".into()),
-            Outcome::Failed => return Err(RestError::from_answer(answer)),
+            Outcome::Failed => return Err(RestError::from_response(response)),
         };
         let unreadable = |error: serde_json::Error| RestError {
-            message: format!("the answer cannot be read as asked: {error}"),
+            message: format!("the response cannot be deserialized: {error}"),
             status,
             ..RestError::default()
         };
@@ -43,7 +43,7 @@ impl<T: DeserializeOwned> Response<T> {
         };
         Ok(Self {
             data,
-            count: count_of(answer),
+            count: count_of(response),
             status,
         })
     }
@@ -59,25 +59,25 @@ enum Outcome<'a> {
 }
 
 impl<'a> Outcome<'a> {
-    fn of(answer: &'a Answer) -> Self {
-        if answer.is_success() {
-            return Self::Rows(answer.text());
+    fn of(response: &'a HttpResponse) -> Self {
+        if response.is_success() {
+            return Self::Rows(response.text());
         }
-        if answer.status != 404 {
+        if response.status != 404 {
             return Self::Failed;
         }
-        match serde_json::from_slice::<Value>(&answer.body) {
+        match serde_json::from_slice::<Value>(&response.body) {
             Ok(Value::Array(_)) => Self::NoRows,
-            _ if answer.body.is_empty() => Self::Nothing,
+            _ if response.body.is_empty() => Self::Nothing,
             _ => Self::Failed,
         }
     }
 }
 
-/// The row of a list that may have one.
+/// The row of a list with at most one.
 fn at_most_one(text: &str, status: u16) -> Result<Value, RestError> {
     let value: Value = serde_json::from_str(text).map_err(|error| RestError {
-        message: format!("the answer is not JSON: {error}"),
+        message: format!("the response is not JSON: {error}"),
         status,
         ..RestError::default()
     })?;
@@ -98,7 +98,7 @@ fn at_most_one(text: &str, status: u16) -> Result<Value, RestError> {
 }
 
 /// `Content-Range: 0-9/42` says 42.
-fn count_of(answer: &Answer) -> Option<u64> {
-    let (_, total) = answer.header("content-range")?.split_once('/')?;
+fn count_of(response: &HttpResponse) -> Option<u64> {
+    let (_, total) = response.header("content-range")?.split_once('/')?;
     total.parse().ok()
 }

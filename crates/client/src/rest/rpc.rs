@@ -1,4 +1,4 @@
-//! Functions of the database.
+//! Database functions.
 
 use http::Method;
 use serde::Serialize;
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::literal::argument;
 use super::query::Query;
-use super::{Context, Count, Response, RestError};
+use super::{Count, RequestContext, Response, RestError};
 
-/// A call; see [`Client::rpc`](crate::Client::rpc). What a function returns as a table can be
-/// filtered and ordered like one: [`Rpc::query`].
+/// A function call; see [`Client::rpc`](crate::Client::rpc). The result of a function that returns a table can be
+/// filtered and ordered: [`Rpc::query`].
 #[must_use = "nothing is called before `execute`"]
 pub struct Rpc {
     query: Query,
@@ -19,7 +19,7 @@ pub struct Rpc {
 }
 
 impl Rpc {
-    pub(super) fn new(context: Context, function: &str, args: &impl Serialize) -> Self {
+    pub(super) fn new(context: RequestContext, function: &str, args: &impl Serialize) -> Self {
         let mut query = Query::new(context, Method::POST, "rpc/");
         query.path.push_str(function);
         let args = serde_json::to_value(args).unwrap_or_else(|error| {
@@ -33,13 +33,13 @@ impl Rpc {
         }
     }
 
-    /// Calls by GET, for functions that change nothing. Arguments go into the URL.
+    /// Calls by GET, for functions without side effects. Arguments go into the URL.
     pub fn get(mut self) -> Self {
         self.method = Method::GET;
         self
     }
 
-    /// Asks for everything but the result.
+    /// Requests no result rows.
     pub fn head(mut self) -> Self {
         self.method = Method::HEAD;
         self
@@ -51,22 +51,22 @@ impl Rpc {
         self
     }
 
-    /// Gives up after this long.
+    /// Sets the timeout.
     pub fn timeout(mut self, limit: std::time::Duration) -> Self {
         self.query = self.query.timeout(limit);
         self
     }
 
-    /// Sends a header along.
+    /// Sets a header.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.query = self.query.header(name, value);
         self
     }
 
-    /// The result as a table to filter, order and narrow.
+    /// The result as a query to filter, order and limit.
     pub fn query(self) -> Query {
         let (mut query, args) = (self.query, self.args);
-        // An object in a URL would arrive as text; a body carries it.
+        // An object in a URL would arrive as text, so a body is used.
         let has_objects = args
             .as_object()
             .is_some_and(|args| args.values().any(holds_object));
@@ -110,7 +110,7 @@ fn holds_object(value: &Value) -> bool {
     }
 }
 
-/// What is called, without any argument.
+/// The call without its arguments.
 impl std::fmt::Debug for Rpc {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut rpc = formatter.debug_struct("Rpc");

@@ -1,21 +1,21 @@
-//! Where a query begins.
+//! Tables and views.
 
 use http::Method;
 use serde::Serialize;
 
 use super::query::Query;
-use super::{Context, Insert};
+use super::{Insert, RequestContext};
 
 /// A table or view; see [`Client::from`](crate::Client::from).
 #[derive(Clone)]
 #[must_use = "a table does nothing by itself"]
 pub struct Table {
-    context: Context,
+    context: RequestContext,
     name: String,
 }
 
 impl Table {
-    pub(super) fn new(context: Context, name: &str) -> Self {
+    pub(super) fn new(context: RequestContext, name: &str) -> Self {
         Self {
             context,
             name: name.to_owned(),
@@ -33,32 +33,32 @@ impl Table {
         self.query(Method::GET).select(columns)
     }
 
-    /// Adds a row.
+    /// Inserts a row.
     pub fn insert(self, row: &impl Serialize) -> Insert {
-        Insert::one(self.query(Method::POST), row)
+        Insert::insert_row(self.query(Method::POST), row)
     }
 
-    /// Adds rows.
+    /// Inserts rows.
     pub fn insert_many<T: Serialize>(self, rows: impl IntoIterator<Item = T>) -> Insert {
-        Insert::many(self.query(Method::POST), rows)
+        Insert::insert_rows(self.query(Method::POST), rows)
     }
 
-    /// Adds a row, or changes the one that has its key.
+    /// Inserts a row, or updates the one with the same key.
     pub fn upsert(self, row: &impl Serialize) -> Insert {
-        Insert::one(self.query(Method::POST), row).merging()
+        Insert::insert_row(self.query(Method::POST), row).merging()
     }
 
-    /// Adds rows, or changes those that have their keys.
+    /// Inserts rows, or updates those with the same keys.
     pub fn upsert_many<T: Serialize>(self, rows: impl IntoIterator<Item = T>) -> Insert {
-        Insert::many(self.query(Method::POST), rows).merging()
+        Insert::insert_rows(self.query(Method::POST), rows).merging()
     }
 
-    /// Changes the rows that the filters leave. Without a filter, that is all of them.
+    /// Updates the rows that match the filters. Without a filter, all rows.
     pub fn update(self, changes: &impl Serialize) -> Query {
         self.query(Method::PATCH).json(changes)
     }
 
-    /// Removes the rows that the filters leave. Without a filter, that is all of them.
+    /// Deletes the rows that match the filters. Without a filter, all rows.
     pub fn delete(self) -> Query {
         self.query(Method::DELETE)
     }

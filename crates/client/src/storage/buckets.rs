@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::request::{Call, Context, StorageRequest, read_json};
+use super::request::{Call, RequestContext, StorageRequest, read_json};
 use super::{Storage, StorageError, path};
 use crate::call_options::{CallOptions, with_call_options};
 
@@ -15,30 +15,30 @@ pub struct Bucket {
     pub id: String,
     /// Its name.
     pub name: String,
-    /// Who made it; empty where that was no user.
+    /// Its owner; empty if it was not created by a user.
     #[serde(default)]
     pub owner: Option<String>,
-    /// Whether everybody may read its files.
+    /// Whether its files are publicly readable.
     #[serde(default)]
     pub public: bool,
-    /// The most bytes that a file in it may have.
+    /// Maximum file size in bytes.
     #[serde(default)]
     pub file_size_limit: Option<u64>,
-    /// The types that files in it may have; all, where there is no list.
+    /// Allowed MIME types; all, if there is no list.
     #[serde(default)]
     pub allowed_mime_types: Option<Vec<String>>,
     /// `STANDARD`; lists of buckets say it.
     #[serde(default, rename = "type")]
     pub kind: Option<String>,
-    /// When it was made.
+    /// When it was created.
     #[serde(default)]
     pub created_at: Option<String>,
-    /// When it was changed.
+    /// When it was updated.
     #[serde(default)]
     pub updated_at: Option<String>,
 }
 
-/// What buckets are sorted by.
+/// Sort key of buckets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BucketSortBy {
@@ -81,16 +81,16 @@ impl Storage {
     /// One bucket.
     pub fn bucket_info(&self, id: &str) -> StorageRequest<Bucket> {
         let call = path::bucket(id).map(|id| Call::get(format!("bucket/{id}")));
-        StorageRequest::new(&self.context, call, |answer| read_json(&answer?))
+        StorageRequest::new(&self.context, call, |response| read_json(&response?))
     }
 
-    /// Removes all files of a bucket. It needs the secret key; the server may take its time.
+    /// Removes all files of a bucket. Requires the secret key; may take a while.
     pub fn empty_bucket(&self, id: &str) -> StorageRequest<()> {
         let call = path::bucket(id).and_then(|id| {
             let call = Call::new(http::Method::POST, format!("bucket/{id}/empty"));
             call.json(&Value::Object(Default::default()))
         });
-        StorageRequest::new(&self.context, call, |answer| answer.map(drop))
+        StorageRequest::new(&self.context, call, |response| response.map(drop))
     }
 
     /// Removes a bucket, which must be empty.
@@ -99,14 +99,14 @@ impl Storage {
             let call = Call::new(http::Method::DELETE, format!("bucket/{id}"));
             call.json(&Value::Object(Default::default()))
         });
-        StorageRequest::new(&self.context, call, |answer| answer.map(drop))
+        StorageRequest::new(&self.context, call, |response| response.map(drop))
     }
 }
 
 /// Reading buckets; see [`Storage::buckets`].
 #[must_use = "nothing is sent before `send`"]
 pub struct ListBucketsRequest {
-    context: Context,
+    context: RequestContext,
     limit: Option<u64>,
     offset: Option<u64>,
     search: Option<String>,
@@ -118,31 +118,31 @@ pub struct ListBucketsRequest {
 with_call_options!(ListBucketsRequest);
 
 impl ListBucketsRequest {
-    /// At most so many.
+    /// Limits the number.
     pub fn limit(mut self, buckets: u64) -> Self {
         self.limit = Some(buckets);
         self
     }
 
-    /// Without the first so many.
+    /// Skips the first ones.
     pub fn offset(mut self, buckets: u64) -> Self {
         self.offset = Some(buckets);
         self
     }
 
-    /// Those with this in their name, in upper or lower case.
+    /// Buckets with this text in their name, ignoring case.
     pub fn search(mut self, text: impl Into<String>) -> Self {
         self.search = Some(text.into());
         self
     }
 
-    /// In this order.
+    /// Sets the order.
     pub fn sort_by(mut self, column: BucketSortBy) -> Self {
         self.column = Some(column);
         self
     }
 
-    /// The last first.
+    /// Descending.
     pub fn desc(mut self) -> Self {
         self.order = Some("desc");
         self

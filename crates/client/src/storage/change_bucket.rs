@@ -1,14 +1,14 @@
-//! Making and changing buckets.
+//! Creating and updating buckets.
 
 use http::Method;
 use serde_json::{Map, Value, json};
 
-use super::request::{Call, Context};
+use super::request::{Call, RequestContext};
 use super::{Storage, StorageError, path};
 use crate::call_options::{CallOptions, with_call_options};
 
 impl Storage {
-    /// Makes a bucket. It is private unless made [public](BucketRequest::public).
+    /// Creates a bucket. It is private unless made [public](BucketRequest::public).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -27,7 +27,7 @@ impl Storage {
         request.public(false)
     }
 
-    /// Changes a bucket; what is not named stays as it is.
+    /// Updates a bucket; unset properties are kept.
     pub fn update_bucket(&self, id: &str) -> BucketRequest {
         BucketRequest::new(self, Method::PUT, id)
     }
@@ -36,7 +36,7 @@ impl Storage {
 /// Making or changing a bucket; see [`Storage::create_bucket`] and [`Storage::update_bucket`].
 #[must_use = "nothing is sent before `send`"]
 pub struct BucketRequest {
-    context: Context,
+    context: RequestContext,
     method: Method,
     id: String,
     members: Map<String, Value>,
@@ -45,7 +45,7 @@ pub struct BucketRequest {
 
 with_call_options!(BucketRequest);
 
-/// The most bytes that a file may have: a number, or a text such as `5MB` (1 MB is 1,000,000).
+/// Maximum file size: a number, or a text such as `5MB` (1 MB is 1,000,000).
 #[derive(Clone, Debug, PartialEq)]
 pub struct SizeLimit(Value);
 
@@ -72,17 +72,17 @@ impl BucketRequest {
         }
     }
 
-    /// Whether everybody may read its files.
+    /// Whether its files are publicly readable.
     pub fn public(self, is_public: bool) -> Self {
         self.with("public", is_public.into())
     }
 
-    /// The most bytes that a file in it may have.
+    /// Maximum file size in bytes.
     pub fn file_size_limit(self, limit: impl Into<SizeLimit>) -> Self {
         self.with("file_size_limit", limit.into().0)
     }
 
-    /// No limit but the project's.
+    /// Removes the limit, except the project's.
     pub fn no_file_size_limit(self) -> Self {
         self.with("file_size_limit", Value::Null)
     }
@@ -93,7 +93,7 @@ impl BucketRequest {
         self.with("allowed_mime_types", types.into())
     }
 
-    /// Files of any type.
+    /// Allows any MIME type.
     pub fn any_mime_type(self) -> Self {
         self.with("allowed_mime_types", Value::Null)
     }
@@ -109,7 +109,7 @@ impl BucketRequest {
         body.insert("id".to_owned(), json!(self.id));
         body.insert("name".to_owned(), json!(self.id));
         let call = Call::new(self.method, place).json(&body)?;
-        self.context.answer(call, &self.options).await.map(drop)
+        self.context.response(call, &self.options).await.map(drop)
     }
 
     fn with(mut self, name: &str, value: Value) -> Self {

@@ -1,4 +1,4 @@
-//! Reading files.
+//! Downloads.
 
 use std::ops::{Bound, RangeBounds};
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
 use http::{HeaderMap, header};
 
-use super::request::{Call, Context, good};
+use super::request::{Call, RequestContext, check_status};
 use super::{Files, StorageError, Transform, path};
 use crate::call_options::{CallOptions, with_call_options};
 use crate::http::Pieces;
@@ -16,7 +16,7 @@ use crate::http::Pieces;
 /// Reading a file; see [`Files::download`].
 #[must_use = "nothing is sent before `send` or `stream`"]
 pub struct DownloadRequest {
-    context: Context,
+    context: RequestContext,
     bucket: String,
     path: String,
     transform: Transform,
@@ -40,35 +40,34 @@ impl DownloadRequest {
         }
     }
 
-    /// An image, made smaller on the way.
+    /// Transforms an image.
     pub fn transform(mut self, transform: Transform) -> Self {
         self.transform = transform;
         self
     }
 
-    /// Makes the address another one, for caches that have an old version.
+    /// Adds a cache-busting parameter.
     pub fn cache_nonce(mut self, nonce: impl Into<String>) -> Self {
         self.cache_nonce = Some(nonce.into());
         self
     }
 
-    /// Only some of the bytes: `..1024` are the first, `1024..` what follows them. Images that are
-    /// [transformed](Self::transform) come as a whole.
+    /// Only a range of bytes: `..1024` are the first, `1024..` the rest. Ignored for
+    /// [transformed](Self::transform) images.
     pub fn range(mut self, bytes: impl RangeBounds<u64>) -> Self {
         self.range = Some(range_header(&bytes));
         self
     }
 
-    /// Reads the whole file into memory. For large ones there is [`DownloadRequest::stream`].
+    /// Downloads the whole file into memory. For large ones use [`DownloadRequest::stream`].
     pub async fn send(self) -> Result<Bytes, StorageError> {
         let (context, options) = (self.context.clone(), self.options.clone());
         let mut request = context.request(self.call()?, &options).await?;
-        request.max_answer_bytes = usize::MAX;
-        Ok(good(context.base.http.send(request).await?)?.body)
+        request.max_response_bytes = usize::MAX;
+        Ok(check_status(context.base.http.send(request).await?)?.body)
     }
 
-    /// Begins to read the file. Its bytes come as they arrive; a time limit is that of each wait
-    /// for more.
+    /// Starts a streamed download. The timeout applies to each chunk.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -90,18 +89,19 @@ impl DownloadRequest {
     /// ```
     pub async fn stream(self) -> Result<Download, StorageError> {
         let (context, options) = (self.context.clone(), self.options.clone());
-        let answer = context.stream(self.call()?, None, &options).await?;
+        let response = context.stream(self.call()?, None, &options).await?;
         Ok(Download {
-            headers: answer.headers,
-            body: answer.body,
+            headers: response.headers,
+            body: response.body,
         })
     }
 
     fn call(self) -> Result<Call, StorageError> {
         let object = path::object(&self.bucket, &self.path)?;
-        let mut call = Call::get(match self.transform.is_empty() {
-            true => format!("object/{object}"),
-            false => format!("render/image/authenticated/{object}"),
+        let mut call = Call::get(if self.transform.is_empty() {
+            format!("object/{object}")
+        } else {
+            format!("render/image/authenticated/{object}")
         });
         for (name, value) in self.transform.params() {
             call = call.query(name, Some(value));
@@ -114,7 +114,7 @@ impl DownloadRequest {
     }
 }
 
-/// `bytes=a-b`, with both ends in it.
+/// `bytes=a-b`, inclusive.
 fn range_header(range: &impl RangeBounds<u64>) -> Result<String, StorageError> {
     let empty = StorageError::InvalidInput("the range has no bytes");
     let start = match range.start_bound() {
@@ -127,35 +127,36 @@ fn range_header(range: &impl RangeBounds<u64>) -> Result<String, StorageError> {
         Bound::Excluded(end) => end.checked_sub(1).ok_or(empty.clone())?,
         Bound::Unbounded => return Ok(format!("bytes={start}-")),
     };
-    match start <= last {
-        true => Ok(format!("bytes={start}-{last}")),
-        false => Err(empty),
+    if start <= last {
+        Ok(format!("bytes={start}-{last}"))
+    } else {
+        Err(empty)
     }
 }
 
-/// A file that is being read: a stream of its bytes.
+/// A streamed download: a stream of bytes.
 pub struct Download {
     headers: HeaderMap,
     body: Pieces,
 }
 
 impl Download {
-    /// Its type.
+    /// Its content type.
     pub fn content_type(&self) -> Option<&str> {
         self.header(header::CONTENT_TYPE.as_str())
     }
 
-    /// How many bytes come.
+    /// Its content length.
     pub fn content_length(&self) -> Option<u64> {
         self.header(header::CONTENT_LENGTH.as_str())?.parse().ok()
     }
 
-    /// What changes whenever its bytes do, with its quotes.
+    /// Its ETag, with quotes.
     pub fn etag(&self) -> Option<&str> {
         self.header(header::ETAG.as_str())
     }
 
-    /// Anything else that the answer says.
+    /// Any other response header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }

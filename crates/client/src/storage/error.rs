@@ -1,48 +1,46 @@
-//! What can go wrong with buckets and files (client contract R7).
+//! Errors of the storage service (client contract R7).
 
 use serde_json::Value;
 
 use super::StorageErrorCode;
 use crate::auth::AuthError;
-use crate::http::{Answer, TransportError};
+use crate::http::{HttpResponse, TransportError};
 
 /// A failed request to the storage service.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StorageError {
-    /// The server refused.
+    /// The server rejected the request.
     #[error("{message}")]
     Api {
-        /// The HTTP status. The service answers most refusals with 400 and says more in
-        /// `status_code`.
+        /// The HTTP status. The service uses 400 for most errors; `status_code` is more precise.
         status: u16,
-        /// The status that fits: `404` for a file that is not there.
+        /// The status in the body: `404` for a missing file.
         status_code: String,
-        /// Why, in one word.
+        /// The error code.
         code: Option<StorageErrorCode>,
-        /// Why, for people.
+        /// The message.
         message: String,
     },
-    /// There was no answer.
+    /// There was no response.
     #[error(transparent)]
     Transport(#[from] TransportError),
-    /// The session could not be refreshed for the request. It is not sent in nobody's name
-    /// instead.
+    /// The session could not be refreshed. The request is not sent anonymously instead.
     #[error(transparent)]
     Auth(#[from] AuthError),
-    /// What was to be uploaded cannot be read.
-    #[error("what is to be uploaded cannot be read: {0}")]
+    /// The upload's source could not be read.
+    #[error("the data to be uploaded cannot be read: {0}")]
     Body(String),
-    /// The server answered well, but not with what was due.
-    #[error("the answer cannot be read: {0}")]
+    /// A successful response that could not be decoded.
+    #[error("the response cannot be decoded: {0}")]
     Unreadable(String),
-    /// The request cannot be sent as it was built.
+    /// The request is invalid.
     #[error("{0}")]
     InvalidInput(&'static str),
 }
 
 impl StorageError {
-    /// Whether the same request may succeed in a moment.
+    /// Whether a retry may succeed.
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Transport(_) => true,
@@ -55,7 +53,7 @@ impl StorageError {
         }
     }
 
-    /// Why the server refused, in one word.
+    /// The error code.
     pub fn code(&self) -> Option<&StorageErrorCode> {
         match self {
             Self::Api { code, .. } => code.as_ref(),
@@ -63,7 +61,7 @@ impl StorageError {
         }
     }
 
-    /// The HTTP status, where the server answered.
+    /// The HTTP status, if there was a response.
     pub fn status(&self) -> Option<u16> {
         match self {
             Self::Api { status, .. } => Some(*status),
@@ -71,7 +69,7 @@ impl StorageError {
         }
     }
 
-    /// The status that fits what happened: that of the body, else that of HTTP.
+    /// The status in the body, else that of HTTP.
     pub(super) fn said_status(&self) -> Option<u16> {
         match self {
             Self::Api {
@@ -83,7 +81,7 @@ impl StorageError {
         }
     }
 
-    /// Whether it says that there is no such file. A missing bucket is another matter.
+    /// Whether the file does not exist. A missing bucket does not count.
     pub(super) fn is_missing_file(&self) -> bool {
         match self {
             Self::Api { status, code, .. } => match code {
@@ -94,12 +92,12 @@ impl StorageError {
         }
     }
 
-    pub(super) fn from_answer(answer: &Answer) -> Self {
-        let status = answer.status;
-        let Ok(body) = serde_json::from_slice::<Value>(&answer.body) else {
-            // Resumable uploads are refused in plain text.
-            let text = answer.text();
-            let is_text = answer
+    pub(super) fn from_response(response: &HttpResponse) -> Self {
+        let status = response.status;
+        let Ok(body) = serde_json::from_slice::<Value>(&response.body) else {
+            // Errors of resumable uploads are plain text.
+            let text = response.text();
+            let is_text = response
                 .header("content-type")
                 .is_some_and(|kind| kind.starts_with("text/plain"));
             return Self::Api {
@@ -141,7 +139,7 @@ fn message_of(body: &Value) -> String {
     text.map_or_else(|| body.to_string(), str::to_owned)
 }
 
-/// What HTTP calls a status.
+/// The reason phrase of a status.
 fn reason(status: u16) -> String {
     let known = http::StatusCode::from_u16(status).ok();
     let known = known.and_then(|status| status.canonical_reason());
@@ -152,8 +150,8 @@ fn reason(status: u16) -> String {
 mod tests {
     use super::*;
 
-    fn refused(status: u16, body: &'static str) -> StorageError {
-        StorageError::from_answer(&Answer {
+    fn rejected(status: u16, body: &'static str) -> StorageError {
+        StorageError::from_response(&HttpResponse {
             status,
             headers: Default::default(),
             body: body.into(),
@@ -168,7 +166,7 @@ mod tests {
             status_code,
             code,
             message,
-        } = refused(400, body)
+        } = rejected(400, body)
         else {
             panic!("another error");
         };
@@ -180,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_status_is_said_by_the_body_else_by_its_code_else_by_http() {
-        let check = |body, expected: &str| match refused(418, body) {
+        let check = |body, expected: &str| match rejected(418, body) {
             StorageError::Api { status_code, .. } => assert_eq!(status_code, expected),
             other => panic!("{other:?}"),
         };
@@ -195,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_message_is_found_where_servers_put_it() {
-        let check = |body, expected: &str| assert_eq!(refused(502, body).to_string(), expected);
+        let check = |body, expected: &str| assert_eq!(rejected(502, body).to_string(), expected);
 
         check(r#"{"msg":"a","message":"b"}"#, "a");
         check(r#"{"error_description":"c","error":"d"}"#, "c");
@@ -208,20 +206,20 @@ mod tests {
 
     #[test]
     fn trouble_of_the_moment_is_retryable() {
-        assert!(refused(400, r#"{"statusCode":"503","code":"LockTimeout"}"#).is_retryable());
-        assert!(refused(429, r#"{"code":"SlowDown"}"#).is_retryable());
-        assert!(refused(544, "").is_retryable());
+        assert!(rejected(400, r#"{"statusCode":"503","code":"LockTimeout"}"#).is_retryable());
+        assert!(rejected(429, r#"{"code":"SlowDown"}"#).is_retryable());
+        assert!(rejected(544, "").is_retryable());
         assert!(StorageError::from(TransportError::new("lost")).is_retryable());
-        assert!(!refused(400, r#"{"statusCode":"404"}"#).is_retryable());
-        assert!(!refused(403, "").is_retryable());
+        assert!(!rejected(400, r#"{"statusCode":"404"}"#).is_retryable());
+        assert!(!rejected(403, "").is_retryable());
     }
 
     #[test]
     fn a_missing_file_is_told_from_a_missing_bucket() {
-        assert!(refused(400, r#"{"code":"NoSuchKey"}"#).is_missing_file());
-        assert!(refused(404, "").is_missing_file());
-        assert!(!refused(400, r#"{"code":"NoSuchBucket"}"#).is_missing_file());
-        assert!(!refused(404, r#"{"code":"NoSuchBucket"}"#).is_missing_file());
-        assert!(!refused(400, "").is_missing_file());
+        assert!(rejected(400, r#"{"code":"NoSuchKey"}"#).is_missing_file());
+        assert!(rejected(404, "").is_missing_file());
+        assert!(!rejected(400, r#"{"code":"NoSuchBucket"}"#).is_missing_file());
+        assert!(!rejected(404, r#"{"code":"NoSuchBucket"}"#).is_missing_file());
+        assert!(!rejected(400, "").is_missing_file());
     }
 }

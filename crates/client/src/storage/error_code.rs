@@ -1,24 +1,24 @@
-//! The names that the storage service gives its refusals (storage contract §11).
+//! Error codes of the storage service (storage contract §11).
 
 use std::fmt;
 
 macro_rules! codes {
     ($($variant:ident,)*) => {
-        /// Why the server refused, in one word. Servers may know more words than this version:
-        /// those are [`StorageErrorCode::Other`].
+        /// An error code. Servers may have codes unknown to this version: those are
+        /// [`StorageErrorCode::Other`].
         #[derive(Clone, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum StorageErrorCode {
             $(#[doc = concat!("`", stringify!($variant), "`")] $variant,)*
-            /// A word that this version does not know.
+            /// A code unknown to this version.
             Other(String),
         }
 
         impl StorageErrorCode {
-            /// Every word that this version knows.
+            /// Every code known to this version.
             pub const KNOWN: &[Self] = &[$(Self::$variant),*];
 
-            /// The word as it stands in the answer.
+            /// The code as text.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => stringify!($variant),)*
@@ -94,7 +94,7 @@ impl fmt::Display for StorageErrorCode {
     }
 }
 
-/// Lets codes be compared with the words that documentation uses.
+/// Lets codes be compared with the texts used in documentation.
 impl PartialEq<str> for StorageErrorCode {
     fn eq(&self, other: &str) -> bool {
         self.as_str() == other

@@ -1,13 +1,13 @@
-//! What is said about a file when it is uploaded, be it in one request or in parts.
+//! Properties of an uploaded file, for all kinds of uploads.
 
 use serde::Serialize;
 
 use super::StorageError;
 
-/// For how long files may be kept unless somebody says otherwise.
+/// Default cache time.
 const USUAL_CACHE_SECONDS: u64 = 3600;
 
-/// What an upload says about its file.
+/// Properties of an uploaded file.
 pub(super) struct FileOptions {
     pub(super) is_upsert: bool,
     pub(super) content_type: Option<String>,
@@ -27,38 +27,37 @@ impl Default for FileOptions {
     }
 }
 
-/// Gives a builder with the fields `about` and `path` the methods that say what a file is.
+/// Adds the methods for file properties to a builder with the fields `about` and `path`.
 macro_rules! with_file_options {
     ($($builder:ty),* $(,)?) => {$(
         impl $builder {
-            /// What it is. Unless this says otherwise, the name of a file does; bytes and streams
-            /// are `text/plain;charset=UTF-8`, in a resumable upload what their path says.
+            /// The content type. By default it follows from the name of a local file; bytes and streams are
+            /// `text/plain;charset=UTF-8`, in a resumable upload the type of their path's extension.
             pub fn content_type(mut self, kind: impl Into<String>) -> Self {
                 self.about.content_type = Some(kind.into());
                 self
             }
 
-            /// Is of the type that files with the end of this path usually are.
+            /// Derives the content type from the extension of this path.
             pub fn guess_content_type(self) -> Self {
                 let kind = crate::storage::upload_body::type_by_name(&self.path);
                 self.content_type(kind)
             }
 
-            /// For how many seconds those who fetch it may keep it; 3600 unless this says
-            /// otherwise.
+            /// Cache time in seconds (`max-age`); default 3600.
             pub fn cache_control(mut self, seconds: u64) -> Self {
                 self.about.cache_seconds = seconds;
                 self
             }
 
-            /// Whether a file that is there is replaced. An update always does; of a signed
-            /// upload the token decides.
+            /// Whether an existing file is replaced. Always for an update; for a signed upload the token
+            /// decides.
             pub fn upsert(mut self, is_upsert: bool) -> Self {
                 self.about.is_upsert = is_upsert;
                 self
             }
 
-            /// What to keep about the file, an object.
+            /// Custom metadata, an object.
             pub fn metadata(mut self, metadata: &impl serde::Serialize) -> Self {
                 let text = crate::storage::file_options::json_text(metadata);
                 self.about.metadata = text.map(Some);
@@ -70,7 +69,7 @@ macro_rules! with_file_options {
 
 pub(super) use with_file_options;
 
-/// What a caller gives as metadata, as JSON.
+/// Serializes the caller's metadata.
 pub(super) fn json_text(value: &impl Serialize) -> Result<String, StorageError> {
     serde_json::to_string(value)
         .map_err(|_| StorageError::InvalidInput("the metadata cannot be written as JSON"))

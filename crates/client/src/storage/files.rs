@@ -1,4 +1,4 @@
-//! The files of a bucket: where every request about files begins.
+//! The files of a bucket.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::Method;
 use serde_json::json;
 
-use super::request::{Call, Context, StorageRequest, read_json};
+use super::request::{Call, RequestContext, StorageRequest, read_json};
 use super::resumable::{ReadAt, ResumableUploadRequest};
 use super::upload::Target;
 use super::{
@@ -19,19 +19,19 @@ use super::{
 #[derive(Clone)]
 #[must_use = "files do nothing by themselves"]
 pub struct Files {
-    pub(super) context: Context,
+    pub(super) context: RequestContext,
     pub(super) bucket: String,
 }
 
 impl Files {
-    pub(super) fn new(context: Context, bucket: &str) -> Self {
+    pub(super) fn new(context: RequestContext, bucket: &str) -> Self {
         Self {
             context,
             bucket: bucket.to_owned(),
         }
     }
 
-    /// Makes a file of bytes, a text, a [file](UploadBody::file) or a [stream](UploadBody::stream).
+    /// Uploads bytes, a text, a [file](UploadBody::file) or a [stream](UploadBody::stream).
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -56,12 +56,12 @@ impl Files {
         UploadRequest::new(self, path, body.into(), Target::New)
     }
 
-    /// Replaces a file, or makes it.
+    /// Replaces a file, or creates it.
     pub fn update(&self, path: &str, body: impl Into<UploadBody>) -> UploadRequest {
         UploadRequest::new(self, path, body.into(), Target::Any)
     }
 
-    /// Makes the file that somebody [allowed](Files::signed_upload_url) to be made.
+    /// Uploads with a [signed upload URL](Files::signed_upload_url).
     pub fn upload_to_signed_url(
         &self,
         path: &str,
@@ -71,7 +71,7 @@ impl Files {
         UploadRequest::new(self, path, body.into(), Target::Signed(token.to_owned()))
     }
 
-    /// Makes a file in parts, so that a lost connection costs no more than the last of them.
+    /// Starts a resumable upload: a lost connection costs no more than the last chunk.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -92,7 +92,7 @@ impl Files {
     /// let upload = films.upload_resumable("sea.mp4", path);
     /// let upload = upload.progress(|sent, total| println!("{sent} of {total}"));
     /// let mut upload = upload.start().await?;
-    /// // With this, another run of the program can go on: `.resume(token)`.
+    /// // With this token another run of the program can resume: `.resume(token)`.
     /// remember(upload.token().as_str());
     /// upload.finish().await?;
     /// # Ok(())
@@ -102,28 +102,32 @@ impl Files {
         ResumableUploadRequest::new(self, path, source)
     }
 
-    /// Reads a file.
+    /// Downloads a file.
     pub fn download(&self, path: &str) -> DownloadRequest {
         DownloadRequest::new(self, path)
     }
 
-    /// What is known about a file.
+    /// Metadata of a file.
     pub fn info(&self, path: &str) -> StorageRequest<FileInfo> {
-        StorageRequest::new(&self.context, self.info_call(path), |answer| {
-            read_json(&answer?)
+        StorageRequest::new(&self.context, self.info_call(path), |response| {
+            read_json(&response?)
         })
     }
 
-    /// Whether a file is there, for the caller to see. A missing bucket is an error.
+    /// Whether a file exists and is visible to the caller. A missing bucket is an error.
     pub fn exists(&self, path: &str) -> StorageRequest<bool> {
-        StorageRequest::new(&self.context, self.info_call(path), |answer| match answer {
-            Ok(_) => Ok(true),
-            Err(error) if error.is_missing_file() => Ok(false),
-            Err(error) => Err(error),
-        })
+        StorageRequest::new(
+            &self.context,
+            self.info_call(path),
+            |response| match response {
+                Ok(_) => Ok(true),
+                Err(error) if error.is_missing_file() => Ok(false),
+                Err(error) => Err(error),
+            },
+        )
     }
 
-    /// The files and folders right below a folder; `""` is the bucket itself.
+    /// The files and folders in a folder; `""` is the bucket itself.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -144,7 +148,7 @@ impl Files {
         ListRequest::new(self, folder)
     }
 
-    /// All files with a prefix, page by page.
+    /// All files with a prefix, paginated.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -166,8 +170,8 @@ impl Files {
         ListV2Request::new(self)
     }
 
-    /// Removes files, and gives those that were removed. What is not there, or not the caller's
-    /// to remove, is left out.
+    /// Deletes files, and returns the deleted ones. Missing files and those without permission are left
+    /// out.
     pub fn remove<T: Into<String>>(
         &self,
         paths: impl IntoIterator<Item = T>,
@@ -177,20 +181,20 @@ impl Files {
             let call = Call::new(Method::DELETE, format!("object/{bucket}"));
             call.json(&json!({ "prefixes": paths }))
         });
-        StorageRequest::new(&self.context, call, |answer| read_json(&answer?))
+        StorageRequest::new(&self.context, call, |response| read_json(&response?))
     }
 
-    /// Makes a copy of a file.
+    /// Copies a file.
     pub fn copy(&self, from: &str, to: &str) -> CopyRequest {
         CopyRequest::new(self, from, to)
     }
 
-    /// Gives a file another path.
+    /// Moves a file.
     pub fn move_(&self, from: &str, to: &str) -> MoveRequest {
         MoveRequest::new(self, from, to)
     }
 
-    /// An address at which anybody can read a file for a while, rounded up to whole seconds.
+    /// A URL at which a file is readable for a limited time, rounded up to whole seconds.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -220,12 +224,12 @@ impl Files {
         SignedUrlsRequest::new(self, paths, valid_for)
     }
 
-    /// Allows whoever has the token to make this file.
+    /// A signed URL with which this file can be uploaded.
     pub fn signed_upload_url(&self, path: &str) -> SignedUploadUrlRequest {
         SignedUploadUrlRequest::new(self, path)
     }
 
-    /// The address of a file in a public bucket. Nothing is asked, so the file may not be there.
+    /// The URL of a file in a public bucket. No request is made, so the file may not exist.
     pub fn public_url(&self, path: &str) -> PublicUrlBuilder {
         PublicUrlBuilder::new(self, path)
     }

@@ -1,4 +1,4 @@
-//! Uploads as a form, for metadata that no header can carry.
+//! Multipart uploads, for metadata that does not fit into a header.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::StorageError;
 use super::upload_body::Sending;
 
-/// Fields, and a file behind them: servers read what they know about a file before its bytes.
+/// Fields followed by the file: servers read the metadata before the bytes.
 pub(super) struct Form {
     boundary: String,
     fields: String,

@@ -1,12 +1,12 @@
-//! `POST /object/list/{bucket}`: what is right below a folder.
+//! `POST /object/list/{bucket}`: the contents of a folder.
 
 use serde_json::{Map, Value, json};
 
-use super::request::{Call, Context};
+use super::request::{Call, RequestContext};
 use super::{FileObject, Files, StorageError, path};
 use crate::call_options::{CallOptions, with_call_options};
 
-/// What files are sorted by.
+/// Sort key of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SortBy {
@@ -37,7 +37,7 @@ impl SortBy {
 /// Listing a folder; see [`Files::list`].
 #[must_use = "nothing is sent before `send`"]
 pub struct ListRequest {
-    context: Context,
+    context: RequestContext,
     bucket: String,
     body: Map<String, Value>,
     column: SortBy,
@@ -63,28 +63,28 @@ impl ListRequest {
         }
     }
 
-    /// At most so many; 100 unless this says otherwise.
+    /// Limits the number; default 100.
     pub fn limit(self, files: u64) -> Self {
         self.with("limit", files.into())
     }
 
-    /// Without the first so many.
+    /// Skips the first ones.
     pub fn offset(self, files: u64) -> Self {
         self.with("offset", files.into())
     }
 
-    /// Those whose names begin like this, in upper or lower case.
+    /// Files whose names begin with this, ignoring case.
     pub fn search(self, text: &str) -> Self {
         self.with("search", text.into())
     }
 
-    /// In this order.
+    /// Sets the order.
     pub fn sort_by(mut self, column: SortBy) -> Self {
         self.column = column;
         self
     }
 
-    /// The last first.
+    /// Descending.
     pub fn desc(mut self) -> Self {
         self.is_descending = true;
         self

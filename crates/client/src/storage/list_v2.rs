@@ -1,10 +1,10 @@
-//! `POST /object/list-v2/{bucket}`: all files with a prefix, page by page.
+//! `POST /object/list-v2/{bucket}`: all files with a prefix, paginated.
 
 use futures_util::stream::try_unfold;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::request::{Call, Context};
+use super::request::{Call, RequestContext};
 use super::{FileObject, Files, SortBy, StorageError, path};
 use crate::call_options::{CallOptions, with_call_options};
 use crate::runtime::BoxStream;
@@ -22,7 +22,7 @@ pub struct FilePage {
     /// Files.
     #[serde(default)]
     pub objects: Vec<FileObject>,
-    /// Where the next page begins.
+    /// The cursor of the next page.
     #[serde(default)]
     pub next_cursor: Option<String>,
 }
@@ -31,7 +31,7 @@ pub struct FilePage {
 #[derive(Clone)]
 #[must_use = "nothing is sent before `send` or `stream`"]
 pub struct ListV2Request {
-    context: Context,
+    context: RequestContext,
     bucket: String,
     body: Map<String, Value>,
     column: Option<SortBy>,
@@ -53,33 +53,33 @@ impl ListV2Request {
         }
     }
 
-    /// Those whose paths begin like this.
+    /// Files whose paths begin with this.
     pub fn prefix(self, text: &str) -> Self {
         self.with("prefix", text.into())
     }
 
-    /// At most so many on a page; the server's default and most is 1000.
+    /// Page size; default and maximum 1000.
     pub fn limit(self, files: u64) -> Self {
         self.with("limit", files.into())
     }
 
-    /// From where an [earlier page](FilePage::next_cursor) ended.
+    /// Continues after an [earlier page](FilePage::next_cursor).
     pub fn cursor(self, cursor: &str) -> Self {
         self.with("cursor", cursor.into())
     }
 
-    /// Whether files in folders are shown as their folder.
+    /// Whether files in subfolders are collapsed into folders.
     pub fn with_delimiter(self, has_folders: bool) -> Self {
         self.with("with_delimiter", has_folders.into())
     }
 
-    /// In this order.
+    /// Sets the order.
     pub fn sort_by(mut self, column: SortBy) -> Self {
         self.column = Some(column);
         self
     }
 
-    /// The last first.
+    /// Descending.
     pub fn desc(mut self) -> Self {
         self.is_descending = true;
         self
@@ -97,7 +97,7 @@ impl ListV2Request {
         self.context.json(call, &self.options).await
     }
 
-    /// Reads page after page, each when it is asked for.
+    /// A stream of pages, fetched on demand.
     pub fn stream(self) -> BoxStream<'static, Result<FilePage, StorageError>> {
         Box::pin(try_unfold(Some(self), async |request| {
             let Some(request) = request else {

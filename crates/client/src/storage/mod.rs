@@ -1,10 +1,9 @@
 //! Buckets and files (client contract §3.4).
 //!
-//! [`Client::storage`] gives the buckets; [`Storage::from`] gives the [`Files`] of one. What a
-//! request looks like on the wire is decided where it is built; names become URLs in `path`, and
-//! `request` sends. Uploads and downloads of any size pass through in pieces: see [`UploadBody`]
-//! and [`DownloadRequest::stream`]. What must survive a lost connection goes with
-//! [`Files::upload_resumable`].
+//! [`Client::storage`] manages buckets; [`Storage::from`] returns the [`Files`] of one. Requests are built where they are
+//! defined; names become URLs in `path`, and `request` sends. Uploads and downloads of any size can be
+//! streamed: see [`UploadBody`] and [`DownloadRequest::stream`]. [`Files::upload_resumable`] survives a lost
+//! connection.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -65,10 +64,10 @@ pub use list_v2::{FilePage, ListV2Request};
 pub use object::{FileInfo, FileObject};
 pub use public_url::PublicUrlBuilder;
 pub use relocate::{CopyRequest, MoveRequest};
-use request::Context;
+use request::RequestContext;
 pub use request::StorageRequest;
 pub use resumable::{
-    CHUNK_BYTES, RETRY_WAITS_MS, ReadAt, ResumableUpload, ResumableUploadRequest, ResumeToken,
+    CHUNK_BYTES, RETRY_BACKOFF_MS, ReadAt, ResumableUpload, ResumableUploadRequest, ResumeToken,
 };
 pub use signed_upload::{SignedUploadUrl, SignedUploadUrlRequest};
 pub use signed_url::{SignedUrl, SignedUrlRequest, SignedUrlsRequest};
@@ -79,14 +78,14 @@ pub use upload_body::UploadBody;
 /// The buckets of a project; see [`Client::storage`].
 #[derive(Clone)]
 pub struct Storage {
-    context: Context,
+    context: RequestContext,
 }
 
 impl<A> Client<A> {
     /// Buckets and files.
     pub fn storage(&self) -> Storage {
         Storage {
-            context: Context {
+            context: RequestContext {
                 base: self.base.clone(),
                 tokens: self.tokens.clone(),
             },

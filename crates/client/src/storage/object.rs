@@ -1,14 +1,14 @@
-//! Files as lists and descriptions show them.
+//! Metadata of files.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// A file or folder of a list, or a file that was removed.
+/// A file or folder in a list, or a deleted file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct FileObject {
-    /// Its name: below the prefix in [`Files::list`](super::Files::list), else its whole path.
-    /// Folders of [`Files::list_v2`](super::Files::list_v2) end in a slash.
+    /// Its name: relative to the prefix in [`Files::list`](super::Files::list), else its whole path. Folders of
+    /// [`Files::list_v2`](super::Files::list_v2) end in a slash.
     pub name: String,
     /// The last part of its path, in lists with folders of the second kind.
     #[serde(default)]
@@ -16,13 +16,13 @@ pub struct FileObject {
     /// Its id; folders have none.
     #[serde(default)]
     pub id: Option<String>,
-    /// Its bucket, where it was removed.
+    /// Its bucket, if it was deleted.
     #[serde(default)]
     pub bucket_id: Option<String>,
-    /// Who owns it, where it was removed.
+    /// Its owner, if it was deleted.
     #[serde(default)]
     pub owner_id: Option<String>,
-    /// The version of its bytes, where it was removed.
+    /// Its version, if it was deleted.
     #[serde(default)]
     pub version: Option<String>,
     /// When it was made.
@@ -31,19 +31,19 @@ pub struct FileObject {
     /// When it was changed.
     #[serde(default)]
     pub updated_at: Option<String>,
-    /// When it was last used, as far as the server keeps track.
+    /// When it was last accessed, as far as the server tracks it.
     #[serde(default)]
     pub last_accessed_at: Option<String>,
-    /// What the server knows about its bytes: `size`, `mimetype`, `eTag`, …
+    /// Server-side metadata: `size`, `mimetype`, `eTag`, …
     #[serde(default)]
     pub metadata: Option<Map<String, Value>>,
-    /// What the uploader said about it, where it was removed.
+    /// Custom metadata, if it was deleted.
     #[serde(default)]
     pub user_metadata: Option<Value>,
 }
 
 impl FileObject {
-    /// Whether it is a folder: a place where files are, and nothing by itself.
+    /// Whether it is a folder, which exists only through its files.
     pub fn is_folder(&self) -> bool {
         self.id.is_none()
     }
@@ -58,13 +58,13 @@ impl FileObject {
         self.metadata.as_ref()?.get("mimetype")?.as_str()
     }
 
-    /// What changes whenever its bytes do, with its quotes.
+    /// Its ETag, with quotes.
     pub fn etag(&self) -> Option<&str> {
         self.metadata.as_ref()?.get("eTag")?.as_str()
     }
 }
 
-/// A file's description; see [`Files::info`](super::Files::info).
+/// Metadata of a file; see [`Files::info`](super::Files::info).
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct FileInfo {
@@ -84,13 +84,13 @@ pub struct FileInfo {
     /// Its type.
     #[serde(default)]
     pub content_type: Option<String>,
-    /// How long it may be kept by those who fetched it.
+    /// Its cache control.
     #[serde(default)]
     pub cache_control: Option<String>,
-    /// What changes whenever its bytes do, with its quotes.
+    /// Its ETag, with quotes.
     #[serde(default)]
     pub etag: Option<String>,
-    /// What the uploader said about it.
+    /// Custom metadata.
     #[serde(default)]
     pub metadata: Option<Value>,
     /// When it was changed.

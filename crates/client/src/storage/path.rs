@@ -1,14 +1,13 @@
-//! Names of buckets and files as parts of URLs.
+//! Encoding of bucket and file names in URLs.
 //!
-//! Every name survives: what means something in a URL is spelled so that it does not. The one
-//! exception is refused: `.` and `..` are steps to elsewhere however they are spelled, and would
-//! turn the path of a file into that of something else.
+//! Any name is encoded so that it survives. The exceptions `.` and `..` are rejected: they are resolved however they
+//! are encoded, and would change the path.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::StorageError;
 
-/// What `encodeURIComponent` leaves alone.
+/// Characters that `encodeURIComponent` leaves alone.
 const VALUE: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
@@ -20,7 +19,7 @@ const VALUE: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'(')
     .remove(b')');
 
-/// What `encodeURI` leaves alone, but for `?` and `#`, which would end the path.
+/// Characters that `encodeURI` leaves alone, except `?` and `#`, which would end the path.
 const PATH: &AsciiSet = &VALUE
     .remove(b';')
     .remove(b'/')
@@ -72,7 +71,7 @@ fn is_step(segment: &str) -> bool {
     matches!(segment, "." | "..")
 }
 
-/// The path under which a file is kept: no empty folders, no slashes around it.
+/// The normalised path of a file: no empty folders, no leading or trailing slashes.
 pub(super) fn clean(path: &str) -> String {
     let segments = path.split('/').filter(|segment| !segment.is_empty());
     segments.collect::<Vec<_>>().join("/")

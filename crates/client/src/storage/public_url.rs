@@ -1,12 +1,12 @@
-//! Addresses of files in public buckets.
+//! URLs of files in public buckets.
 
-use super::request::Context;
+use super::request::RequestContext;
 use super::{Files, StorageError, Transform, path};
 
 /// The address of a file; see [`Files::public_url`].
 #[must_use = "the address is made by `build`"]
 pub struct PublicUrlBuilder {
-    context: Context,
+    context: RequestContext,
     bucket: String,
     path: String,
     download: Option<String>,
@@ -26,25 +26,25 @@ impl PublicUrlBuilder {
         }
     }
 
-    /// Lets browsers save the file under this name instead of showing it; `""` is its own name.
+    /// Makes browsers download the file under this name; `""` is its own name.
     pub fn download(mut self, name: impl Into<String>) -> Self {
         self.download = Some(name.into());
         self
     }
 
-    /// An image, made smaller on the way.
+    /// Transforms an image.
     pub fn transform(mut self, transform: Transform) -> Self {
         self.transform = transform;
         self
     }
 
-    /// Makes the address another one, for caches that have an old version.
+    /// Adds a cache-busting parameter.
     pub fn cache_nonce(mut self, nonce: impl Into<String>) -> Self {
         self.cache_nonce = Some(nonce.into());
         self
     }
 
-    /// The address. Only paths that cannot be part of one fail.
+    /// Builds the URL. Fails only for paths that cannot be part of one.
     pub fn build(self) -> Result<String, StorageError> {
         let object = path::object(&self.bucket, &self.path)?;
         let mut params: Vec<(&str, String)> = Vec::new();
@@ -53,9 +53,10 @@ impl PublicUrlBuilder {
         params.extend(self.cache_nonce.map(|nonce| ("cacheNonce", nonce)));
         let query = path::query(params.iter().map(|(name, value)| (*name, value.as_str())));
         let mark = if query.is_empty() { "" } else { "?" };
-        let route = match self.transform.is_empty() {
-            true => "object/public",
-            false => "render/image/public",
+        let route = if self.transform.is_empty() {
+            "object/public"
+        } else {
+            "render/image/public"
         };
         Ok(format!(
             "{}/{route}/{object}{mark}{query}",

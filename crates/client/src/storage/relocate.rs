@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::file_options::json_text;
-use super::request::{Call, Context};
+use super::request::{Call, RequestContext};
 use super::{Files, StorageError, UploadedFile};
 use crate::call_options::{CallOptions, with_call_options};
 
@@ -27,7 +27,7 @@ fn route(files: &Files, from: &str, to: &str) -> Map<String, Value> {
 /// Moving a file; see [`Files::move_`].
 #[must_use = "nothing is sent before `send`"]
 pub struct MoveRequest {
-    context: Context,
+    context: RequestContext,
     body: Map<String, Value>,
     options: CallOptions,
 }
@@ -52,14 +52,14 @@ impl MoveRequest {
     /// Moves it.
     pub async fn send(self) -> Result<(), StorageError> {
         let call = Call::new(Method::POST, "object/move").json(&self.body)?;
-        self.context.answer(call, &self.options).await.map(drop)
+        self.context.response(call, &self.options).await.map(drop)
     }
 }
 
 /// Copying a file; see [`Files::copy`].
 #[must_use = "nothing is sent before `send`"]
 pub struct CopyRequest {
-    context: Context,
+    context: RequestContext,
     to: String,
     body: Map<String, Value>,
     replaced: Map<String, Value>,
@@ -95,17 +95,16 @@ impl CopyRequest {
         self
     }
 
-    /// Whether the copy has the source's metadata, which it has unless this says no. Only
-    /// without it, the type, the time to keep and the [metadata](Self::metadata) that are given
-    /// here count.
+    /// Whether the copy keeps the source's metadata; default true. Otherwise the content type, cache time and
+    /// [metadata](Self::metadata) given here apply.
     pub fn copy_metadata(mut self, is_copied: bool) -> Self {
         self.body
             .insert("copyMetadata".to_owned(), is_copied.into());
         self
     }
 
-    /// How the copy's bytes are encoded, such as `gzip`; nothing of them is changed. An empty text
-    /// takes away what the source says.
+    /// The content encoding of the copy, such as `gzip`; its bytes are not changed. An empty text removes the
+    /// source's.
     pub fn content_encoding(mut self, encoding: &str) -> Self {
         self.replaced
             .insert("contentEncoding".to_owned(), encoding.into());
@@ -118,14 +117,14 @@ impl CopyRequest {
         self
     }
 
-    /// For how many seconds those who fetch the copy may keep it.
+    /// Cache time of the copy in seconds.
     pub fn cache_control(mut self, seconds: u64) -> Self {
         let value = format!("max-age={seconds}").into();
         self.replaced.insert("cacheControl".to_owned(), value);
         self
     }
 
-    /// What to keep about the copy, an object.
+    /// Custom metadata of the copy, an object.
     pub fn metadata(mut self, metadata: &impl Serialize) -> Self {
         self.metadata = json_text(metadata).map(Some);
         self

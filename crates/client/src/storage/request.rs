@@ -1,4 +1,4 @@
-//! Requests to the storage service: whose they are, and what came of them.
+//! Requests to the storage service.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use serde::de::DeserializeOwned;
 use super::{StorageError, path};
 use crate::call_options::CallOptions;
 use crate::client::{Base, TokenSource};
-use crate::http::{Answer, Outgoing, StreamedAnswer, StreamedBody, client_info};
+use crate::http::{HttpResponse, Outgoing, StreamedBody, StreamedResponse, client_info};
 
-/// What a request needs of its client.
+/// Client state that a request needs.
 #[derive(Clone)]
-pub(super) struct Context {
+pub(super) struct RequestContext {
     pub(super) base: Arc<Base>,
     pub(super) tokens: Arc<dyn TokenSource>,
 }
 
-/// A request in its parts.
+/// A request.
 pub(super) struct Call {
     method: Method,
     /// Below `/storage/v1/`, encoded.
@@ -70,50 +70,50 @@ impl Call {
     }
 }
 
-impl Context {
+impl RequestContext {
     /// The address of the service, without a slash at the end.
     pub(super) fn root(&self) -> String {
         self.base.url.service("storage/v1")
     }
 
-    /// The answer, if it is a good one.
-    pub(super) async fn answer(
+    /// Sends it; returns a successful response.
+    pub(super) async fn response(
         &self,
         call: Call,
         options: &CallOptions,
-    ) -> Result<Answer, StorageError> {
+    ) -> Result<HttpResponse, StorageError> {
         let request = self.request(call, options).await?;
-        good(self.base.http.send(request).await?)
+        check_status(self.base.http.send(request).await?)
     }
 
-    /// The answer, read as this type.
+    /// Sends it; deserializes the response as this type.
     pub(super) async fn json<T: DeserializeOwned>(
         &self,
         call: Call,
         options: &CallOptions,
     ) -> Result<T, StorageError> {
-        read_json(&self.answer(call, options).await?)
+        read_json(&self.response(call, options).await?)
     }
 
-    /// The same with bodies that pass through in pieces.
+    /// The same with streamed bodies.
     pub(super) async fn stream(
         &self,
         call: Call,
         body: Option<StreamedBody>,
         options: &CallOptions,
-    ) -> Result<StreamedAnswer, StorageError> {
+    ) -> Result<StreamedResponse, StorageError> {
         let request = self.request(call, options).await?;
-        let max_refusal_bytes = request.max_answer_bytes;
-        let answer = self.base.http.stream(request, body).await?;
-        if (200..300).contains(&answer.status) {
-            return Ok(answer);
+        let max_error_bytes = request.max_response_bytes;
+        let response = self.base.http.stream(request, body).await?;
+        if (200..300).contains(&response.status) {
+            return Ok(response);
         }
-        let answer = answer.collect(max_refusal_bytes).await?;
-        Err(StorageError::from_answer(&answer))
+        let response = response.collect(max_error_bytes).await?;
+        Err(StorageError::from_response(&response))
     }
 
-    /// In the name of the user who is signed in. What the caller says about a header counts more
-    /// than what the call says, and that more than what the client says.
+    /// With the signed-in user's token. Headers of the caller take precedence over those of the call, and those over
+    /// the client's.
     pub(super) async fn request(
         &self,
         call: Call,
@@ -160,31 +160,32 @@ impl Context {
     }
 }
 
-pub(super) fn good(answer: Answer) -> Result<Answer, StorageError> {
-    match answer.is_success() {
-        true => Ok(answer),
-        false => Err(StorageError::from_answer(&answer)),
+pub(super) fn check_status(response: HttpResponse) -> Result<HttpResponse, StorageError> {
+    if response.is_success() {
+        Ok(response)
+    } else {
+        Err(StorageError::from_response(&response))
     }
 }
 
-pub(super) fn read_json<T: DeserializeOwned>(answer: &Answer) -> Result<T, StorageError> {
-    serde_json::from_slice(&answer.body).map_err(StorageError::unreadable)
+pub(super) fn read_json<T: DeserializeOwned>(response: &HttpResponse) -> Result<T, StorageError> {
+    serde_json::from_slice(&response.body).map_err(StorageError::unreadable)
 }
 
-/// A request that has nothing to set but a time limit and headers.
+/// A request whose only options are timeout and headers.
 #[must_use = "nothing is sent before `send`"]
 pub struct StorageRequest<T> {
-    context: Context,
+    context: RequestContext,
     call: Result<Call, StorageError>,
-    read: fn(Result<Answer, StorageError>) -> Result<T, StorageError>,
+    read: fn(Result<HttpResponse, StorageError>) -> Result<T, StorageError>,
     options: CallOptions,
 }
 
 impl<T> StorageRequest<T> {
     pub(super) fn new(
-        context: &Context,
+        context: &RequestContext,
         call: Result<Call, StorageError>,
-        read: fn(Result<Answer, StorageError>) -> Result<T, StorageError>,
+        read: fn(Result<HttpResponse, StorageError>) -> Result<T, StorageError>,
     ) -> Self {
         Self {
             context: context.clone(),
@@ -194,13 +195,13 @@ impl<T> StorageRequest<T> {
         }
     }
 
-    /// Gives up after this long.
+    /// Sets the timeout.
     pub fn timeout(mut self, limit: Duration) -> Self {
         self.options.timeout = Some(limit);
         self
     }
 
-    /// Sends a header along, replacing what would be sent under this name.
+    /// Sets a header, replacing the default of this name.
     pub fn header(mut self, name: &str, value: &str) -> Self {
         self.options.set_header(name, value);
         self
@@ -208,6 +209,6 @@ impl<T> StorageRequest<T> {
 
     /// Sends the request.
     pub async fn send(self) -> Result<T, StorageError> {
-        (self.read)(self.context.answer(self.call?, &self.options).await)
+        (self.read)(self.context.response(self.call?, &self.options).await)
     }
 }

@@ -1,21 +1,21 @@
-//! Allowing somebody to make a file.
+//! Signed upload URLs.
 
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::request::{Call, Context};
+use super::request::{Call, RequestContext};
 use super::signed_url::absolute;
 use super::{Files, StorageError, path};
 use crate::call_options::{CallOptions, with_call_options};
 
-/// The right to make one file; for [`Files::upload_to_signed_url`], or any other client.
+/// Permission to upload one file; for [`Files::upload_to_signed_url`], or any other client.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SignedUploadUrl {
-    /// Where to send the file to.
+    /// The upload URL.
     pub url: String,
-    /// What proves the right.
+    /// The signed token.
     pub token: String,
     /// The file's path.
     pub path: String,
@@ -34,7 +34,7 @@ impl std::fmt::Debug for SignedUploadUrl {
 /// Allowing an upload; see [`Files::signed_upload_url`].
 #[must_use = "nothing is sent before `send`"]
 pub struct SignedUploadUrlRequest {
-    context: Context,
+    context: RequestContext,
     bucket: String,
     path: String,
     is_upsert: bool,
@@ -54,13 +54,13 @@ impl SignedUploadUrlRequest {
         }
     }
 
-    /// Whether a file that is there may be replaced.
+    /// Whether an existing file may be replaced.
     pub fn upsert(mut self, is_upsert: bool) -> Self {
         self.is_upsert = is_upsert;
         self
     }
 
-    /// Asks for the right.
+    /// Requests the URL.
     pub async fn send(self) -> Result<SignedUploadUrl, StorageError> {
         #[derive(Deserialize)]
         struct Body {

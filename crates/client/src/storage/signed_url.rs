@@ -1,4 +1,4 @@
-//! Addresses at which anybody can read a file for a while.
+//! Signed URLs, readable without credentials for a limited time.
 
 use std::time::Duration;
 
@@ -6,24 +6,36 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::request::{Call, Context};
+use super::request::{Call, RequestContext};
 use super::{Files, StorageError, Transform, path};
 use crate::call_options::{CallOptions, with_call_options};
 
-/// A file, and the address at which anybody can read it for a while.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A file and its signed URL.
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SignedUrl {
     /// The file.
     pub path: String,
-    /// Its address, or why there is none.
+    /// Its URL, or the error.
     pub url: Result<String, String>,
+}
+
+/// The URL contains a token and stays out of logs.
+impl std::fmt::Debug for SignedUrl {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut url = formatter.debug_struct("SignedUrl");
+        url.field("path", &self.path);
+        if let Err(error) = &self.url {
+            url.field("error", error);
+        }
+        url.finish_non_exhaustive()
+    }
 }
 
 /// Signing an address; see [`Files::signed_url`].
 #[must_use = "nothing is sent before `send`"]
 pub struct SignedUrlRequest {
-    context: Context,
+    context: RequestContext,
     bucket: String,
     path: String,
     valid_for: Duration,
@@ -35,7 +47,7 @@ pub struct SignedUrlRequest {
 /// Signing addresses; see [`Files::signed_urls`].
 #[must_use = "nothing is sent before `send`"]
 pub struct SignedUrlsRequest {
-    context: Context,
+    context: RequestContext,
     bucket: String,
     paths: Vec<String>,
     valid_for: Duration,
@@ -43,7 +55,7 @@ pub struct SignedUrlsRequest {
     options: CallOptions,
 }
 
-/// What an address says besides its token.
+/// Additional query parameters.
 #[derive(Default)]
 struct Extras {
     download: Option<String>,
@@ -55,14 +67,13 @@ with_call_options!(SignedUrlRequest, SignedUrlsRequest);
 macro_rules! with_extras {
     ($($builder:ty),*) => {$(
         impl $builder {
-            /// Lets browsers save the file under this name instead of showing it; `""` is its own
-            /// name.
+            /// Makes browsers download the file under this name; `""` is its own name.
             pub fn download(mut self, name: impl Into<String>) -> Self {
                 self.extras.download = Some(name.into());
                 self
             }
 
-            /// Makes the address another one, for caches that have an old version.
+            /// Adds a cache-busting parameter.
             pub fn cache_nonce(mut self, nonce: impl Into<String>) -> Self {
                 self.extras.cache_nonce = Some(nonce.into());
                 self
@@ -86,13 +97,13 @@ impl SignedUrlRequest {
         }
     }
 
-    /// An image, made smaller on the way.
+    /// Transforms an image.
     pub fn transform(mut self, transform: Transform) -> Self {
         self.transform = transform;
         self
     }
 
-    /// Asks for the address.
+    /// Requests the URL.
     pub async fn send(self) -> Result<String, StorageError> {
         #[derive(Deserialize)]
         struct Body {
@@ -124,7 +135,7 @@ impl SignedUrlsRequest {
         }
     }
 
-    /// Asks for the addresses, in the order of the paths.
+    /// Requests the URLs, in the order of the paths.
     pub async fn send(self) -> Result<Vec<SignedUrl>, StorageError> {
         #[derive(Deserialize)]
         struct Entry {
@@ -165,14 +176,14 @@ impl Extras {
     }
 }
 
-/// Servers count in whole seconds, from one.
+/// Servers count in whole seconds, at least one.
 fn seconds(time: Duration) -> u64 {
     let begun = u64::from(time.subsec_nanos() > 0);
     time.as_secs().saturating_add(begun).max(1)
 }
 
-/// A URL and its token, of an answer that has the path as it is and the token behind it. The last
-/// `?token=` counts, because a path may have one, too.
+/// The URL and token of a response, where the token follows the raw path. The last `?token=` counts, because a path
+/// may contain one, too.
 pub(super) fn absolute<'a>(root: &str, signed: &'a str) -> Result<(String, &'a str), StorageError> {
     let parts = signed.rsplit_once("?token=");
     let (path, token) = parts.ok_or_else(|| StorageError::unreadable("there is no token in it"))?;

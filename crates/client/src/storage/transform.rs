@@ -1,8 +1,8 @@
-//! Images that are made smaller on the way out.
+//! Image transformations.
 
 use serde::Serialize;
 
-/// How an image is changed on its way out. What is not set is up to the server.
+/// An image transformation. Unset properties are up to the server.
 ///
 /// ```
 /// use plinth_client::storage::{Resize, Transform};
@@ -23,25 +23,25 @@ pub struct Transform {
     quality: Option<u8>,
 }
 
-/// How an image fits its new size.
+/// How an image is resized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum Resize {
-    /// Fills it; what does not fit is cut off. The server's default.
+    /// Covers the size; the rest is cropped. The server's default.
     Cover,
-    /// Fits into it as a whole.
+    /// Fits into the size.
     Contain,
     /// Is stretched to it.
     Fill,
 }
 
-/// What kind of image comes out.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ImageFormat {
-    /// The kind it is. Otherwise the server may choose a smaller one that the reader accepts.
+    /// The original format. Otherwise the server may choose a smaller one that the client accepts.
     Origin,
     /// WebP.
     Webp,
@@ -50,42 +50,42 @@ pub enum ImageFormat {
 }
 
 impl Transform {
-    /// Nothing changed yet.
+    /// No transformation.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// So many pixels wide.
+    /// Width in pixels.
     pub fn width(mut self, pixels: u32) -> Self {
         self.width = Some(pixels).filter(|pixels| *pixels > 0);
         self
     }
 
-    /// So many pixels high.
+    /// Height in pixels.
     pub fn height(mut self, pixels: u32) -> Self {
         self.height = Some(pixels).filter(|pixels| *pixels > 0);
         self
     }
 
-    /// How it fits its new size.
+    /// The resize mode.
     pub fn resize(mut self, how: Resize) -> Self {
         self.resize = Some(how);
         self
     }
 
-    /// What kind of image comes out.
+    /// The output format.
     pub fn format(mut self, format: ImageFormat) -> Self {
         self.format = Some(format);
         self
     }
 
-    /// From 20 to 100, the best.
+    /// Quality from 20 to 100.
     pub fn quality(mut self, quality: u8) -> Self {
         self.quality = Some(quality).filter(|quality| *quality > 0);
         self
     }
 
-    /// Whether there is something to do at all.
+    /// Whether nothing is set.
     pub(super) fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -7,22 +7,22 @@ use serde::Deserialize;
 
 use super::file_options::{FileOptions, with_file_options};
 use super::form::Form;
-use super::request::{Call, Context, read_json};
+use super::request::{Call, RequestContext, read_json};
 use super::upload_body::Sending;
 use super::{Files, StorageError, UploadBody, path};
 use crate::call_options::{CallOptions, with_call_options};
-use crate::http::{Answer, StreamedBody};
+use crate::http::{HttpResponse, StreamedBody};
 
-/// Proxies and servers refuse longer headers; more than this is sent in a form.
+/// Longer headers may be rejected by proxies and servers; more than this is sent in a form.
 const MAX_METADATA_HEADER: usize = 4096;
-/// How much of an answer about an upload is read.
-const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+/// Maximum size of an upload's response.
+const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
 
 /// A file that was uploaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UploadedFile {
-    /// Its id, where the answer tells it.
+    /// Its id, if the response has it.
     pub id: Option<String>,
     /// Its path in the bucket.
     pub path: String,
@@ -30,19 +30,19 @@ pub struct UploadedFile {
     pub full_path: String,
 }
 
-/// What an upload may meet at its path.
+/// How an existing file is treated.
 pub(super) enum Target {
-    /// Nothing, unless the upload says otherwise.
+    /// An error, unless the upload says otherwise.
     New,
     Any,
-    /// What a token says.
+    /// As the token says.
     Signed(String),
 }
 
 /// An upload; see [`Files::upload`], [`Files::update`] and [`Files::upload_to_signed_url`].
 #[must_use = "nothing is sent before `send`"]
 pub struct UploadRequest {
-    context: Context,
+    context: RequestContext,
     bucket: String,
     path: String,
     body: UploadBody,
@@ -69,8 +69,8 @@ impl UploadRequest {
         }
     }
 
-    /// How the bytes are encoded, such as `gzip`: they are sent and stored as they are, and whoever
-    /// fetches them is told. Servers that know nothing of this store them all the same.
+    /// The content encoding, such as `gzip`: the bytes are stored as they are, and downloads carry the header.
+    /// Servers without support ignore it.
     pub fn content_encoding(mut self, encoding: impl Into<String>) -> Self {
         self.content_encoding = Some(encoding.into());
         self
@@ -80,7 +80,7 @@ impl UploadRequest {
     pub async fn send(self) -> Result<UploadedFile, StorageError> {
         let object = path::object(&self.bucket, &self.path)?;
         let encoding = self.content_encoding.as_deref().unwrap_or_default();
-        // A form would take anything.
+        // A form would accept anything.
         if http::HeaderValue::from_str(encoding).is_err() {
             return Err(StorageError::InvalidInput(
                 "the content encoding cannot be sent as given",
@@ -131,30 +131,30 @@ impl UploadRequest {
                 (call, body)
             }
         };
-        let answer = send(&self.context, call, body, &self.options).await?;
-        uploaded(&answer, self.path)
+        let response = send(&self.context, call, body, &self.options).await?;
+        uploaded(&response, self.path)
     }
 }
 
 async fn send(
-    context: &Context,
+    context: &RequestContext,
     call: Call,
     body: Sending,
     options: &CallOptions,
-) -> Result<Answer, StorageError> {
+) -> Result<HttpResponse, StorageError> {
     let pieces = match body {
-        Sending::Bytes(bytes) => return context.answer(call.bytes(bytes), options).await,
+        Sending::Bytes(bytes) => return context.response(call.bytes(bytes), options).await,
         Sending::Pieces(pieces) => pieces,
     };
     let body = StreamedBody::new(pieces.pieces, pieces.length);
     let failure = body.failure();
-    let answer = context.stream(call, Some(body), options).await;
-    // What went wrong on this side counts more than what the transport made of it.
-    let answer = answer.map_err(|error| failure.take().map_or(error, StorageError::Body))?;
-    Ok(answer.collect(MAX_ANSWER_BYTES).await?)
+    let response = context.stream(call, Some(body), options).await;
+    // An error of the source is more precise than the transport's.
+    let response = response.map_err(|error| failure.take().map_or(error, StorageError::Body))?;
+    Ok(response.collect(MAX_RESPONSE_BYTES).await?)
 }
 
-fn uploaded(answer: &Answer, path: String) -> Result<UploadedFile, StorageError> {
+fn uploaded(response: &HttpResponse, path: String) -> Result<UploadedFile, StorageError> {
     #[derive(Deserialize)]
     struct Body {
         #[serde(rename = "Id")]
@@ -163,7 +163,7 @@ fn uploaded(answer: &Answer, path: String) -> Result<UploadedFile, StorageError>
         key: String,
     }
 
-    let body: Body = read_json(answer)?;
+    let body: Body = read_json(response)?;
     Ok(UploadedFile {
         id: body.id,
         path,

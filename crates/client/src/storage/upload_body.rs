@@ -1,4 +1,4 @@
-//! What is uploaded.
+//! Bodies of uploads.
 
 use std::io;
 
@@ -8,15 +8,14 @@ use futures_util::{Stream, StreamExt, stream};
 use super::StorageError;
 use crate::runtime::{BoxStream, MaybeSend};
 
-/// What is sent where nobody says what it is.
+/// The default content type.
 const TEXT: &str = "text/plain;charset=UTF-8";
-/// Files are read in pieces of this size.
+/// Chunk size for reading files.
 #[cfg(not(target_arch = "wasm32"))]
 const PIECE_BYTES: usize = 128 * 1024;
 
-/// What to upload: bytes or a text as they are, a file, or a stream. Files and streams are sent as
-/// they are read, so they need little memory however large they are (except in a browser, and
-/// through a tower service, which take bodies as a whole).
+/// The data to upload: bytes, a text, a file, or a stream. Files and streams are sent as they are read and need little
+/// memory (except in a browser, and through a tower service, which buffer bodies).
 ///
 /// ```
 /// use plinth_client::storage::UploadBody;
@@ -40,13 +39,13 @@ enum Source {
     File(std::path::PathBuf),
 }
 
-/// A body on its way.
+/// A body to be sent.
 pub(super) enum Sending {
     Bytes(Bytes),
     Pieces(Pieces),
 }
 
-/// Pieces that are sent as they are read.
+/// A streamed body.
 pub(super) struct Pieces {
     pub(super) pieces: BoxStream<'static, io::Result<Bytes>>,
     pub(super) length: Option<u64>,
@@ -63,7 +62,7 @@ impl UploadBody {
         Self::of_stream(pieces, None)
     }
 
-    /// A stream of so many bytes. The upload fails if it has more or fewer.
+    /// A stream of known length. The upload fails if it has more or fewer bytes.
     pub fn sized_stream<S, B, E>(length: u64, pieces: S) -> Self
     where
         S: Stream<Item = Result<B, E>> + MaybeSend + 'static,
@@ -73,7 +72,7 @@ impl UploadBody {
         Self::of_stream(pieces, Some(length))
     }
 
-    /// A file on this machine. Its name says of what type it is, unless the upload does.
+    /// A local file. Its name determines the content type, unless the upload does.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn file(path: impl Into<std::path::PathBuf>) -> Self {
         Self(Source::File(path.into()))
@@ -92,7 +91,7 @@ impl UploadBody {
         })
     }
 
-    /// What it is, as far as it says so itself.
+    /// Its own content type, if it has one.
     pub(super) fn content_type(&self) -> &'static str {
         match &self.0 {
             Source::Bytes(_) | Source::Stream { .. } => TEXT,
@@ -116,7 +115,7 @@ impl UploadBody {
 }
 
 impl Sending {
-    /// Puts bytes before and behind it.
+    /// Adds bytes before and after it.
     pub(super) fn between(self, before: Bytes, after: Bytes) -> Self {
         match self {
             Self::Bytes(bytes) => Self::Bytes([before, bytes, after].concat().into()),
@@ -132,14 +131,14 @@ impl Sending {
     }
 }
 
-/// The type of files with such a name.
+/// The content type by file extension.
 pub(super) fn type_by_name(name: &str) -> &'static str {
     mime_guess::from_path(name)
         .first_raw()
         .unwrap_or("application/octet-stream")
 }
 
-/// No more than the length that it has now, should it grow.
+/// Limited to its current length, in case it grows.
 #[cfg(not(target_arch = "wasm32"))]
 async fn open_file(
     path: &std::path::Path,

@@ -1,8 +1,8 @@
-//! Work that waits for the system, away from the threads that must not wait.
+//! Blocking calls off the async threads.
 
 use super::StoreError;
 
-/// Runs work where it may block; where there is no runtime, here and now.
+/// Runs blocking work on a blocking thread, or inline outside of a runtime.
 pub(super) async fn blocking<T, E>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, StoreError>

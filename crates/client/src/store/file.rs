@@ -10,17 +10,17 @@ use super::blocking::blocking;
 use super::{SessionStore, StoreError};
 use crate::runtime::BoxFuture;
 
-/// Keeps each key in a file of its own, readable by its owner only (0600, in a folder of 0700).
+/// Stores each key in a file of its own, readable by its owner only (0600, in a folder of 0700).
 ///
-/// Several processes may share the folder: a file is replaced as a whole, never half-written.
-/// The tokens lie there in clear text, as those of most command-line tools do.
+/// Several processes may share the folder: files are replaced atomically. Tokens are stored in clear text, as by
+/// most command-line tools.
 #[derive(Clone, Debug)]
 pub struct FileStore {
     folder: PathBuf,
 }
 
 impl FileStore {
-    /// Uses this folder, which is made when the first key is set.
+    /// Uses this folder, which is created when the first key is set.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self {
             folder: folder.into(),
@@ -56,7 +56,7 @@ impl SessionStore for FileStore {
     }
 }
 
-/// Written beside its place and moved there, so that a crash leaves the old text or the new one.
+/// Written to a temporary file and renamed, so that a crash leaves the old text or the new one.
 fn write(folder: &Path, path: &Path, text: &str) -> io::Result<()> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -87,7 +87,7 @@ fn create_private(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Every key has a name of its own that stays inside the folder.
+/// A unique file name per key that stays inside the folder.
 fn file_name(key: &str) -> String {
     let mut name = String::with_capacity(key.len() + 5);
     for byte in key.bytes() {

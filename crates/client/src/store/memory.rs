@@ -1,4 +1,4 @@
-//! A store that ends with the process.
+//! A store in memory.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{SessionStore, StoreError};
 use crate::runtime::BoxFuture;
 
-/// Keeps everything in memory: the default, and what servers and tests want. Clones are the same
-/// store.
+/// Stores everything in memory: the default, for servers and tests. Clones share the store.
 #[derive(Clone, Default)]
 pub struct MemoryStore(Arc<Mutex<HashMap<String, String>>>);
 
@@ -50,7 +49,7 @@ impl SessionStore for MemoryStore {
     }
 }
 
-/// Names, never texts.
+/// Keys only, never texts.
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

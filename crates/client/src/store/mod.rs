@@ -1,8 +1,7 @@
-//! Where sessions and sign-in secrets are kept between calls (client contract S7–S10).
+//! Storage of sessions and PKCE verifiers (client contract S7–S10).
 //!
-//! A store holds texts by key and knows nothing of their meaning. Keys are `<key>` for the
-//! session, `<key>-user` for a user stored apart, and `<key>-…-code-verifier` for sign-ins under
-//! way.
+//! A store holds opaque texts by key. Keys are `<key>` for the session, `<key>-user` for a user stored apart, and
+//! `<key>-…-code-verifier` for pending sign-ins.
 
 #[cfg(not(target_arch = "wasm32"))]
 mod blocking;
@@ -27,15 +26,15 @@ pub use file::FileStore;
 pub use keyring::KeyringStore;
 pub use memory::MemoryStore;
 
-/// Keeps texts by key. Implement it to keep sessions in a place of your own.
+/// Stores texts by key. Implement it to store sessions elsewhere.
 pub trait SessionStore: MaybeSend + MaybeSync + 'static {
     /// The text under this key.
     fn get<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>>;
 
-    /// Keeps a text, replacing what was there.
+    /// Stores a text, replacing an earlier one.
     fn set<'a>(&'a self, key: &'a str, text: String) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Forgets a key. One that is not there is no error.
+    /// Removes a key. A missing key is no error.
     fn remove<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<(), StoreError>>;
 }
 
@@ -53,13 +52,13 @@ impl<S: SessionStore + ?Sized> SessionStore for Arc<S> {
     }
 }
 
-/// A store could not do its work. Clones share the cause.
+/// A failed store. Clones share the cause.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the session store failed: {0}")]
 pub struct StoreError(Arc<dyn std::error::Error + Send + Sync>);
 
 impl StoreError {
-    /// Wraps what went wrong. The cause must not quote the stored text.
+    /// Wraps a cause, which must not contain the stored text.
     pub fn new(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(Arc::from(cause.into()))
     }

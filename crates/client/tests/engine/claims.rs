@@ -11,7 +11,7 @@ use plinth_token::{Algorithm, SigningKey};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::support::{Bench, NOW_S, Reply, jwt, refused, settle};
+use crate::support::{Bench, NOW_S, Reply, jwt, rejected, settle};
 
 const JWKS: &str = "GET /auth/v1/.well-known/jwks.json";
 const USER: &str = "GET /auth/v1/user";
@@ -85,7 +85,7 @@ async fn s46_shared_secrets_and_tokens_without_a_key_id_are_the_servers_to_judge
         USER,
         [
             Reply::json(200, json!({ "id": "u" })),
-            refused(403, "bad_jwt"),
+            rejected(403, "bad_jwt"),
         ],
     );
     let auth = bench.client().auth().clone();
@@ -180,7 +180,7 @@ async fn a_caller_who_leaves_does_not_leave_the_keys_unfetched() {
 }
 
 #[tokio::test]
-async fn whoever_comes_during_the_first_fetch_waits_for_it() {
+async fn concurrent_callers_share_the_first_fetch() {
     let signing = key(Algorithm::Es256);
     let bench = Bench::new();
     let gate = Arc::new(Semaphore::new(0));
@@ -209,7 +209,7 @@ async fn s46_an_unknown_key_refetches_at_most_once_in_thirty_seconds() {
     bench
         .server
         .on(JWKS, [Reply::json(200, published(&[&old]))]);
-    bench.server.on(USER, [refused(403, "bad_jwt")]);
+    bench.server.on(USER, [rejected(403, "bad_jwt")]);
     let auth = bench.client().auth().clone();
     let token = new.sign(&claims()).unwrap();
 
@@ -281,7 +281,7 @@ async fn a17_when_keys_cannot_be_fetched_the_old_ones_serve_for_a_day() {
     let bench = Bench::new();
     let good = Reply::json(200, published(&[&signing]));
     bench.server.on(JWKS, [good, Reply::text(503, "")]);
-    bench.server.on(USER, [refused(403, "bad_jwt")]);
+    bench.server.on(USER, [rejected(403, "bad_jwt")]);
     let cache = Arc::new(JwksCache::new());
     let client = bench
         .builder()

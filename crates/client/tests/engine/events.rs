@@ -9,7 +9,8 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::support::{
-    Bench, NOW_S, Reply, all_heard, heard, refused, session, settle, token_answer,
+    Bench, NOW_S, Reply, all_received_events, received_events, rejected, session, settle,
+    token_answer,
 };
 
 const TOKEN: &str = "POST /auth/v1/token";
@@ -22,12 +23,12 @@ async fn s37_a_good_session_signs_in_and_is_the_initial_one() {
     let client = bench.ticking_client();
     let mut events = client.auth().events();
 
-    let heard = all_heard(&mut events).await;
+    let received_events = all_received_events(&mut events).await;
     let expected = [
         (AuthEvent::SignedIn, Some(stored.clone())),
         (AuthEvent::InitialSession, Some(stored)),
     ];
-    assert_eq!(heard, expected);
+    assert_eq!(received_events, expected);
     assert!(bench.server.asked().is_empty());
 }
 
@@ -42,10 +43,13 @@ async fn s37_an_ended_session_is_refreshed_first() {
     let client = bench.ticking_client();
     let mut events = client.auth().events();
 
-    let heard = all_heard(&mut events).await;
-    let names: Vec<&str> = heard.iter().map(|(event, _)| event.name()).collect();
+    let received_events = all_received_events(&mut events).await;
+    let names: Vec<&str> = received_events
+        .iter()
+        .map(|(event, _)| event.name())
+        .collect();
     assert_eq!(names, ["TOKEN_REFRESHED", "INITIAL_SESSION"]);
-    assert!(heard.iter().all(|(_, session)| {
+    assert!(received_events.iter().all(|(_, session)| {
         session.as_ref().map(Session::refresh_token) == Some("refresh-new")
     }));
 }
@@ -56,7 +60,7 @@ async fn s37_a_rejected_refresh_signs_out() {
     bench.store_session(-10).await;
     bench
         .server
-        .on(TOKEN, [refused(400, "refresh_token_not_found")]);
+        .on(TOKEN, [rejected(400, "refresh_token_not_found")]);
 
     let client = bench.ticking_client();
     let mut events = client.auth().events();
@@ -70,7 +74,7 @@ async fn s37_a_rejected_refresh_signs_out() {
         ),
         (AuthEvent::InitialSession, None),
     ];
-    assert_eq!(all_heard(&mut events).await, expected);
+    assert_eq!(all_received_events(&mut events).await, expected);
 }
 
 #[tokio::test]
@@ -81,7 +85,7 @@ async fn s37_with_nothing_stored_there_is_only_the_initial_event() {
     let mut events = client.auth().events();
 
     assert_eq!(
-        all_heard(&mut events).await,
+        all_received_events(&mut events).await,
         [(AuthEvent::InitialSession, None)]
     );
 }
@@ -95,7 +99,7 @@ async fn s36_a_listener_who_comes_later_hears_the_initial_session_first() {
 
     let mut events = client.auth().events();
 
-    assert_eq!(heard(&mut events).await, ["INITIAL_SESSION"]);
+    assert_eq!(received_events(&mut events).await, ["INITIAL_SESSION"]);
 }
 
 #[tokio::test]
@@ -109,8 +113,8 @@ async fn every_listener_hears_everything_after_it_is_stored() {
         .on("POST /auth/v1/logout", [Reply::text(204, "")]);
     let client = bench.client();
     let (mut first, mut second) = (client.auth().events(), client.auth().events());
-    heard(&mut first).await;
-    heard(&mut second).await;
+    received_events(&mut first).await;
+    received_events(&mut second).await;
 
     let sign_in = client
         .auth()
@@ -122,7 +126,7 @@ async fn every_listener_hears_everything_after_it_is_stored() {
     client.auth().sign_out(Scope::Global).await.unwrap();
 
     for events in [&mut first, &mut second] {
-        assert_eq!(heard(events).await, ["SIGNED_IN", "SIGNED_OUT"]);
+        assert_eq!(received_events(events).await, ["SIGNED_IN", "SIGNED_OUT"]);
     }
 }
 
@@ -131,7 +135,7 @@ async fn streams_end_with_their_client() {
     let bench = Bench::new();
     let client = bench.ticking_client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
 
     drop(client);
     settle().await;
@@ -182,12 +186,12 @@ async fn s41_others_are_heard_but_not_repeated_and_not_stored() {
     let wire = Wire::default();
     let client = bench.builder().session_bus(wire.clone()).build().unwrap();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
 
     wire.say(AuthEvent::SignedIn, Some(session("theirs", NOW_S + 3600)));
     settle().await;
 
-    assert_eq!(heard(&mut events).await, ["SIGNED_IN"]);
+    assert_eq!(received_events(&mut events).await, ["SIGNED_IN"]);
     assert_eq!(bench.stored().await, None);
     assert!(wire.published.lock().unwrap().is_empty());
 }

@@ -109,6 +109,7 @@ async fn events() -> Response {
         "ta: three\n\n",
     ];
     let pieces = stream::iter(pieces).then(|piece| async move {
+        // So that the pieces arrive one by one.
         tokio::time::sleep(Duration::from_millis(5)).await;
         Ok::<_, Infallible>(Bytes::from(piece))
     });
@@ -117,6 +118,7 @@ async fn events() -> Response {
 }
 
 async fn slow() -> &'static str {
+    // Longer than any timeout of these tests; nobody waits for it.
     tokio::time::sleep(Duration::from_secs(30)).await;
     "late"
 }
@@ -201,7 +203,7 @@ async fn method_path_query_region_and_headers_arrive() {
 }
 
 #[tokio::test]
-async fn a_call_is_made_in_the_name_of_whoever_is_signed_in() {
+async fn a_call_carries_the_signed_in_users_token() {
     let server = Server::start().await;
     let store = MemoryStore::new();
     let end = time::OffsetDateTime::now_utc().unix_timestamp() + 3600;
@@ -272,9 +274,9 @@ async fn failures_tell_who_refused() {
     let functions = server.client("k").functions();
 
     let error = functions.invoke("status/418").send().await.unwrap_err();
-    assert!(matches!(&error, FunctionError::Http(refusal) if refusal.status == 418));
+    assert!(matches!(&error, FunctionError::Http(response) if response.status == 418));
     assert_eq!(
-        error.refusal().unwrap().code().as_deref(),
+        error.response().unwrap().code().as_deref(),
         Some("SOME_CODE")
     );
     assert!(!error.is_retryable());
@@ -309,7 +311,7 @@ async fn a_call_takes_no_longer_than_it_may() {
     let limit = Duration::from_secs(5);
     // Lets time pass until the work is over.
     let hurried = async |work: BoxFuture<'_, FunctionError>| {
-        let hurrying = async {
+        let auto_advancing = async {
             loop {
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 clock.advance(limit);
@@ -317,7 +319,7 @@ async fn a_call_takes_no_longer_than_it_may() {
         };
         tokio::select! {
             error = work => error,
-            () = hurrying => unreachable!("it goes on"),
+            () = auto_advancing => unreachable!("it goes on"),
         }
     };
 
@@ -344,12 +346,12 @@ async fn events_come_while_the_function_still_runs() {
     };
     assert_eq!(stream.content_type(), Some("text/event-stream"));
     let events: Vec<_> = stream.events().try_collect().await.unwrap();
-    let told: Vec<_> = events
+    let reported: Vec<_> = events
         .iter()
         .map(|event| (event.event.as_str(), event.data.as_str()))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [("message", "one"), ("b", "two"), ("message", "three")]
     );
 

@@ -7,7 +7,7 @@ use plinth_client::{MemoryStore, SessionStore};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::support::{Bench, KEY, NOW_S, Reply, heard, jwt, refused, token_answer};
+use crate::support::{Bench, KEY, NOW_S, Reply, jwt, received_events, rejected, token_answer};
 
 const TOKEN: &str = "POST /auth/v1/token";
 
@@ -61,7 +61,7 @@ async fn s12_at_start_zero_is_long_past_and_null_far_away() {
         let client = bench.ticking_client();
 
         assert_eq!(
-            heard(&mut client.auth().events()).await,
+            received_events(&mut client.auth().events()).await,
             expected,
             "{expires_at}"
         );
@@ -79,7 +79,7 @@ async fn s3_what_is_json_but_no_session_is_removed() {
         assert_eq!(client.auth().session().await.unwrap(), None, "{text}");
 
         assert_eq!(
-            heard(&mut events).await,
+            received_events(&mut events).await,
             ["SIGNED_OUT", "INITIAL_SESSION"],
             "{text}"
         );
@@ -97,7 +97,7 @@ async fn s3_what_is_not_json_is_left_alone() {
         assert_eq!(client.auth().session().await.unwrap(), None, "{text}");
 
         assert_eq!(
-            heard(&mut client.auth().events()).await,
+            received_events(&mut client.auth().events()).await,
             ["INITIAL_SESSION"],
             "{text}"
         );
@@ -128,9 +128,9 @@ async fn s16_a_stored_session_without_its_user_is_completed() {
     );
     let client = bench.client();
 
-    let heard = heard(&mut client.auth().events()).await;
+    let received_events = received_events(&mut client.auth().events()).await;
 
-    assert_eq!(heard, ["SIGNED_IN", "INITIAL_SESSION"]);
+    assert_eq!(received_events, ["SIGNED_IN", "INITIAL_SESSION"]);
     assert_eq!(
         bench.stored_session().await.unwrap().user().unwrap().id(),
         "u"
@@ -149,18 +149,18 @@ async fn s16_if_the_user_cannot_be_fetched_nothing_is_said() {
     bench.store.set(KEY, text.to_string()).await.unwrap();
     bench
         .server
-        .on("GET /auth/v1/user", [refused(403, "bad_jwt")]);
+        .on("GET /auth/v1/user", [rejected(403, "bad_jwt")]);
     let client = bench.client();
 
     assert_eq!(
-        heard(&mut client.auth().events()).await,
+        received_events(&mut client.auth().events()).await,
         ["INITIAL_SESSION"]
     );
 }
 
 #[tokio::test]
 async fn s16_a_server_that_hangs_does_not_hold_up_the_start() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     let tokens = json!({ "access_token": "a", "refresh_token": "r", "expires_at": NOW_S + 3600 });
     bench.store.set(KEY, tokens.to_string()).await.unwrap();
     let never = Arc::new(Semaphore::new(0));
@@ -176,7 +176,7 @@ async fn s16_a_server_that_hangs_does_not_hold_up_the_start() {
 
 #[tokio::test]
 async fn s17_a_failed_refresh_gives_what_is_stored_while_it_is_valid() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     let stored = bench.store_session(80).await;
     bench.server.on(TOKEN, [Reply::text(503, "")]);
     let client = bench.client();
@@ -245,7 +245,7 @@ async fn s9_a_missing_user_is_none_and_no_panic() {
     bench.store.set(KEY, text.to_string()).await.unwrap();
     bench
         .server
-        .on("GET /auth/v1/user", [refused(403, "bad_jwt")]);
+        .on("GET /auth/v1/user", [rejected(403, "bad_jwt")]);
     let client = bench
         .builder()
         .user_store(MemoryStore::new())

@@ -83,9 +83,10 @@ impl Sink<SocketMessage> for Pipe {
     type Error = TransportError;
 
     fn poll_ready(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Result<(), TransportError>> {
-        match self.is_stalled.load(Ordering::SeqCst) {
-            true => Poll::Pending,
-            false => Poll::Ready(Ok(())),
+        if self.is_stalled.load(Ordering::SeqCst) {
+            Poll::Pending
+        } else {
+            Poll::Ready(Ok(()))
         }
     }
 
@@ -237,7 +238,7 @@ async fn k14_the_driver_keeps_the_times_of_the_conversation() {
 }
 
 #[tokio::test]
-async fn s40_the_token_of_whoever_is_signed_in_reaches_the_socket() {
+async fn s40_the_signed_in_users_token_reaches_the_socket() {
     let (bench, wires) = (Bench::new(), Wires::default());
     let stored = bench.store_session(3600).await;
     let client = client(&bench, &wires);
@@ -286,7 +287,7 @@ async fn s40_the_token_of_whoever_is_signed_in_reaches_the_socket() {
     let stronger = session("stronger", NOW_S + 7200);
     assert_eq!(pushed[0][4]["access_token"], stronger.access_token());
 
-    // Nobody is signed in any more: the key speaks for itself.
+    // Signed out: the API key is the token.
     bench
         .server
         .on("POST /auth/v1/logout", [Reply::text(204, "")]);
@@ -347,7 +348,7 @@ async fn nonsense_is_skipped_and_the_connection_stays() {
     let (bench, wires) = (Bench::new(), Wires::default());
     let client = client(&bench, &wires);
     let (channel, wire) = joined(&client, &wires).await;
-    let mut heard = channel.on_broadcast("e");
+    let mut received_events = channel.on_broadcast("e");
 
     for text in [
         "",
@@ -367,14 +368,14 @@ async fn nonsense_is_skipped_and_the_connection_stays() {
     let said = json!({ "type": "broadcast", "event": "e", "payload": 1 });
     wire.send(&json!([null, null, "realtime:room", "broadcast", said]));
 
-    let said = futures_util::TryStreamExt::try_next(&mut heard)
+    let said = futures_util::TryStreamExt::try_next(&mut received_events)
         .await
         .unwrap();
     assert_eq!(said.unwrap().json::<i32>().unwrap(), 1);
 }
 
 #[tokio::test]
-async fn whoever_sends_more_than_the_connection_takes_waits_and_a_stalled_one_is_given_up() {
+async fn senders_wait_for_capacity_and_a_stalled_connection_is_closed() {
     let (bench, wires) = (Bench::new(), Wires::default());
     let client = client(&bench, &wires);
     let (channel, mut wire) = joined(&client, &wires).await;
@@ -468,7 +469,7 @@ fn channels_outlive_the_runtime_of_their_connection() {
 
 #[tokio::test]
 async fn s35_no_token_is_in_any_trace_or_shown() {
-    let traces = Traces::listen();
+    let traces = Traces::capture();
     let (bench, wires) = (Bench::new(), Wires::default());
     let stored = bench.store_session(3600).await;
     let client = client(&bench, &wires);
@@ -499,5 +500,5 @@ async fn s35_no_token_is_in_any_trace_or_shown() {
         client.realtime()
     );
     assert_no_secret(&format!("{shown} {}", traces.text()), &secrets);
-    assert!(traces.text().contains("there is no realtime connection"));
+    assert!(traces.text().contains("realtime connection lost or failed"));
 }

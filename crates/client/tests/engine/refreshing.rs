@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use futures_util::future::join_all;
-use plinth_client::auth::{AuthEvent, COOL_DOWN_MS, ErrorCode, Scope};
+use plinth_client::auth::{AuthEvent, ErrorCode, REFRESH_COOL_DOWN_MS, Scope};
 use plinth_client::{AuthError, SessionStore};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
 use crate::support::{
-    Bench, KEY, NOW_S, Reply, all_heard, heard, refused, session, settle, token_answer,
+    Bench, KEY, NOW_S, Reply, all_received_events, received_events, rejected, session, settle,
+    token_answer,
 };
 
 const TOKEN: &str = "POST /auth/v1/token";
@@ -97,7 +98,7 @@ async fn s25_a_refresh_with_another_token_joins_the_one_under_way() {
 
 #[tokio::test]
 async fn a_server_that_hangs_gives_everybody_who_waits_an_error() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     bench.store_session(-10).await;
     let never = Arc::new(Semaphore::new(0));
     bench.server.on(TOKEN, [fresh("new").behind(&never)]);
@@ -129,9 +130,9 @@ async fn a_server_that_hangs_gives_everybody_who_waits_an_error() {
 
 #[tokio::test]
 async fn s34_no_wait_that_a_server_asks_for_is_too_long_to_be_counted() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     bench.store_session(-10).await;
-    let limited = refused(429, "over_request_rate_limit");
+    let limited = rejected(429, "over_request_rate_limit");
     let longest = limited.header("retry-after", "18446744073709551615");
     bench.server.on(TOKEN, [longest]);
 
@@ -144,7 +145,7 @@ async fn s34_no_wait_that_a_server_asks_for_is_too_long_to_be_counted() {
 
 #[tokio::test]
 async fn a_limit_of_the_clients_own_holds_for_each_attempt_too() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     bench.store_session(-10).await;
     let never = Arc::new(Semaphore::new(0));
     bench
@@ -175,7 +176,7 @@ async fn s27_instant_failures_are_tried_eight_times_at_the_measured_moments() {
         Reply::broken(),
         Reply::json(520, json!({})),
     ] {
-        let bench = Bench::hurrying();
+        let bench = Bench::auto_advancing();
         bench.store_session(-10).await;
         bench.server.on(TOKEN, [failure]);
 
@@ -194,7 +195,7 @@ async fn s27_instant_failures_are_tried_eight_times_at_the_measured_moments() {
 
 #[tokio::test]
 async fn a_server_that_recovers_is_asked_no_more_than_needed() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     bench.store_session(10).await;
     bench.server.on(
         TOKEN,
@@ -210,7 +211,7 @@ async fn a_server_that_recovers_is_asked_no_more_than_needed() {
 #[tokio::test]
 async fn s26_everything_else_is_final() {
     for status in [400, 401, 403, 404, 422, 505, 599] {
-        let bench = Bench::hurrying();
+        let bench = Bench::auto_advancing();
         bench.store_session(-10).await;
         bench.server.on(TOKEN, [Reply::json(status, json!({}))]);
 
@@ -223,16 +224,16 @@ async fn s26_everything_else_is_final() {
 
 #[tokio::test]
 async fn s34_a_rate_limit_is_waited_for_and_never_ends_a_session() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     bench.store_session(-10).await;
-    let limited = refused(429, "over_request_rate_limit").header("retry-after", "3");
+    let limited = rejected(429, "over_request_rate_limit").header("retry-after", "3");
     bench.server.on(TOKEN, [limited.clone(), fresh("new")]);
 
     bench.client().auth().session().await.unwrap();
 
     assert_eq!(bench.server.last().at_ms, NOW_S * 1000 + 3000);
 
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     let stored = bench.store_session(-10).await;
     bench.server.on(TOKEN, [limited]);
     let error = bench.client().auth().session().await.unwrap_err();
@@ -291,7 +292,7 @@ async fn s28_signing_out_meanwhile_wins() {
         .on("POST /auth/v1/logout", [Reply::text(204, "")]);
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
 
     let (refreshed, ()) = tokio::join!(client.auth().refresh_with("refresh-stored"), async {
         settle().await;
@@ -301,7 +302,7 @@ async fn s28_signing_out_meanwhile_wins() {
 
     assert!(matches!(refreshed, Err(AuthError::RefreshDiscarded)));
     assert_eq!(bench.stored().await, None);
-    assert_eq!(heard(&mut events).await, ["SIGNED_OUT"]);
+    assert_eq!(received_events(&mut events).await, ["SIGNED_OUT"]);
 }
 
 #[tokio::test]
@@ -318,7 +319,7 @@ async fn s28_a_token_from_elsewhere_does_not_undo_a_sign_out() {
             .on("POST /auth/v1/logout", [Reply::text(204, "")]);
         let client = bench.client();
         let mut events = client.auth().events();
-        heard(&mut events).await;
+        received_events(&mut events).await;
         let auth = client.auth().clone();
         let refreshing = tokio::spawn(async move { auth.refresh_with("refresh-elsewhere").await });
         settle().await;
@@ -329,7 +330,7 @@ async fn s28_a_token_from_elsewhere_does_not_undo_a_sign_out() {
         let error = refreshing.await.unwrap().unwrap_err();
         assert!(matches!(error, AuthError::RefreshDiscarded), "{error}");
         assert_eq!(bench.store.keys(), [""; 0]);
-        assert_eq!(heard(&mut events).await, ["SIGNED_OUT"]);
+        assert_eq!(received_events(&mut events).await, ["SIGNED_OUT"]);
     }
 }
 
@@ -396,7 +397,7 @@ async fn s28_a_removal_while_saving_undoes_the_save() {
         .build()
         .unwrap();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
 
     let (refreshed, ()) = tokio::join!(client.auth().refresh(), async {
         store.reached.acquire().await.unwrap().forget();
@@ -410,7 +411,7 @@ async fn s28_a_removal_while_saving_undoes_the_save() {
 
     assert!(matches!(refreshed, Err(AuthError::RefreshDiscarded)));
     assert_eq!(bench.stored().await, None);
-    assert_eq!(heard(&mut events).await, ["SIGNED_OUT"]);
+    assert_eq!(received_events(&mut events).await, ["SIGNED_OUT"]);
 }
 
 #[tokio::test]
@@ -419,7 +420,7 @@ async fn s30_a_refused_refresh_keeps_a_session_that_still_works() {
     let stored = bench.store_session(60).await;
     bench
         .server
-        .on(TOKEN, [refused(400, "refresh_token_not_found")]);
+        .on(TOKEN, [rejected(400, "refresh_token_not_found")]);
     let client = bench.client();
 
     let loaded = client.auth().session().await.unwrap();
@@ -434,7 +435,7 @@ async fn s30_a_refused_refresh_ends_a_session_that_does_not() {
     bench.store_session(0).await;
     bench
         .server
-        .on(TOKEN, [refused(400, "refresh_token_not_found")]);
+        .on(TOKEN, [rejected(400, "refresh_token_not_found")]);
     let client = bench.client();
     let mut events = client.auth().events();
 
@@ -442,7 +443,7 @@ async fn s30_a_refused_refresh_ends_a_session_that_does_not() {
 
     assert_eq!(error.code(), Some(ErrorCode::RefreshTokenNotFound));
     assert_eq!(bench.stored().await, None);
-    let notices = all_heard(&mut events).await;
+    let notices = all_received_events(&mut events).await;
     let reason = plinth_client::auth::SignOutReason::Expired;
     assert_eq!(notices[0].0, AuthEvent::SignedOut { reason });
     assert_eq!(client.auth().session().await.unwrap(), None);
@@ -450,7 +451,7 @@ async fn s30_a_refused_refresh_ends_a_session_that_does_not() {
 
 #[tokio::test]
 async fn s30_trouble_of_the_moment_never_ends_a_session() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     let stored = bench.store_session(-5000).await;
     bench.server.on(TOKEN, [Reply::text(503, "")]);
 
@@ -469,10 +470,10 @@ async fn s30_trouble_of_the_moment_never_ends_a_session() {
 
 #[tokio::test]
 async fn k5_a_failure_is_remembered_for_sixty_seconds() {
-    assert_eq!(COOL_DOWN_MS, 60_000);
+    assert_eq!(REFRESH_COOL_DOWN_MS, 60_000);
     let bench = Bench::new();
     bench.store_session(80).await;
-    bench.server.on(TOKEN, [refused(400, "validation_failed")]);
+    bench.server.on(TOKEN, [rejected(400, "validation_failed")]);
     let client = bench.client();
 
     let failure = client
@@ -504,7 +505,7 @@ async fn s31_another_token_is_not_affected_and_success_clears_it() {
     bench.store_session(1000).await;
     bench.server.on(
         TOKEN,
-        [refused(400, "x"), fresh("stored"), refused(400, "y")],
+        [rejected(400, "x"), fresh("stored"), rejected(400, "y")],
     );
     let auth = bench.client().auth().clone();
 
@@ -519,7 +520,7 @@ async fn s31_another_token_is_not_affected_and_success_clears_it() {
 async fn s31_removing_the_session_clears_the_memory_of_failures() {
     let bench = Bench::new();
     bench.store_session(1000).await;
-    bench.server.on(TOKEN, [refused(400, "x"), fresh("new")]);
+    bench.server.on(TOKEN, [rejected(400, "x"), fresh("new")]);
     bench
         .server
         .on("POST /auth/v1/logout", [Reply::text(204, "")]);
@@ -540,7 +541,7 @@ async fn s32_a_listener_may_refresh_without_locking_itself_out() {
     bench.server.on(TOKEN, [fresh("new")]);
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
 
     let listener = async {
         let (event, session) = events.next().await.unwrap();
@@ -616,7 +617,7 @@ async fn s35_nothing_printable_shows_a_token() {
     bench.store_session(10).await;
     bench
         .server
-        .on(TOKEN, [refused(400, "refresh_token_not_found")]);
+        .on(TOKEN, [rejected(400, "refresh_token_not_found")]);
     let client = bench.client();
 
     let error = client

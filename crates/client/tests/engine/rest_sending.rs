@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use crate::support::{Bench, NOW_S, Reply, refused, settle};
+use crate::support::{Bench, NOW_S, Reply, rejected, settle};
 
 const READ: &str = "GET /rest/v1/t";
 
@@ -192,7 +192,7 @@ async fn an_answer_of_another_shape_is_an_error_and_no_panic() {
 #[tokio::test]
 async fn k13_reads_are_tried_three_more_times() {
     for failure in [Reply::text(503, ""), Reply::text(520, ""), Reply::broken()] {
-        let bench = Bench::hurrying();
+        let bench = Bench::auto_advancing();
         bench.server.on(READ, [failure]);
 
         let error = bench
@@ -220,7 +220,7 @@ async fn k13_reads_are_tried_three_more_times() {
 
 #[tokio::test]
 async fn k13_the_server_may_name_the_wait_and_success_ends_it() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     let busy = Reply::text(503, "").header("retry-after", "9");
     bench.server.on(READ, [busy, Reply::json(200, json!([]))]);
 
@@ -238,7 +238,7 @@ async fn k13_the_server_may_name_the_wait_and_success_ends_it() {
 
 #[tokio::test]
 async fn k13_writes_and_those_who_do_not_want_it_are_sent_once() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     for method in ["GET", "POST", "PATCH", "DELETE"] {
         bench
             .server
@@ -283,7 +283,7 @@ async fn k13_writes_and_those_who_do_not_want_it_are_sent_once() {
 
 #[tokio::test]
 async fn a_query_has_a_time_limit_of_its_own_or_the_clients() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     let gate = Arc::new(Semaphore::new(0));
     bench
         .server
@@ -327,7 +327,7 @@ async fn a_query_waits_for_the_session_no_longer_than_for_its_answer() {
 
 #[tokio::test]
 async fn k13_a_server_that_asks_for_a_long_wait_is_not_waited_for() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     for seconds in ["31", "18446744073709551615"] {
         let busy = Reply::text(503, "").header("retry-after", seconds);
         bench.server.on(READ, [busy, Reply::json(200, json!([]))]);
@@ -377,7 +377,7 @@ async fn a_query_may_go_another_way() {
 
 #[tokio::test]
 async fn a_session_that_cannot_be_refreshed_does_not_become_nobody() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     bench.store_session(-10).await;
     bench
         .server
@@ -404,7 +404,7 @@ async fn a_session_that_cannot_be_refreshed_does_not_become_nobody() {
     bench.store_session(-10).await;
     bench.server.on(
         "POST /auth/v1/token",
-        [refused(400, "refresh_token_not_found")],
+        [rejected(400, "refresh_token_not_found")],
     );
     bench.server.on(READ, [Reply::json(200, json!([]))]);
     let client = bench.client();

@@ -4,11 +4,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
 use plinth_client::auth::{BusMessage, EmailOtp, LinkType, Otp, Provider, RedirectType, Scope};
+use plinth_client::realtime::SocketMessage;
 use plinth_client::{AdminClient, AuthEvent, Client, ClientBuilder, Session, SessionStore};
 use plinth_testkit::{Traces, assert_no_secret};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, KEY, NOW_S, Reply, jwt, refused, settle};
+use crate::support::{Bench, KEY, NOW_S, Reply, jwt, rejected, settle};
 
 const TOKEN: &str = "POST /auth/v1/token";
 const API_KEY: &str = "Zk7qW2xN8vB4mJ6tR1yH";
@@ -32,7 +33,7 @@ fn answer(at: usize, expires_in: i64) -> Value {
     })
 }
 
-/// A refusal that repeats everything it could have been sent.
+/// An error response that repeats everything it could have been sent.
 fn repeating(status: u16) -> Reply {
     let sent = known_secrets().join(" ");
     Reply::json(
@@ -89,8 +90,8 @@ fn client(bench: &Bench) -> Client {
 
 #[tokio::test]
 async fn s35_nothing_secret_is_traced_from_sign_up_to_sign_out() {
-    let traces = Traces::listen();
-    let bench = Bench::hurrying();
+    let traces = Traces::capture();
+    let bench = Bench::auto_advancing();
     let server = &bench.server;
     let auth = client(&bench).auth().clone();
     let mut verifiers = Vec::new();
@@ -158,7 +159,7 @@ async fn s35_nothing_secret_is_traced_from_sign_up_to_sign_out() {
 #[tokio::test]
 async fn s35_nothing_secret_is_traced_when_refreshes_fail() {
     for status in [400, 401, 403, 429, 500, 503] {
-        let traces = Traces::listen();
+        let traces = Traces::capture();
         let bench = Bench::new();
         bench
             .store
@@ -194,8 +195,8 @@ async fn s35_nothing_secret_is_traced_when_refreshes_fail() {
 
 #[tokio::test]
 async fn s35_nothing_secret_is_traced_about_claims_and_factors() {
-    let traces = Traces::listen();
-    let bench = Bench::hurrying();
+    let traces = Traces::capture();
+    let bench = Bench::auto_advancing();
     let server = &bench.server;
     bench
         .store
@@ -218,7 +219,7 @@ async fn s35_nothing_secret_is_traced_about_claims_and_factors() {
     let enrolled = auth.mfa().enroll_totp("app").await.unwrap();
     server.on(
         "POST /auth/v1/factors/f/challenge",
-        [refused(422, "mfa_factor_not_found")],
+        [rejected(422, "mfa_factor_not_found")],
     );
     auth.mfa()
         .challenge_and_verify("f", ONE_TIME_CODE)
@@ -234,7 +235,7 @@ async fn s35_nothing_secret_is_traced_about_claims_and_factors() {
 
     let text = traces.text();
     assert!(text.contains("the key set cannot be fetched"), "{text}");
-    assert!(text.contains("the factor is gone"), "{text}");
+    assert!(text.contains("the factor was removed"), "{text}");
     check(&text, &[signed]);
     check(&format!("{enrolled:?}"), &[]);
 }
@@ -274,6 +275,7 @@ async fn s35_debug_shows_no_credential() {
     let rpc = client.rpc("sign", &json!({ "password": PASSWORD }));
     let row = client.from("t").insert(&json!({ "password": PASSWORD }));
     let filtered = client.from("t").select("*").eq("token", TOKEN_HASH);
+    let frame = SocketMessage::Text(format!(r#"{{"access_token":"{API_KEY}"}}"#));
     let stored = Session::from_json(&bench.stored().await.unwrap()).unwrap();
 
     let shown = [
@@ -282,7 +284,7 @@ async fn s35_debug_shows_no_credential() {
         format!("{flow:?} {begun:?} {flows:?} {message:?}"),
         format!("{:?} {:?}", bench.store, auth.mfa()),
         format!("{link:?} {admin:?} {:?}", admin.users()),
-        format!("{rpc:?} {row:?} {filtered:?}"),
+        format!("{rpc:?} {row:?} {filtered:?} {frame:?}"),
     ];
 
     for text in shown {

@@ -1,4 +1,4 @@
-//! Client contract §1.9, §1.12, §1.13 and §3.2: what is sent, stored and said.
+//! Client contract §1.9, §1.12, §1.13 and §3.2: what is sent and stored, and the events.
 
 use plinth_client::auth::{
     Channel, EmailOtp, ErrorCode, FromRedirect, Otp, PhoneOtp, Provider, RedirectType, Resend,
@@ -7,7 +7,7 @@ use plinth_client::auth::{
 use plinth_client::{AuthError, SessionStore};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, KEY, NOW_S, Reply, heard, refused, token_answer};
+use crate::support::{Bench, KEY, NOW_S, Reply, received_events, rejected, token_answer};
 
 const TOKEN: &str = "POST /auth/v1/token";
 
@@ -85,13 +85,13 @@ async fn signing_up_at_once_leaves_no_pending_flow() {
 }
 
 #[tokio::test]
-async fn s52_a_sign_in_that_cannot_start_is_forgotten() {
+async fn s52_a_sign_in_that_cannot_start_leaves_no_state() {
     let bench = Bench::new();
     for route in ["signup", "otp", "recover", "resend", "sso"] {
         let route = format!("POST /auth/v1/{route}");
         bench
             .server
-            .on(&route, [refused(429, "over_email_send_rate_limit")]);
+            .on(&route, [rejected(429, "over_email_send_rate_limit")]);
     }
     let auth = bench.client().auth().clone();
     let email = "a@b.c".to_owned();
@@ -286,13 +286,13 @@ async fn s63_codes_are_verified_and_say_what_they_were_for() {
         bench.server.on("POST /auth/v1/verify", [signed_in()]);
         let client = bench.client();
         let mut events = client.auth().events();
-        heard(&mut events).await;
+        received_events(&mut events).await;
 
         let verified = client.auth().verify_otp(otp).send().await.unwrap();
 
         assert_eq!(bench.stored_session().await, verified.session);
         assert_eq!(bench.server.last().json(), body);
-        assert_eq!(heard(&mut events).await, [event]);
+        assert_eq!(received_events(&mut events).await, [event]);
     }
 }
 
@@ -305,7 +305,7 @@ async fn s63_half_of_an_address_change_is_neither_user_nor_session() {
         .on("POST /auth/v1/verify", [Reply::json(200, half)]);
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
     let otp = Otp::TokenHash {
         token_hash: "h".to_owned(),
         kind: EmailOtp::EmailChange,
@@ -314,7 +314,7 @@ async fn s63_half_of_an_address_change_is_neither_user_nor_session() {
     let verified = client.auth().verify_otp(otp).send().await.unwrap();
 
     assert!(verified.session.is_none() && verified.user.is_none());
-    assert!(heard(&mut events).await.is_empty());
+    assert!(received_events(&mut events).await.is_empty());
 }
 
 #[tokio::test]
@@ -356,7 +356,7 @@ async fn s53_the_code_is_exchanged_with_the_secret_of_its_flow() {
         .build()
         .unwrap();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
     let begin = || {
         client
             .auth()
@@ -384,7 +384,7 @@ async fn s53_the_code_is_exchanged_with_the_secret_of_its_flow() {
     assert_eq!(asked.query, "grant_type=pkce");
     let body = json!({ "auth_code": "the-code", "code_verifier": first_verifier });
     assert_eq!(asked.json(), body);
-    assert_eq!(heard(&mut events).await, ["SIGNED_IN"]);
+    assert_eq!(received_events(&mut events).await, ["SIGNED_IN"]);
     assert!(
         !bench
             .store
@@ -403,7 +403,7 @@ async fn s53_recovery_is_told_by_the_stored_secret() {
     bench.server.on(TOKEN, [signed_in()]);
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
     client
         .auth()
         .reset_password_for_email("a@b.c")
@@ -422,13 +422,13 @@ async fn s53_recovery_is_told_by_the_stored_secret() {
             .len(),
         112
     );
-    assert_eq!(heard(&mut events).await, ["PASSWORD_RECOVERY"]);
+    assert_eq!(received_events(&mut events).await, ["PASSWORD_RECOVERY"]);
 }
 
 #[tokio::test]
 async fn s53_without_a_secret_nobody_is_asked_and_a_failure_uses_it_up() {
     let bench = Bench::new();
-    bench.server.on(TOKEN, [refused(400, "bad_code_verifier")]);
+    bench.server.on(TOKEN, [rejected(400, "bad_code_verifier")]);
     let auth = bench.client().auth().clone();
 
     let error = auth.exchange_code("c").send().await.unwrap_err();
@@ -445,13 +445,13 @@ async fn s53_without_a_secret_nobody_is_asked_and_a_failure_uses_it_up() {
         .build()
         .await
         .unwrap();
-    let refused = auth
+    let rejected = auth
         .exchange_code("c")
         .flow_id(&start.flow_id)
         .send()
         .await
         .unwrap_err();
-    assert_eq!(refused.code(), Some(ErrorCode::BadCodeVerifier));
+    assert_eq!(rejected.code(), Some(ErrorCode::BadCodeVerifier));
     assert!(bench.store.keys().is_empty());
 }
 
@@ -534,7 +534,7 @@ async fn id_tokens_sign_in_or_link() {
     bench.server.on(TOKEN, [signed_in()]);
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
 
     let request = client
         .auth()
@@ -557,7 +557,10 @@ async fn id_tokens_sign_in_or_link() {
     let stored = bench.stored_session().await.unwrap();
     let bearer = format!("Bearer {}", stored.access_token());
     assert_eq!(asked.header("authorization"), Some(bearer.as_str()));
-    assert_eq!(heard(&mut events).await, ["SIGNED_IN", "USER_UPDATED"]);
+    assert_eq!(
+        received_events(&mut events).await,
+        ["SIGNED_IN", "USER_UPDATED"]
+    );
 }
 
 #[tokio::test]
@@ -568,7 +571,7 @@ async fn s77_linking_asks_for_the_address_and_a_refusal_leaves_no_slot() {
     let route = "GET /auth/v1/user/identities/authorize";
     bench
         .server
-        .on(route, [good, refused(404, "manual_linking_disabled")]);
+        .on(route, [good, rejected(404, "manual_linking_disabled")]);
     let auth = bench.client().auth().clone();
 
     let start = auth.link_identity(Provider::Github).build().await.unwrap();
@@ -581,7 +584,7 @@ async fn s77_linking_asks_for_the_address_and_a_refusal_leaves_no_slot() {
         .build()
         .await
         .unwrap_err();
-    // The latest secret was the refused one's, and is gone with it.
+    // The latest verifier belonged to the rejected flow and is removed with it.
     let left: Vec<String> = pending
         .into_iter()
         .filter(|key| !key.ends_with("token-code-verifier"))
@@ -630,7 +633,7 @@ async fn s68_to_s70_a_second_factor_from_enrolment_to_the_new_session() {
         .on("POST /auth/v1/factors/f/verify", [Reply::text(200, answer)]);
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
     let mfa = client.auth().mfa();
 
     let enrolled = mfa.enroll_totp("phone").await.unwrap();
@@ -648,7 +651,10 @@ async fn s68_to_s70_a_second_factor_from_enrolment_to_the_new_session() {
     // S2: after a factor, the end comes first.
     let expected = format!("{{\"expires_at\":{},{}", NOW_S + 60, &answer[1..]);
     assert_eq!(bench.stored().await.unwrap(), expected);
-    assert_eq!(heard(&mut events).await, ["MFA_CHALLENGE_VERIFIED"]);
+    assert_eq!(
+        received_events(&mut events).await,
+        ["MFA_CHALLENGE_VERIFIED"]
+    );
 }
 
 #[tokio::test]
@@ -812,7 +818,7 @@ async fn s75_passkeys_are_made_used_renamed_and_removed() {
         .on("DELETE /auth/v1/passkeys/p", [Reply::text(204, "")]);
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
     let passkeys = client.auth().passkeys();
 
     let asked = passkeys.start_registration().await.unwrap();
@@ -838,7 +844,7 @@ async fn s75_passkeys_are_made_used_renamed_and_removed() {
         .verify_authentication(&asked.challenge_id, json!({}))
         .await
         .unwrap();
-    assert_eq!(heard(&mut events).await, ["SIGNED_IN"]);
+    assert_eq!(received_events(&mut events).await, ["SIGNED_IN"]);
     assert_eq!(
         bench.stored_session().await.unwrap().refresh_token(),
         "refresh-new"
@@ -847,7 +853,7 @@ async fn s75_passkeys_are_made_used_renamed_and_removed() {
 
 #[tokio::test]
 async fn a_request_may_have_a_limit_and_headers_of_its_own() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     let gate = std::sync::Arc::new(tokio::sync::Semaphore::new(0));
     bench.server.on(TOKEN, [signed_in().behind(&gate)]);
     let client = bench.client();

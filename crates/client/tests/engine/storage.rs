@@ -91,7 +91,7 @@ async fn bytes_that_are_encoded_are_sent_as_they_are_with_a_word_about_it() {
     assert_eq!(sent.header("content-encoding"), Some("gzip"));
     assert_eq!(sent.body, "packed");
 
-    // Where a form must carry the metadata, it says this, too, before the file.
+    // In a form, this field precedes the file, like the metadata.
     let large = json!({ "note": "x".repeat(10_000) });
     packed().metadata(&large).send().await.unwrap();
     let sent = bench.server.last();
@@ -132,7 +132,7 @@ async fn requests_are_made_in_the_name_of_who_is_signed_in() {
 
 #[tokio::test]
 async fn a_request_whose_session_cannot_be_refreshed_is_not_sent() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     bench.store_session(-10).await;
     bench.server.on("POST /auth/v1/token", [Reply::broken()]);
 
@@ -228,7 +228,7 @@ async fn paths_that_lead_elsewhere_reach_nobody() {
     let storage = bench.client().storage();
     let files = storage.from("b");
 
-    let refused = [
+    let rejected = [
         files.download("../../bucket/b").send().await.err(),
         files.upload("a/../../c", "x").send().await.err(),
         files.info("..").send().await.err(),
@@ -242,7 +242,7 @@ async fn paths_that_lead_elsewhere_reach_nobody() {
             .err(),
     ];
 
-    for error in refused {
+    for error in rejected {
         assert!(
             matches!(error, Some(StorageError::InvalidInput(_))),
             "{error:?}"
@@ -399,6 +399,7 @@ async fn nothing_is_read_before_it_can_be_passed_on() {
     assert!(upload.unwrap_err().to_string().contains("timed out"));
     let mut download = files.download("a").stream().await.unwrap();
     download.next().await.expect("a piece").unwrap();
+    // As long as the upload had: time in which a client that reads ahead would.
     tokio::time::sleep(Duration::from_secs(1)).await;
 
     for pieces in [uploaded, downloaded] {

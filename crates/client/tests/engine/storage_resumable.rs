@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use plinth_client::StorageError;
-use plinth_client::storage::{RETRY_WAITS_MS, ResumableUploadRequest};
+use plinth_client::storage::{RETRY_BACKOFF_MS, ResumableUploadRequest};
 
 use crate::support::{Bench, NOW_S, Reply};
 
@@ -14,8 +14,8 @@ fn created() -> Reply {
 }
 
 fn at(offset: u64) -> Reply {
-    let told = Reply::text(200, "").header("upload-length", "6");
-    told.header("upload-offset", &offset.to_string())
+    let reported = Reply::text(200, "").header("upload-length", "6");
+    reported.header("upload-offset", &offset.to_string())
 }
 
 fn upload(bench: &Bench) -> ResumableUploadRequest {
@@ -85,7 +85,7 @@ async fn requests_are_those_of_the_protocol() {
 
 #[tokio::test]
 async fn a_lost_connection_is_waited_out_and_the_server_asked_where_to_go_on() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     // One byte of the part arrived before the connection broke, and its answer got lost once.
     let heads = vec![Reply::broken(), Reply::text(503, ""), at(1), at(5)];
     on(
@@ -111,14 +111,14 @@ async fn a_lost_connection_is_waited_out_and_the_server_asked_where_to_go_on() {
 
 #[tokio::test]
 async fn an_upload_that_gets_nowhere_gives_up_and_can_go_on_later() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     on(&bench, vec![at(0)], vec![Reply::text(500, "")]);
     let mut upload = upload(&bench).start().await.unwrap();
 
     let error = upload.finish().await.unwrap_err();
 
     assert_eq!(error.status(), Some(500));
-    assert_eq!(patches(&bench).len(), 1 + RETRY_WAITS_MS.len());
+    assert_eq!(patches(&bench).len(), 1 + RETRY_BACKOFF_MS.len());
     on(&bench, vec![at(4)], vec![at(6)]);
     upload.finish().await.unwrap();
     assert_eq!(patches(&bench).last(), Some(&(4, "ef".to_owned())));
@@ -126,7 +126,7 @@ async fn an_upload_that_gets_nowhere_gives_up_and_can_go_on_later() {
 
 #[tokio::test]
 async fn refusals_are_final_but_for_a_conflict_about_the_place() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     on(
         &bench,
         vec![at(0)],
@@ -153,7 +153,7 @@ async fn refusals_are_final_but_for_a_conflict_about_the_place() {
 
 #[tokio::test]
 async fn servers_that_make_no_sense_are_not_believed() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     for nonsense in [at(0), at(3), at(99), Reply::text(204, "")] {
         on(&bench, vec![at(0)], vec![nonsense]);
         let error = upload(&bench).send().await.unwrap_err();
@@ -175,7 +175,7 @@ async fn servers_that_make_no_sense_are_not_believed() {
 
 #[tokio::test]
 async fn beginning_is_tried_again_when_the_server_is_in_trouble() {
-    let bench = Bench::hurrying();
+    let bench = Bench::auto_advancing();
     on(&bench, vec![at(0)], vec![at(2), at(4), at(6)]);
     bench.server.on(
         &format!("POST {BASE}"),

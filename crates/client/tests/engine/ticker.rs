@@ -7,7 +7,7 @@ use plinth_client::auth::{TICK_MS, Visibility};
 use plinth_client::{BoxStream, Clock};
 use tokio::sync::{Semaphore, watch};
 
-use crate::support::{Bench, NOW_S, Reply, heard, refused, settle, token_answer};
+use crate::support::{Bench, NOW_S, Reply, received_events, rejected, settle, token_answer};
 
 const TOKEN: &str = "POST /auth/v1/token";
 
@@ -60,7 +60,7 @@ async fn s20_a_tick_survives_failures() {
     bench.store_session(110).await;
     bench
         .server
-        .on(TOKEN, [refused(400, "validation_failed"), fresh()]);
+        .on(TOKEN, [rejected(400, "validation_failed"), fresh()]);
     let client = bench.ticking_client();
 
     client.auth().ready().await;
@@ -158,7 +158,7 @@ async fn s21_nothing_is_refreshed_while_nobody_looks() {
 }
 
 #[tokio::test]
-async fn s21_whoever_comes_back_is_told_who_is_signed_in() {
+async fn s21_becoming_visible_again_emits_the_current_session() {
     let bench = Bench::new();
     bench.store_session(3600).await;
     let window = Window::new(false);
@@ -166,18 +166,18 @@ async fn s21_whoever_comes_back_is_told_who_is_signed_in() {
     let mut events = client.auth().events();
     client.auth().ready().await;
     settle().await;
-    let at_start = heard(&mut events).await;
+    let at_start = received_events(&mut events).await;
     assert_eq!(tickers(&bench).await, 0, "nobody has looked yet");
 
     for _ in 0..2 {
         window.show(true).await;
         assert_eq!(
-            heard(&mut events).await,
+            received_events(&mut events).await,
             ["SIGNED_IN"],
             "after {at_start:?}"
         );
         window.show(false).await;
-        assert!(heard(&mut events).await.is_empty());
+        assert!(received_events(&mut events).await.is_empty());
     }
 }
 
@@ -235,7 +235,7 @@ async fn s23_from_the_first_call_the_ticker_is_the_callers() {
     assert_eq!(bench.server.asked().len(), 1);
 }
 
-/// How many wait for their next tick: whoever has been stopped does not go on waiting.
+/// The number of pending timers: a stopped background refresh has none.
 async fn tickers(bench: &Bench) -> usize {
     settle().await;
     bench.advance(1);

@@ -7,7 +7,9 @@ use plinth_client::{AuthError, BoxFuture, MemoryStore, SessionStore, StoreError}
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::support::{Bench, KEY, NOW_S, Reply, heard, jwt, refused, settle, token_answer};
+use crate::support::{
+    Bench, KEY, NOW_S, Reply, jwt, received_events, rejected, settle, token_answer,
+};
 
 const USER: &str = "GET /auth/v1/user";
 const TOKEN: &str = "POST /auth/v1/token";
@@ -18,13 +20,13 @@ async fn s43_without_a_session_nobody_is_asked() {
     let bench = Bench::new();
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
 
     let error = client.auth().user().await.unwrap_err();
 
     assert!(matches!(error, AuthError::SessionMissing));
     assert!(bench.server.asked().is_empty());
-    assert!(heard(&mut events).await.is_empty());
+    assert!(received_events(&mut events).await.is_empty());
 }
 
 #[tokio::test]
@@ -51,23 +53,23 @@ async fn s43_a_header_of_the_callers_stands_for_a_session() {
 async fn s43_a_session_that_the_server_has_ended_is_removed() {
     let bench = Bench::new();
     bench.store_session(3600).await;
-    bench.server.on(USER, [refused(403, "session_not_found")]);
+    bench.server.on(USER, [rejected(403, "session_not_found")]);
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
 
     let error = client.auth().user().await.unwrap_err();
 
     assert!(matches!(error, AuthError::SessionMissing));
     assert_eq!(bench.stored().await, None);
-    assert_eq!(heard(&mut events).await, ["SIGNED_OUT"]);
+    assert_eq!(received_events(&mut events).await, ["SIGNED_OUT"]);
 }
 
 #[tokio::test]
 async fn s43_other_refusals_leave_the_session() {
     let bench = Bench::new();
     let stored = bench.store_session(3600).await;
-    bench.server.on(USER, [refused(403, "bad_jwt")]);
+    bench.server.on(USER, [rejected(403, "bad_jwt")]);
 
     let error = bench.client().auth().user().await.unwrap_err();
 
@@ -106,7 +108,7 @@ async fn s59_two_tokens_become_the_session() {
         .on(USER, [Reply::json(200, json!({ "id": "u" }))]);
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
     let token = jwt(json!({ "exp": NOW_S + 600 }));
 
     client.auth().set_session(&token, "r").await.unwrap();
@@ -116,7 +118,7 @@ async fn s59_two_tokens_become_the_session() {
         NOW_S + 600
     );
     assert_eq!(bench.stored().await.unwrap(), expected);
-    assert_eq!(heard(&mut events).await, ["SIGNED_IN"]);
+    assert_eq!(received_events(&mut events).await, ["SIGNED_IN"]);
 }
 
 #[tokio::test]
@@ -127,7 +129,7 @@ async fn s59_a_token_that_has_ended_is_refreshed() {
         .on(TOKEN, [Reply::json(200, token_answer("new", NOW_S + 3600))]);
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
 
     let session = client
         .auth()
@@ -137,14 +139,14 @@ async fn s59_a_token_that_has_ended_is_refreshed() {
 
     assert_eq!(session.refresh_token(), "refresh-new");
     assert_eq!(bench.server.last().body, r#"{"refresh_token":"r"}"#);
-    assert_eq!(heard(&mut events).await, ["TOKEN_REFRESHED"]);
+    assert_eq!(received_events(&mut events).await, ["TOKEN_REFRESHED"]);
 }
 
 #[tokio::test]
 async fn s59_bad_tokens_leave_the_store_as_it_was() {
     let bench = Bench::new();
     let stored = bench.store_session(3600).await;
-    bench.server.on(USER, [refused(403, "bad_jwt")]);
+    bench.server.on(USER, [rejected(403, "bad_jwt")]);
     let auth = bench.client().auth().clone();
 
     let missing = auth.set_session("", "r").await.unwrap_err();
@@ -202,7 +204,7 @@ async fn s61_a_changed_user_replaces_the_stored_one() {
         .on("PUT /auth/v1/user", [Reply::json(200, user)]);
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
 
     let update = client
         .auth()
@@ -235,17 +237,17 @@ async fn s61_a_changed_user_replaces_the_stored_one() {
     let stored = bench.stored_session().await.unwrap();
     assert_eq!(stored.user().unwrap().email(), Some("new@example.com"));
     assert_eq!(stored.refresh_token(), "refresh-stored");
-    assert_eq!(heard(&mut events).await, ["USER_UPDATED"]);
+    assert_eq!(received_events(&mut events).await, ["USER_UPDATED"]);
 }
 
 #[tokio::test]
-async fn s61_without_an_address_no_flow_begins_and_a_refused_one_is_forgotten() {
+async fn s61_without_an_address_no_flow_begins_and_a_rejected_one_leaves_no_state() {
     let bench = Bench::new();
     bench.store_session(3600).await;
     let good = Reply::json(200, json!({ "id": "u" }));
     bench
         .server
-        .on("PUT /auth/v1/user", [good, refused(422, "email_exists")]);
+        .on("PUT /auth/v1/user", [good, rejected(422, "email_exists")]);
     let client = bench.client();
 
     client
@@ -292,14 +294,14 @@ async fn sign_out(scope: Scope, answer: Reply) -> (bool, Vec<&'static str>, bool
     bench.server.on(LOGOUT, [answer]);
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
 
     let result = client.auth().sign_out(scope).await;
 
     assert_eq!(bench.server.last().query, format!("scope={}", scope.name()));
     (
         bench.stored().await.is_some(),
-        heard(&mut events).await,
+        received_events(&mut events).await,
         result.is_ok(),
     )
 }
@@ -313,7 +315,7 @@ async fn s66_signing_out_everywhere_needs_the_server() {
         (Reply::json(401, json!({})), &out),
         (Reply::json(403, json!({})), &out),
         (Reply::json(404, json!({})), &out),
-        (refused(403, "session_not_found"), &out),
+        (rejected(403, "session_not_found"), &out),
         (Reply::json(400, json!({})), &kept),
         (Reply::json(500, json!({})), &kept),
         (Reply::broken(), &kept),
@@ -348,13 +350,13 @@ async fn s66_signing_out_elsewhere_changes_nothing_here() {
 }
 
 #[tokio::test]
-async fn s67_a_session_that_cannot_be_loaded_is_forgotten_here_only() {
+async fn s67_a_session_that_cannot_be_loaded_is_removed_here_only() {
     for (scope, is_kept) in [
         (Scope::Local, false),
         (Scope::Global, true),
         (Scope::Others, true),
     ] {
-        let bench = Bench::hurrying();
+        let bench = Bench::auto_advancing();
         bench.store_session(-10).await;
         bench.server.on(TOKEN, [Reply::text(503, "")]);
 
@@ -370,17 +372,17 @@ async fn s67_a_session_that_cannot_be_loaded_is_forgotten_here_only() {
 async fn s67_a_session_that_ends_while_it_is_loaded_is_told_to_be_gone_once() {
     let bench = Bench::new();
     bench.store_session(3600).await;
-    let ended = refused(400, "refresh_token_not_found");
+    let ended = rejected(400, "refresh_token_not_found");
     bench.server.on("POST /auth/v1/token", [ended]);
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
     bench.advance(3700);
 
     client.auth().sign_out(Scope::Local).await.unwrap_err();
 
     assert!(bench.store.keys().is_empty());
-    assert_eq!(heard(&mut events).await, ["SIGNED_OUT"]);
+    assert_eq!(received_events(&mut events).await, ["SIGNED_OUT"]);
 }
 
 #[tokio::test]
@@ -394,12 +396,12 @@ async fn s67_without_a_session_signing_out_still_clears() {
         .unwrap();
     let client = bench.client();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
 
     client.auth().sign_out(Scope::Global).await.unwrap();
 
     assert!(bench.store.keys().is_empty());
-    assert_eq!(heard(&mut events).await, ["SIGNED_OUT"]);
+    assert_eq!(received_events(&mut events).await, ["SIGNED_OUT"]);
     assert!(bench.server.asked().is_empty());
 }
 
@@ -610,19 +612,19 @@ async fn s33_removing_a_session_forgets_all_that_waits_beside_it_and_then_says_s
     }
     assert_eq!(bench.store.keys().len(), 6, "{:?}", bench.store.keys());
     // A failure that is remembered.
-    bench.server.on(TOKEN, [refused(422, "validation_failed")]);
+    bench.server.on(TOKEN, [rejected(422, "validation_failed")]);
     client.auth().refresh().await.unwrap_err();
     let mut events = client.auth().events();
-    heard(&mut events).await;
+    received_events(&mut events).await;
 
     let auth = client.auth().clone();
     let signing_out = tokio::spawn(async move { auth.sign_out(Scope::Local).await });
-    assert_eq!(heard(&mut events).await, [""; 0]);
+    assert_eq!(received_events(&mut events).await, [""; 0]);
     // Once for this removal, and once for that of the session that is not there afterwards.
     slow.gate.add_permits(2);
     signing_out.await.unwrap().unwrap();
 
-    assert_eq!(heard(&mut events).await, ["SIGNED_OUT"]);
+    assert_eq!(received_events(&mut events).await, ["SIGNED_OUT"]);
     assert_eq!((bench.store.keys().len(), users.keys().len()), (0, 0));
     let asked = bench.server.asked().len();
     client

@@ -1,4 +1,4 @@
-//! What is said on channels, over the socket and over HTTP.
+//! Broadcasts over the socket and over HTTP.
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
@@ -9,7 +9,7 @@ use plinth_client::realtime::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::support::{Live, PATIENCE, next};
+use crate::support::{Live, TEST_TIMEOUT, next};
 
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 struct Cursor {
@@ -44,14 +44,17 @@ async fn what_one_says_others_hear_in_order_and_the_speaker_does_not() {
     ));
     assert!(matches!(next(&mut all).await, ChannelEvent::Broadcast(_)));
 
-    // The first that the speaker hears is the other's answer.
+    // The first message that the sender receives is the other's reply.
     listening.send("answer", &"yes").await.unwrap();
-    let heard = next(&mut own).await;
+    let received_events = next(&mut own).await;
     assert_eq!(
-        (heard.event.as_str(), heard.json::<String>().unwrap()),
+        (
+            received_events.event.as_str(),
+            received_events.json::<String>().unwrap()
+        ),
         ("answer", "yes".into())
     );
-    assert_eq!(heard.meta, None);
+    assert_eq!(received_events.meta, None);
 }
 
 #[tokio::test]
@@ -63,7 +66,7 @@ async fn bytes_arrive_as_they_were_sent_and_oneself_is_heard_if_wanted() {
         .broadcast_self(true)
         .build()
         .unwrap();
-    let mut heard = channel.on_broadcast("*");
+    let mut received_events = channel.on_broadcast("*");
     channel.subscribe().await.unwrap();
 
     let bytes = Bytes::from((0..=255).collect::<Vec<u8>>());
@@ -71,17 +74,20 @@ async fn bytes_arrive_as_they_were_sent_and_oneself_is_heard_if_wanted() {
     channel.send_bytes("none", Vec::new()).await.unwrap();
     channel.send("null", &()).await.unwrap();
 
-    let raw = next(&mut heard).await;
+    let raw = next(&mut received_events).await;
     assert_eq!(raw.bytes(), Some(&bytes));
     assert!(raw.json::<Value>().is_err());
-    assert_eq!(next(&mut heard).await.bytes(), Some(&Bytes::new()));
-    assert_eq!(next_json(&mut heard).await, json!({}));
+    assert_eq!(
+        next(&mut received_events).await.bytes(),
+        Some(&Bytes::new())
+    );
+    assert_eq!(next_json(&mut received_events).await, json!({}));
 
     let long = "e".repeat(256);
-    let refused = channel.send_bytes(&long, "x").await;
-    assert!(matches!(refused, Err(RealtimeError::InvalidInput(_))));
+    let rejected = channel.send_bytes(&long, "x").await;
+    assert!(matches!(rejected, Err(RealtimeError::InvalidInput(_))));
     channel.send(&long, &1).await.unwrap();
-    assert_eq!(next(&mut heard).await.event, long);
+    assert_eq!(next(&mut received_events).await.event, long);
 }
 
 #[tokio::test]
@@ -104,15 +110,15 @@ async fn both_versions_of_the_protocol_understand_each_other() {
     assert_eq!(next_json(&mut by_old).await, json!({ "n": 1 }));
     assert_eq!(next_json(&mut by_old).await, json!({ "n": 2 }));
     assert_eq!(next_json(&mut by_new).await, json!({ "n": 3 }));
-    let refused = old.send_bytes("raw", "x").await;
-    assert!(matches!(refused, Err(RealtimeError::InvalidInput(_))));
+    let rejected = old.send_bytes("raw", "x").await;
+    assert!(matches!(rejected, Err(RealtimeError::InvalidInput(_))));
 }
 
 #[tokio::test]
 async fn broadcasts_over_http_need_no_subscription() {
     let live = Live::start().await;
     let listening = live.client().channel("a/b c").build().unwrap();
-    let mut heard = listening.on_broadcast("*");
+    let mut received_events = listening.on_broadcast("*");
     listening.subscribe().await.unwrap();
     let client = live.client();
     let speaking = client.channel("a/b c").build().unwrap();
@@ -124,20 +130,23 @@ async fn broadcasts_over_http_need_no_subscription() {
         .unwrap();
     speaking.send_http_bytes("raw", "x").send().await.unwrap();
 
-    let said = next(&mut heard).await;
+    let said = next(&mut received_events).await;
     assert_eq!(
         (said.event.as_str(), said.json().unwrap()),
         ("e ü", json!({ "n": 1 }))
     );
-    assert_eq!(next(&mut heard).await.bytes(), Some(&Bytes::from("x")));
+    assert_eq!(
+        next(&mut received_events).await.bytes(),
+        Some(&Bytes::from("x"))
+    );
     assert_eq!(client.realtime().state(), ConnectionState::Closed);
     let unsubscribed = speaking.send("e", &1).await;
     assert!(matches!(unsubscribed, Err(RealtimeError::NotSubscribed)));
 
     let private = live.client().channel("secret").private().build().unwrap();
-    let refused = private.send_http("e", &json!({})).send().await;
+    let rejected = private.send_http("e", &json!({})).send().await;
     assert!(matches!(
-        refused,
+        rejected,
         Err(RealtimeError::Http { status: 403, message }) if message == "Unauthorized"
     ));
 }
@@ -146,7 +155,7 @@ async fn broadcasts_over_http_need_no_subscription() {
 async fn nothing_is_lost_when_many_speak_at_once() {
     let live = Live::start().await;
     let listening = live.client().channel("room").build().unwrap();
-    let mut heard = listening.on_broadcast("*");
+    let mut received_events = listening.on_broadcast("*");
     listening.subscribe().await.unwrap();
     let speaking = live.client().channel("room").ack(true).build().unwrap();
     speaking.subscribe().await.unwrap();
@@ -166,7 +175,7 @@ async fn nothing_is_lost_when_many_speak_at_once() {
     // Each speaker's words keep their order.
     let mut next_of = [0; 8];
     for _ in 0..800 {
-        let (speaker, n): (usize, i32) = next(&mut heard).await.json().unwrap();
+        let (speaker, n): (usize, i32) = next(&mut received_events).await.json().unwrap();
         assert_eq!(n, next_of[speaker]);
         next_of[speaker] += 1;
     }
@@ -179,7 +188,7 @@ async fn a_reader_who_is_slow_loses_the_oldest_and_is_told() {
     let options = RealtimeOptions::new().buffer(10, 1_000_000);
     let slow = live.client_talking(options);
     let slow = slow.channel("room").build().unwrap();
-    let mut heard = slow.on_broadcast("e");
+    let mut received_events = slow.on_broadcast("e");
     slow.subscribe().await.unwrap();
     let mut done = slow.on_broadcast("done");
     let speaking = live.client().channel("room").ack(true).build().unwrap();
@@ -191,10 +200,10 @@ async fn a_reader_who_is_slow_loses_the_oldest_and_is_told() {
     speaking.send("done", &1).await.unwrap();
     next(&mut done).await;
 
-    let lagged = heard.try_next().await;
+    let lagged = received_events.try_next().await;
     assert!(matches!(lagged, Err(RealtimeError::Lagged { missed: 90 })));
     for n in 90..100 {
-        assert_eq!(next_json(&mut heard).await, json!(n));
+        assert_eq!(next_json(&mut received_events).await, json!(n));
     }
 }
 
@@ -232,10 +241,10 @@ async fn a_name_is_one_channel_and_its_end_is_final() {
 
     // The name is free again, on the same connection.
     let again = client.channel("room").broadcast_self(true).build().unwrap();
-    let mut heard = again.on_broadcast("e");
+    let mut received_events = again.on_broadcast("e");
     again.subscribe().await.unwrap();
     again.send("e", &1).await.unwrap();
-    next(&mut heard).await;
+    next(&mut received_events).await;
     client.remove_all_channels();
     assert!(client.channels().is_empty());
     assert_eq!(client.realtime().state(), ConnectionState::Closed);
@@ -260,9 +269,9 @@ async fn a_server_that_cannot_tell_of_row_changes_says_so() {
         (said.extension.as_str(), said.is_ok()),
         ("postgres_changes", false)
     );
-    let told = tokio::time::timeout(PATIENCE, changes.try_next()).await;
-    let Ok(Err(RealtimeError::Refused(why))) = told else {
-        panic!("{told:?}");
+    let reported = tokio::time::timeout(TEST_TIMEOUT, changes.try_next()).await;
+    let Ok(Err(RealtimeError::Rejected(why))) = reported else {
+        panic!("{reported:?}");
     };
     assert_eq!(why, said.message);
     let late = channel.on_postgres(Event::Insert).table("other");

@@ -5,10 +5,10 @@ use plinth_client::storage::{BucketSortBy, StorageErrorCode};
 
 use crate::support::Live;
 
-/// Why the server refused.
+/// The error code of the server.
 #[track_caller]
 fn code<T: std::fmt::Debug>(result: Result<T, StorageError>) -> StorageErrorCode {
-    let error = result.expect_err("a refusal");
+    let error = result.expect_err("an error");
     error.code().unwrap_or_else(|| panic!("{error:?}")).clone()
 }
 

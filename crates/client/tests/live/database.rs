@@ -177,11 +177,11 @@ async fn mistakes_are_told_with_their_code() {
     };
     add().await.unwrap();
     assert_eq!(add().await.unwrap_err().code, "23505");
-    let refused = live
+    let rejected = live
         .client()
         .from("todos")
         .insert(&json!({ "title": "x" }))
         .execute()
         .await;
-    assert!(!refused.unwrap_err().code.is_empty());
+    assert!(!rejected.unwrap_err().code.is_empty());
 }

@@ -20,7 +20,7 @@ async fn put(files: &Files, paths: &[&str]) {
 
 #[track_caller]
 fn code<T: std::fmt::Debug>(result: Result<T, StorageError>) -> StorageErrorCode {
-    let error = result.expect_err("a refusal");
+    let error = result.expect_err("an error");
     error.code().unwrap_or_else(|| panic!("{error:?}")).clone()
 }
 

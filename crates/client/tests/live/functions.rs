@@ -137,19 +137,19 @@ async fn failures_are_told_apart() {
     let functions = live.client().functions();
     let failure = async |name: &str| functions.invoke(name).send().await.expect_err("a failure");
 
-    let refused = failure("refuses").await;
-    assert_eq!(refused.status(), Some(418));
+    let rejected = failure("refuses").await;
+    assert_eq!(rejected.status(), Some(418));
     assert_eq!(
-        refused
-            .refusal()
-            .and_then(|refusal| refusal.code())
+        rejected
+            .response()
+            .and_then(|response| response.code())
             .as_deref(),
         Some("full")
     );
-    assert!(!refused.is_retryable());
+    assert!(!rejected.is_retryable());
     let broken = failure("throws").await;
     assert_eq!(broken.status(), Some(503));
-    let code = broken.refusal().and_then(|refusal| refusal.code());
+    let code = broken.response().and_then(|response| response.code());
     assert_eq!(code.as_deref(), Some("BOOT_ERROR"));
     assert!(broken.is_retryable());
     assert_eq!(failure("missing").await.status(), Some(404));

@@ -5,7 +5,7 @@ use plinth_client::{Client, RealtimeError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::support::{Live, PATIENCE, next};
+use crate::support::{Live, TEST_TIMEOUT, next};
 
 #[derive(Debug, Deserialize, PartialEq, Serialize)]
 struct Mood {
@@ -44,7 +44,7 @@ async fn until(
             }
         }
     };
-    let done = tokio::time::timeout(PATIENCE, waiting).await;
+    let done = tokio::time::timeout(TEST_TIMEOUT, waiting).await;
     assert!(done.is_ok(), "{:?}", channel.presence());
     seen
 }
@@ -81,7 +81,7 @@ async fn those_who_come_change_and_leave_are_seen() {
     ann.untrack().await.unwrap();
     until(&mut seen, &ann, &[("bob", "better")]).await;
 
-    // Whoever is dropped has left.
+    // A dropped channel leaves.
     drop(bob);
     let events = until(&mut seen, &ann, &[]).await;
     assert!(matches!(
@@ -91,7 +91,7 @@ async fn those_who_come_change_and_leave_are_seen() {
 }
 
 #[tokio::test]
-async fn a_whole_picture_awaits_whoever_comes_later() {
+async fn a_late_subscriber_gets_the_whole_presence_state() {
     let live = Live::start().await;
     let clients = (live.client(), live.client(), live.client());
     let both = [present(&clients.0, "both"), present(&clients.1, "both")];
@@ -110,8 +110,8 @@ async fn a_whole_picture_awaits_whoever_comes_later() {
 async fn presence_has_to_be_asked_for_in_time_and_is_an_object() {
     let live = Live::start().await;
     let channel = live.client().channel("room").build().unwrap();
-    let refused = channel.track(&mood("early")).await;
-    assert!(matches!(refused, Err(RealtimeError::NotSubscribed)));
+    let rejected = channel.track(&mood("early")).await;
+    assert!(matches!(rejected, Err(RealtimeError::NotSubscribed)));
     channel.subscribe().await.unwrap();
 
     assert!(matches!(

@@ -5,9 +5,9 @@ use plinth_client::RealtimeError;
 use plinth_client::realtime::{ChannelEvent, Replay, Status};
 use serde_json::{Value, json};
 
-use crate::support::{Live, PASSWORD, PATIENCE, next};
+use crate::support::{Live, PASSWORD, TEST_TIMEOUT, next};
 
-/// Everybody who signed up with a certain address may hear and speak in `room`.
+/// Users with a certain e-mail address may receive and send in `room`.
 const POLICIES: &str = "
     create policy hear on realtime.messages for select to authenticated using (
         realtime.topic() = 'room' and (auth.jwt() ->> 'email') like 'friend%'
@@ -32,7 +32,7 @@ async fn only_those_whom_policies_let_in_hear_each_other() {
     let stranger = live.signed_up("stranger@example.com").await;
     let speaking = friend.channel("room").private().ack(true).build().unwrap();
     let listening = second.channel("room").private().build().unwrap();
-    let mut heard = listening.on_broadcast("*");
+    let mut received_events = listening.on_broadcast("*");
     speaking.subscribe().await.unwrap();
     listening.subscribe().await.unwrap();
 
@@ -42,12 +42,12 @@ async fn only_those_whom_policies_let_in_hear_each_other() {
     public.send("e", &"from outside").await.unwrap();
     public.unsubscribe();
     speaking.send("e", &"from inside").await.unwrap();
-    let said = next(&mut heard).await;
+    let said = next(&mut received_events).await;
     assert_eq!(said.json::<String>().unwrap(), "from inside");
 
-    let refused = stranger.channel("room").private().subscribe().await;
-    let Err(RealtimeError::Refused(why)) = refused else {
-        panic!("{refused:?}");
+    let rejected = stranger.channel("room").private().subscribe().await;
+    let Err(RealtimeError::Rejected(why)) = rejected else {
+        panic!("{rejected:?}");
     };
     assert_eq!(
         why,
@@ -67,7 +67,7 @@ async fn a_channel_that_was_refused_joins_once_the_right_one_has_signed_in() {
     let mut statuses = channel.statuses();
     assert!(matches!(
         channel.subscribe().await,
-        Err(RealtimeError::Refused(_))
+        Err(RealtimeError::Rejected(_))
     ));
     assert!(matches!(next(&mut statuses).await, Status::Error(_)));
 
@@ -86,7 +86,7 @@ async fn a_channel_that_was_refused_joins_once_the_right_one_has_signed_in() {
 }
 
 #[tokio::test]
-async fn a_live_channel_follows_whoever_signs_in() {
+async fn a_live_channel_follows_a_sign_in() {
     let live = start().await;
     live.signed_up("stranger@example.com").await;
     let client = live.signed_up("friend@example.com").await;
@@ -96,19 +96,19 @@ async fn a_live_channel_follows_whoever_signs_in() {
     let sign_in = sign_in.email("stranger@example.com").password(PASSWORD);
     sign_in.send().await.unwrap();
 
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     let all = async {
         while let Some(event) = events.try_next().await.unwrap() {
-            told.push(match event {
+            reported.push(match event {
                 ChannelEvent::Status(status) => status.name().to_owned(),
                 ChannelEvent::System(system) => system.message,
                 other => panic!("{other:?}"),
             });
         }
     };
-    tokio::time::timeout(PATIENCE, all).await.unwrap();
+    tokio::time::timeout(TEST_TIMEOUT, all).await.unwrap();
     assert_eq!(
-        told,
+        reported,
         [
             "SUBSCRIBED",
             "You do not have permissions to read from this Channel topic: room",
@@ -144,12 +144,12 @@ async fn what_the_database_said_before_is_replayed() {
         .replay(replay)
         .build()
         .unwrap();
-    let mut heard = channel.on_broadcast("e");
+    let mut received_events = channel.on_broadcast("e");
     let public = friend.channel("public").replay(replay).build();
     assert!(matches!(public, Err(RealtimeError::InvalidInput(_))));
     channel.subscribe().await.unwrap();
 
-    let said = next(&mut heard).await;
+    let said = next(&mut received_events).await;
     assert!(said.is_replayed());
     assert!(said.meta.as_ref().unwrap().id.is_some());
     assert_eq!(said.json::<Value>().unwrap()["n"], 1);

@@ -1,4 +1,4 @@
-//! Connections that are refused, lost or silent.
+//! Rejected, lost and silent connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::support::{Live, PATIENCE, client_of, next};
+use crate::support::{Live, TEST_TIMEOUT, client_of, next};
 
 /// A line to the server that can be cut, or swallow everything.
 struct Line {
@@ -94,7 +94,7 @@ async fn a_channel_joins_again_after_its_connection_was_lost() {
     let client = line.client(hasty());
     let channel = client.channel("room").build().unwrap();
     let mut statuses = channel.statuses();
-    let mut heard = channel.on_broadcast("e");
+    let mut received_events = channel.on_broadcast("e");
     channel.subscribe().await.unwrap();
     assert!(matches!(next(&mut statuses).await, Status::Subscribed));
 
@@ -108,7 +108,7 @@ async fn a_channel_joins_again_after_its_connection_was_lost() {
         let other = live.client();
         let other = other.channel("room").build().unwrap();
         other.send_http("e", &n).send().await.unwrap();
-        assert_eq!(next(&mut heard).await.json::<i32>().unwrap(), n);
+        assert_eq!(next(&mut received_events).await.json::<i32>().unwrap(), n);
     }
     assert_eq!(line.calls.load(Ordering::SeqCst), 4);
 }
@@ -140,18 +140,18 @@ async fn a_silent_connection_is_noticed_by_its_heartbeat_and_made_anew() {
 }
 
 #[tokio::test]
-async fn whoever_cannot_connect_is_told_why() {
+async fn a_failed_connection_reports_its_reason() {
     let live = Live::start().await;
     let wrong = Client::builder(live.url(), "sb_publishable_of_another").realtime(hasty());
-    let refused = wrong.build().unwrap().channel("room").subscribe().await;
-    let Err(RealtimeError::Disconnected(why)) = refused else {
-        panic!("{refused:?}");
+    let rejected = wrong.build().unwrap().channel("room").subscribe().await;
+    let Err(RealtimeError::Disconnected(why)) = rejected else {
+        panic!("{rejected:?}");
     };
     assert!(why.contains("status 401"), "{why}");
 
     let nobody = client_of("http://127.0.0.1:1", hasty());
-    let refused = nobody.channel("room").subscribe().await;
-    assert!(matches!(refused, Err(error) if error.is_retryable()));
+    let rejected = nobody.channel("room").subscribe().await;
+    assert!(matches!(rejected, Err(error) if error.is_retryable()));
 }
 
 #[tokio::test]
@@ -175,7 +175,7 @@ async fn a_connection_is_shared_ended_and_made_anew_on_demand() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, closed).await.unwrap();
+    tokio::time::timeout(TEST_TIMEOUT, closed).await.unwrap();
     let again = client.channel("a").subscribe().await;
     assert!(again.is_ok());
     assert_eq!(line.calls.load(Ordering::SeqCst), 2);
@@ -189,5 +189,5 @@ async fn a_connection_is_shared_ended_and_made_anew_on_demand() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, joined).await.unwrap();
+    tokio::time::timeout(TEST_TIMEOUT, joined).await.unwrap();
 }

@@ -26,14 +26,15 @@ async fn a_file_arrives_in_parts_and_says_how_far_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("sea.mp4");
     std::fs::write(&file, bytes(250_000)).unwrap();
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let reported = Arc::new(Mutex::new(Vec::new()));
 
-    let heard = told.clone();
+    let received_events = reported.clone();
     let upload = files
         .upload_resumable("/x//a b?.mp4", file)
         .chunk_bytes(100_000);
     let upload = upload.metadata(&json!({ "n": 1 })).cache_control(9);
-    let upload = upload.progress(move |sent, total| heard.lock().unwrap().push((sent, total)));
+    let upload =
+        upload.progress(move |sent, total| received_events.lock().unwrap().push((sent, total)));
     let uploaded = upload.send().await.unwrap();
 
     assert_eq!(
@@ -41,7 +42,7 @@ async fn a_file_arrives_in_parts_and_says_how_far_it_is() {
         ("x/a b?.mp4", "b/x/a b?.mp4")
     );
     let expected = [100_000, 200_000, 250_000].map(|sent| (sent, 250_000));
-    assert_eq!(*told.lock().unwrap(), expected);
+    assert_eq!(*reported.lock().unwrap(), expected);
     assert!(files.download("x/a b?.mp4").send().await.unwrap() == bytes(250_000));
     let info = files.info("x/a b?.mp4").send().await.unwrap();
     assert_eq!(info.content_type.as_deref(), Some("video/mp4"));

@@ -8,7 +8,7 @@ use plinth_client::{Client, RealtimeError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::support::{Live, PASSWORD, PATIENCE, next};
+use crate::support::{Live, PASSWORD, TEST_TIMEOUT, next};
 
 /// Beside `todos`, of which everybody sees their own: values of many types, for all to see.
 const SCHEMA: &str = "
@@ -109,7 +109,7 @@ async fn users_hear_of_their_own_rows_as_their_type() {
         .execute()
         .await
         .unwrap();
-    // Of a row that is gone everybody is told, and no more than its key.
+    // Deletes are delivered to all subscribers, with the key only.
     for changes in [&mut to_ada, &mut to_eve] {
         let deleted = next(changes).await;
         assert_eq!((deleted.kind, deleted.new), (ChangeKind::Delete, None));
@@ -184,7 +184,7 @@ async fn values_of_all_types_arrive_as_json() {
 }
 
 #[tokio::test]
-async fn a_live_stream_of_changes_follows_whoever_signs_in() {
+async fn a_live_stream_of_changes_follows_a_sign_in() {
     let live = start().await;
     let ada = live.signed_up("ada@example.com").await;
     let client = live.client();
@@ -221,7 +221,7 @@ async fn rows_that_are_not_of_the_type_fail_alone() {
     )
     .await;
 
-    let unreadable = tokio::time::timeout(PATIENCE, changes.try_next()).await;
+    let unreadable = tokio::time::timeout(TEST_TIMEOUT, changes.try_next()).await;
     let unreadable = unreadable.expect("something arrives in time");
     assert!(
         matches!(unreadable, Err(RealtimeError::Unreadable(_))),

@@ -33,7 +33,7 @@ fn pieces(bytes: &Bytes) -> impl futures_util::Stream<Item = io::Result<Bytes>> 
 
 #[track_caller]
 fn code<T: std::fmt::Debug>(result: Result<T, StorageError>) -> StorageErrorCode {
-    let error = result.expect_err("a refusal");
+    let error = result.expect_err("an error");
     error.code().unwrap_or_else(|| panic!("{error:?}")).clone()
 }
 
@@ -111,26 +111,26 @@ async fn refused_uploads_say_why() {
         .unwrap();
     let files = storage.from("b");
 
-    let refused = files.upload("a", "more than ten bytes").send().await;
-    assert_eq!(code(refused), StorageErrorCode::EntityTooLarge);
+    let rejected = files.upload("a", "more than ten bytes").send().await;
+    assert_eq!(code(rejected), StorageErrorCode::EntityTooLarge);
     let too_large = UploadBody::stream(pieces(&large()));
-    let refused = files.upload("a", too_large).send().await;
-    assert_eq!(code(refused), StorageErrorCode::EntityTooLarge);
-    let refused = files
+    let rejected = files.upload("a", too_large).send().await;
+    assert_eq!(code(rejected), StorageErrorCode::EntityTooLarge);
+    let rejected = files
         .upload("a", "x")
         .content_type("image/png")
         .send()
         .await;
-    assert_eq!(code(refused), StorageErrorCode::InvalidMimeType);
+    assert_eq!(code(rejected), StorageErrorCode::InvalidMimeType);
     assert_eq!(
         code(files.upload("ü", "x").send().await),
         StorageErrorCode::InvalidKey
     );
     let nobody = live.client().storage();
-    let refused = nobody.from("b").upload("a", "x").send().await;
-    assert_eq!(code(refused), StorageErrorCode::AccessDenied);
-    let refused = storage.from("none").upload("a", "x").send().await;
-    assert_eq!(code(refused), StorageErrorCode::NoSuchBucket);
+    let rejected = nobody.from("b").upload("a", "x").send().await;
+    assert_eq!(code(rejected), StorageErrorCode::AccessDenied);
+    let rejected = storage.from("none").upload("a", "x").send().await;
+    assert_eq!(code(rejected), StorageErrorCode::NoSuchBucket);
     assert!(files.list("").send().await.unwrap().is_empty());
 }
 
@@ -258,8 +258,8 @@ async fn images_are_made_smaller_on_the_way() {
     let no_image = files.download("a.txt").transform(small).send().await;
     assert_eq!(code(no_image), StorageErrorCode::InvalidRequest);
     let too_much = Transform::new().quality(1);
-    let refused = files.download("a.png").transform(too_much).send().await;
-    assert_eq!(code(refused), StorageErrorCode::InvalidRequest);
+    let rejected = files.download("a.png").transform(too_much).send().await;
+    assert_eq!(code(rejected), StorageErrorCode::InvalidRequest);
 }
 
 /// Two grey pixels by two.

@@ -1,18 +1,18 @@
-//! Positions in the write-ahead log, and the clock beside them.
+//! LSNs, and the timestamps of the replication protocol.
 
 use std::{fmt, str::FromStr};
 
 use time::{Duration, OffsetDateTime, macros::datetime};
 
-/// Where PostgreSQL begins to count microseconds.
+/// PostgreSQL counts microseconds from here.
 const EPOCH: OffsetDateTime = datetime!(2000-01-01 0:00 UTC);
 
-/// A position in the write-ahead log, written as `16/B374D848`.
+/// A log sequence number: a position in the WAL, written as `16/B374D848`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Lsn(pub u64);
 
 impl Lsn {
-    /// Before everything.
+    /// Before every position.
     pub const ZERO: Self = Self(0);
 }
 
@@ -22,7 +22,7 @@ impl fmt::Display for Lsn {
     }
 }
 
-/// A text that is no position.
+/// A text that is not an LSN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a position in the write-ahead log")]
 pub struct BadLsn;
@@ -41,12 +41,12 @@ impl FromStr for Lsn {
     }
 }
 
-/// A time of the server's. What no calendar holds becomes the nearest that one does.
+/// Converts a server timestamp, clamped to what the type can hold.
 pub(super) fn time_at(microseconds: i64) -> OffsetDateTime {
     EPOCH.saturating_add(Duration::microseconds(microseconds))
 }
 
-/// Our time as the server counts it.
+/// The current time as a server timestamp.
 pub(super) fn microseconds_now() -> i64 {
     (OffsetDateTime::now_utc() - EPOCH).whole_microseconds() as i64
 }

@@ -1,11 +1,11 @@
-//! Logical replication: what happens to a database's rows, in the order of the commits.
+//! Logical replication: row changes of a database, in commit order.
 //!
-//! A [`Replication`] is a session that knows the few commands about slots. Started, it becomes a
-//! [`ReplicationStream`], which reads only when asked and tells the server how far its reader has
-//! come. What `pgoutput` writes is decoded by [`pgoutput`], without a copy.
+//! A [`Replication`] is a session that knows the commands for replication slots. Once started, it
+//! becomes a [`ReplicationStream`], which reads only when polled and confirms the reader's position.
+//! [`pgoutput`] decodes the messages without copying values.
 //!
-//! Nothing here reconnects: whoever follows a slot decides when to come back, and finds there
-//! everything that was not confirmed.
+//! Nothing here reconnects: the reader of a slot decides when to, and receives everything unconfirmed
+//! again.
 
 mod lsn;
 pub mod pgoutput;

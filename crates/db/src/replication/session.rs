@@ -1,40 +1,40 @@
-//! A session that understands commands about slots.
+//! A session for replication commands.
 
 use crate::{
     DbError, QuotedIdent, Row, Target,
     replication::{Lsn, ReplicationStream},
-    wire::{Connection, Purpose, Status, shake_hands},
+    wire::{Connection, Purpose, Status, open_session},
 };
 
 /// How long a slot lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SlotLifetime {
-    /// Until it is dropped.
+    /// Until it is dropped explicitly.
     Permanent,
-    /// As long as the session that made it.
+    /// Until the session that created it ends.
     Temporary,
 }
 
-/// Which server answers.
+/// Result of IDENTIFY_SYSTEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct System {
-    /// What only this cluster, and copies of it, are called.
+    /// The system identifier of the cluster and its copies.
     pub id: String,
-    /// Which of its histories it follows.
+    /// The current timeline.
     pub timeline: u32,
-    /// How far it has written.
+    /// The current WAL flush position.
     pub position: Lsn,
 }
 
-/// A replication session with one database, at rest. Dropped, it is closed.
+/// An idle replication session with one database. Dropping it closes it.
 pub struct Replication {
     connection: Connection,
 }
 
 impl Replication {
-    /// Opens one. The login role needs REPLICATION, or to be a superuser.
+    /// Connects. The login role needs REPLICATION, or to be a superuser.
     pub async fn connect(target: &Target) -> Result<Self, DbError> {
-        let connection = shake_hands(target, Purpose::Replication).await?;
+        let connection = open_session(target, Purpose::Replication).await?;
         Ok(Self { connection })
     }
 
@@ -42,17 +42,21 @@ impl Replication {
         Self { connection }
     }
 
-    /// Which server this is, and how far it has written.
+    /// Identifies the server and its WAL position.
     pub async fn identify(&mut self) -> Result<System, DbError> {
-        let row = self.ask("IDENTIFY_SYSTEM").await?;
+        let row = self.query_row("IDENTIFY_SYSTEM").await?;
         Ok(System {
             id: text(&row, "systemid")?,
-            timeline: text(&row, "timeline")?.parse().map_err(misread)?,
-            position: text(&row, "xlogpos")?.parse().map_err(misread)?,
+            timeline: text(&row, "timeline")?
+                .parse()
+                .map_err(unexpected_response)?,
+            position: text(&row, "xlogpos")?
+                .parse()
+                .map_err(unexpected_response)?,
         })
     }
 
-    /// Makes a slot for `pgoutput`; gives where its changes begin. The server waits for all
+    /// Creates a slot for `pgoutput`; returns its consistent point. The server waits for all
     /// transactions that are open at this moment.
     pub async fn create_slot(
         &mut self,
@@ -66,11 +70,13 @@ impl Replication {
         let slot = QuotedIdent::new(slot);
         let sql =
             format!("CREATE_REPLICATION_SLOT {slot}{temporary} LOGICAL pgoutput NOEXPORT_SNAPSHOT");
-        let row = self.ask(&sql).await?;
-        text(&row, "consistent_point")?.parse().map_err(misread)
+        let row = self.query_row(&sql).await?;
+        text(&row, "consistent_point")?
+            .parse()
+            .map_err(unexpected_response)
     }
 
-    /// Drops a slot, once nobody reads from it.
+    /// Drops a slot that has no reader.
     pub async fn drop_slot(&mut self, slot: &str) -> Result<(), DbError> {
         let slot = QuotedIdent::new(slot);
         self.run(&format!("DROP_REPLICATION_SLOT {slot} WAIT"))
@@ -78,44 +84,43 @@ impl Replication {
             .map(drop)
     }
 
-    /// Follows a slot from where its reader has confirmed to be. A server that stops may forget
-    /// what was confirmed last; a reader that has not says so with `from`, and [`Lsn::ZERO`] leaves
-    /// it to the slot.
+    /// Streams a slot from its confirmed position. A stopped server may have lost the last confirmation;
+    /// a reader that knows better passes `from`. [`Lsn::ZERO`] uses the slot's position.
     pub async fn start(
         self,
         slot: &str,
         publications: &[&str],
         from: Lsn,
     ) -> Result<ReplicationStream, DbError> {
-        self.at_rest()?;
+        self.ensure_idle()?;
         let command = start_command(slot, publications, from);
         let copying = self.connection.copy_both(&command).await?;
         Ok(ReplicationStream::new(copying, from))
     }
 
-    async fn ask(&mut self, command: &str) -> Result<Row, DbError> {
+    async fn query_row(&mut self, command: &str) -> Result<Row, DbError> {
         let rows = self.run(command).await?;
         let row = rows.into_iter().next();
-        row.ok_or_else(|| misread(format!("{command} gave nothing")))
+        row.ok_or_else(|| unexpected_response(format!("{command} gave nothing")))
     }
 
     async fn run(&mut self, command: &str) -> Result<Vec<Row>, DbError> {
-        self.at_rest()?;
+        self.ensure_idle()?;
         self.connection.simple_query(command).await
     }
 
-    /// After a command that nobody waited for, the answers would be mixed up.
-    fn at_rest(&self) -> Result<(), DbError> {
+    /// A command whose future was dropped leaves its response unread.
+    fn ensure_idle(&self) -> Result<(), DbError> {
         match self.connection.status() {
             Status::Idle => Ok(()),
-            Status::InTransaction | Status::Working | Status::Broken => {
-                Err(DbError::Lost("a command was given up".to_owned()))
-            }
+            Status::InTransaction | Status::Working | Status::Broken => Err(DbError::Lost(
+                "the response of an earlier command was not read".to_owned(),
+            )),
         }
     }
 }
 
-/// In these commands a backslash is a character like any other.
+/// Replication commands have no escape sequences: a backslash is an ordinary character.
 fn start_command(slot: &str, publications: &[&str], from: Lsn) -> String {
     let names = publications
         .iter()
@@ -130,11 +135,11 @@ fn start_command(slot: &str, publications: &[&str], from: Lsn) -> String {
 
 fn text(row: &Row, column: &str) -> Result<String, DbError> {
     let bytes = row.raw(column);
-    let bytes = bytes.ok_or_else(|| misread(format!("there is no {column}")))?;
-    String::from_utf8(bytes.to_vec()).map_err(misread)
+    let bytes = bytes.ok_or_else(|| unexpected_response(format!("there is no {column}")))?;
+    String::from_utf8(bytes.to_vec()).map_err(unexpected_response)
 }
 
-fn misread(error: impl ToString) -> DbError {
+fn unexpected_response(error: impl ToString) -> DbError {
     DbError::Misuse(error.to_string())
 }
 

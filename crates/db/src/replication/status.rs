@@ -1,4 +1,4 @@
-//! How far the reader has come, as the server wants to hear it.
+//! The reader's position, as reported to the server.
 
 use bytes::{BufMut as _, BytesMut};
 
@@ -7,31 +7,31 @@ use crate::replication::{Lsn, lsn::microseconds_now};
 /// Positions of one stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Progress {
-    /// What has been given to the reader.
+    /// Delivered to the reader.
     handed_out: Lsn,
-    /// What the reader is done with: the server may forget it.
+    /// Confirmed by the reader: the server may discard the WAL before it.
     confirmed: Lsn,
-    /// What has arrived in any form.
+    /// Received in any form.
     received: Lsn,
 }
 
 impl Progress {
-    pub(super) fn hand_out(&mut self, position: Lsn) {
+    pub(super) fn mark_delivered(&mut self, position: Lsn) {
         self.handed_out = self.handed_out.max(position);
         self.received = self.received.max(position);
     }
 
-    /// Whether that was new.
+    /// Returns whether the position advanced.
     pub(super) fn confirm(&mut self, position: Lsn) -> bool {
         let is_new = position > self.confirmed;
         self.confirmed = self.confirmed.max(position);
         is_new
     }
 
-    /// The server has read so far and had no more to send. Where the reader is done with all that
-    /// it got, this is as good as confirmed: else a slot whose tables rest would hold back the log
-    /// of all others.
-    pub(super) fn hear(&mut self, end: Lsn) {
+    /// The server has sent everything up to `end`. If the reader has confirmed all that it received,
+    /// this counts as confirmed: otherwise a slot whose tables do not change would retain the WAL of
+    /// all others.
+    pub(super) fn advance_to_server_end(&mut self, end: Lsn) {
         self.received = self.received.max(end);
         if self.confirmed >= self.handed_out {
             self.confirmed = self.confirmed.max(end);
@@ -55,7 +55,7 @@ impl Progress {
 mod tests {
     use super::*;
 
-    fn told(progress: &Progress) -> (u64, u64, u64) {
+    fn reported(progress: &Progress) -> (u64, u64, u64) {
         use bytes::Buf as _;
         let mut update = progress.status_update();
         assert_eq!((update.len(), update.get_u8()), (34, b'r'));
@@ -65,24 +65,24 @@ mod tests {
     #[test]
     fn what_is_handed_out_is_not_yet_confirmed() {
         let mut progress = Progress::default();
-        progress.hand_out(Lsn(5));
-        progress.hear(Lsn(9));
-        assert_eq!(told(&progress), (9, 0, 0));
+        progress.mark_delivered(Lsn(5));
+        progress.advance_to_server_end(Lsn(9));
+        assert_eq!(reported(&progress), (9, 0, 0));
 
         assert!(progress.confirm(Lsn(5)));
-        assert_eq!(told(&progress), (9, 5, 5));
+        assert_eq!(reported(&progress), (9, 5, 5));
         assert!(!progress.confirm(Lsn(4)), "never back");
-        assert_eq!(told(&progress), (9, 5, 5));
+        assert_eq!(reported(&progress), (9, 5, 5));
     }
 
     #[test]
     fn a_reader_that_is_done_follows_the_server() {
         let mut progress = Progress::default();
-        progress.hear(Lsn(7));
-        assert_eq!(told(&progress), (7, 7, 7));
-        progress.hand_out(Lsn(8));
+        progress.advance_to_server_end(Lsn(7));
+        assert_eq!(reported(&progress), (7, 7, 7));
+        progress.mark_delivered(Lsn(8));
         progress.confirm(Lsn(8));
-        progress.hear(Lsn(12));
-        assert_eq!(told(&progress), (12, 12, 12));
+        progress.advance_to_server_end(Lsn(12));
+        assert_eq!(reported(&progress), (12, 12, 12));
     }
 }

@@ -1,4 +1,4 @@
-//! A slot's changes, as they are asked for.
+//! The row changes of a slot, read on demand.
 
 use std::{
     future::poll_fn,
@@ -17,20 +17,20 @@ use crate::{
         status::Progress,
         wal_message::{WalData, WalMessage},
     },
-    wire::{CopyBoth, Part, lost},
+    wire::{CopyBoth, Part, lost_connection},
 };
 
-/// The server hears from us at least so often; it hangs up after a minute.
+/// Interval of standby status updates; `wal_sender_timeout` is a minute.
 const STATUS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Changes of one slot. Nothing is read unless [`next`](Self::next) is asked for it, so that a slow
-/// reader slows the server down and costs no memory here. Dropped, the session is closed and the
-/// slot is free; what was not confirmed comes again.
+/// Changes of one slot. Nothing is read unless [`next`](Self::next) is polled, so a slow reader applies
+/// backpressure and costs no memory here. Dropping it closes the session and frees the slot;
+/// unconfirmed changes are sent again.
 pub struct ReplicationStream {
     copying: CopyBoth,
     progress: Progress,
-    /// There is news for the server, which can wait until there is nothing to read.
-    has_news: bool,
+    /// The confirmed position advanced; sent when there is nothing to read.
+    has_advanced: bool,
     status_due: Pin<Box<Sleep>>,
 }
 
@@ -39,14 +39,13 @@ impl ReplicationStream {
         let mut progress = Progress::default();
         Self {
             copying,
-            has_news: progress.confirm(from),
+            has_advanced: progress.confirm(from),
             progress,
             status_due: Box::pin(sleep(STATUS_INTERVAL)),
         }
     }
 
-    /// What comes next; `None` when the server has ended the stream, as it does when it stops. Can
-    /// be given up and asked again without a loss.
+    /// The next message; `None` when the server has ended the stream, as in a shutdown. Cancel safe.
     pub async fn next(&mut self) -> Result<Option<WalData>, DbError> {
         poll_fn(|cx| self.poll_next(cx)).await
     }
@@ -55,28 +54,30 @@ impl ReplicationStream {
         loop {
             self.poll_status_due(cx);
             if self.copying.is_sending() {
-                // Why it fails, if it does, is what reading finds out.
+                // A write error is reported by the read below.
                 _ = self.copying.poll_send(cx);
             }
-            let part = match self.copying.arrived()? {
+            let part = match self.copying.received_part()? {
                 Some(part) => part,
                 None => {
-                    self.tell_news();
+                    self.send_status_if_advanced();
                     ready!(self.copying.poll_next(cx))?
                 }
             };
             let Part::Data(data) = part else {
                 return Poll::Ready(Ok(None));
             };
-            match WalMessage::decode(data).map_err(|error| lost(io::Error::other(error)))? {
+            match WalMessage::decode(data)
+                .map_err(|error| lost_connection(io::Error::other(error)))?
+            {
                 WalMessage::Data(data) => {
-                    self.progress.hand_out(data.position);
+                    self.progress.mark_delivered(data.position);
                     return Poll::Ready(Ok(Some(data)));
                 }
                 WalMessage::Keepalive { end, wants_reply } => {
-                    self.progress.hear(end);
+                    self.progress.advance_to_server_end(end);
                     if wants_reply {
-                        self.tell_status();
+                        self.send_status();
                     }
                 }
                 WalMessage::Unknown => {}
@@ -84,30 +85,30 @@ impl ReplicationStream {
         }
     }
 
-    /// The reader is done with everything up to here: the end of a transaction, that is
-    /// [`WalData::position`] of a commit. The server is told when there is nothing to read.
+    /// Confirms everything up to the end of a transaction: [`WalData::position`] of its commit. Sent
+    /// to the server when there is nothing to read.
     pub fn confirm(&mut self, position: Lsn) {
-        self.has_news |= self.progress.confirm(position);
+        self.has_advanced |= self.progress.confirm(position);
     }
 
-    /// Keeps the server content, and reads nothing, while the reader is busy with what it has. Ends
-    /// only with the connection; can be given up at any time.
-    pub async fn stand_by(&mut self) -> DbError {
+    /// Sends status updates, and reads nothing, while the reader is busy. Returns only when the
+    /// connection fails; cancel safe.
+    pub async fn keep_alive(&mut self) -> DbError {
         poll_fn(|cx| {
-            self.tell_news();
+            self.send_status_if_advanced();
             self.poll_status_due(cx);
             match self.copying.poll_send(cx) {
-                Poll::Ready(Err(error)) => Poll::Ready(lost(error)),
+                Poll::Ready(Err(error)) => Poll::Ready(lost_connection(error)),
                 Poll::Ready(Ok(())) | Poll::Pending => Poll::Pending,
             }
         })
         .await
     }
 
-    /// Ends the stream in good order, after what was confirmed has been told. The session can be
-    /// used for something else; changes that are still on their way are dropped and come again.
+    /// Ends the stream after sending the last confirmation. The session can be reused; changes in flight
+    /// are dropped and sent again later.
     pub async fn end(mut self) -> Result<Replication, DbError> {
-        self.tell_status();
+        self.send_status();
         self.copying.send_done();
         loop {
             let part = poll_fn(|cx| self.copying.poll_next(cx)).await?;
@@ -119,18 +120,18 @@ impl ReplicationStream {
 
     fn poll_status_due(&mut self, cx: &mut Context<'_>) {
         while self.status_due.as_mut().poll(cx).is_ready() {
-            self.tell_status();
+            self.send_status();
         }
     }
 
-    fn tell_news(&mut self) {
-        if self.has_news && !self.copying.is_sending() {
-            self.tell_status();
+    fn send_status_if_advanced(&mut self) {
+        if self.has_advanced && !self.copying.is_sending() {
+            self.send_status();
         }
     }
 
-    fn tell_status(&mut self) {
-        self.has_news = false;
+    fn send_status(&mut self) {
+        self.has_advanced = false;
         self.copying.send(&self.progress.status_update());
         let due = Instant::now() + STATUS_INTERVAL;
         self.status_due.as_mut().reset(due);

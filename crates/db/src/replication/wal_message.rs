@@ -1,31 +1,31 @@
-//! What walsenders put into the data they send.
+//! Messages of a walsender inside CopyData.
 
 use bytes::{Buf as _, Bytes, TryGetError};
 use time::OffsetDateTime;
 
 use crate::replication::{Lsn, lsn::time_at};
 
-/// A piece of the log, as the slot's plugin wrote it.
+/// XLogData: output of the slot's plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WalData {
-    /// Where in the log it belongs. For the end of a transaction this is the position to confirm.
+    /// Its WAL position. For a commit this is the position to confirm.
     pub position: Lsn,
     /// When the server sent it.
     pub sent_at: OffsetDateTime,
-    /// What the plugin wrote; see [`pgoutput`](super::pgoutput).
+    /// Output of the plugin; see [`pgoutput`](super::pgoutput).
     pub data: Bytes,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WalMessage {
     Data(WalData),
-    /// The server is alive.
+    /// Primary keepalive message.
     Keepalive {
-        /// How far it has read.
+        /// The current end of WAL on the server.
         end: Lsn,
         wants_reply: bool,
     },
-    /// Of a later version.
+    /// From a later protocol version; ignored.
     Unknown,
 }
 

@@ -1,7 +1,7 @@
-//! Messages out and in, over one stream.
+//! Buffered reading and writing of messages over one stream.
 //!
-//! What is queued leaves when somebody reads, together with the reading: a server that is busy
-//! answering can never wait for us while we wait for it.
+//! Queued output is written while reading: a server that blocks on sending its response can never
+//! deadlock with us.
 
 use std::{
     future::poll_fn,
@@ -18,16 +18,16 @@ use tokio_util::io::poll_read_buf;
 
 use super::{mapping::Mapping, socket::Socket};
 
-/// Room for what arrives. A larger message gets room of its own, as much as it needs.
-const INCOMING: usize = 8 * 1024;
-/// From here on, the room is the system's and not the allocator's.
-const HUGE: usize = 1024 * 1024;
-/// Room for what leaves that a connection keeps between requests.
-const OUTGOING: usize = 16 * 1024;
-/// Kind and length.
+/// Size of the read buffer. A larger message gets a buffer of its own.
+const READ_BUFFER_BYTES: usize = 8 * 1024;
+/// Messages from this size on are read into an anonymous mapping instead of the heap.
+const MAPPED_BODY_BYTES: usize = 1024 * 1024;
+/// Size of the write buffer that a connection keeps between requests.
+const WRITE_BUFFER_BYTES: usize = 16 * 1024;
+/// Tag and length.
 const HEADER: usize = 5;
 
-/// The two kinds of stream. The usual one is not behind a pointer.
+/// Plain or encrypted. The common variant is unboxed.
 pub(super) enum Stream {
     Plain(Socket),
     Encrypted(Box<dyn Duplex>),
@@ -37,15 +37,15 @@ pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Sync + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Sync + Unpin> Duplex for S {}
 
-/// One message of the server.
+/// One message from the server.
 pub(super) struct Message<'a> {
     pub(super) kind: u8,
     pub(super) body: Body<'a>,
 }
 
-/// What is in a message.
+/// Body of a message.
 pub(super) enum Body<'a> {
-    /// In the connection's buffer, until the next one is read.
+    /// In the connection's read buffer, valid until the next read.
     Small(&'a [u8]),
     Large(Bytes),
 }
@@ -71,14 +71,14 @@ impl AsRef<[u8]> for Body<'_> {
 /// Both directions of one connection.
 pub(super) struct Channel {
     stream: Stream,
-    /// What is to be sent.
+    /// Queued output.
     pub(super) outgoing: BytesMut,
-    /// How much of it has left.
+    /// How much of it was written.
     sent: usize,
-    /// An encrypting stream may hold back what it was given.
+    /// A TLS stream buffers writes.
     is_flushed: bool,
     incoming: Box<[u8]>,
-    /// The part of `incoming` that nobody has looked at.
+    /// The unread part of `incoming`.
     unread: Range<usize>,
 }
 
@@ -86,60 +86,59 @@ impl Channel {
     pub(super) fn new(stream: Stream) -> Self {
         Self {
             stream,
-            outgoing: BytesMut::with_capacity(OUTGOING),
+            outgoing: BytesMut::with_capacity(WRITE_BUFFER_BYTES),
             sent: 0,
             is_flushed: true,
-            incoming: vec![0; INCOMING].into_boxed_slice(),
+            incoming: vec![0; READ_BUFFER_BYTES].into_boxed_slice(),
             unread: 0..0,
         }
     }
 
-    /// The stream, and what has arrived and was not read. Nothing may be queued.
+    /// The stream and the unread bytes. The output queue must be empty.
     pub(super) fn into_parts(self) -> (Stream, BytesMut) {
         let unread = BytesMut::from(&self.incoming[self.unread]);
         (self.stream, unread)
     }
 
-    /// The next message. Whatever is queued leaves meanwhile.
+    /// The next message. Writes queued output meanwhile.
     pub(super) async fn next(&mut self) -> io::Result<Message<'_>> {
         self.wait_for(HEADER).await?;
         let mut header = &self.incoming[self.unread.clone()];
         let kind = header.get_u8();
-        // The length counts itself.
+        // The length includes itself.
         let length = header.get_u32().checked_sub(4);
         let length = length.ok_or(io::ErrorKind::InvalidData)? as usize;
         self.unread.start += HEADER;
-        let body = match length <= INCOMING {
-            true => {
-                self.wait_for(length).await?;
-                let start = self.unread.start;
-                self.unread.start += length;
-                Body::Small(&self.incoming[start..start + length])
-            }
-            false => Body::Large(self.large(length).await?),
+        let body = if length <= READ_BUFFER_BYTES {
+            self.wait_for(length).await?;
+            let start = self.unread.start;
+            self.unread.start += length;
+            Body::Small(&self.incoming[start..start + length])
+        } else {
+            Body::Large(self.read_large_body(length).await?)
         };
         Ok(Message { kind, body })
     }
 
-    /// Until so many bytes are unread.
+    /// Reads until at least `length` bytes are unread.
     async fn wait_for(&mut self, length: usize) -> io::Result<()> {
         while self.unread.len() < length {
-            self.make_room(length);
+            self.compact(length);
             let count = poll_fn(|cx| {
                 let sent = self.poll_send(cx);
-                or_failure(self.poll_receive(cx), sent)
+                read_or_write_error(self.poll_receive(cx), sent)
             });
-            more(count.await?)?;
+            require_some(count.await?)?;
         }
         Ok(())
     }
 
-    /// What arrived already, and the rest straight to where it stays.
-    async fn large(&mut self, length: usize) -> io::Result<Bytes> {
+    /// Reads a body larger than the read buffer into a buffer of its own.
+    async fn read_large_body(&mut self, length: usize) -> io::Result<Bytes> {
         let arrived = self.unread.clone();
         self.unread = 0..0;
-        if length >= HUGE {
-            return self.huge(length, arrived).await;
+        if length >= MAPPED_BODY_BYTES {
+            return self.read_mapped_body(length, arrived).await;
         }
         let mut body = BytesMut::with_capacity(length);
         body.extend_from_slice(&self.incoming[arrived]);
@@ -147,39 +146,43 @@ impl Channel {
             let rest = length - body.len();
             let count = poll_fn(|cx| {
                 let sent = self.poll_send(cx);
-                let mut room = (&mut body).limit(rest);
-                let received = poll_read_buf(Pin::new(&mut self.stream), cx, &mut room);
-                or_failure(received, sent)
+                let mut buffer = (&mut body).limit(rest);
+                let received = poll_read_buf(Pin::new(&mut self.stream), cx, &mut buffer);
+                read_or_write_error(received, sent)
             });
-            more(count.await?)?;
+            require_some(count.await?)?;
         }
         Ok(body.freeze())
     }
 
-    async fn huge(&mut self, length: usize, arrived: Range<usize>) -> io::Result<Bytes> {
+    async fn read_mapped_body(
+        &mut self,
+        length: usize,
+        arrived: Range<usize>,
+    ) -> io::Result<Bytes> {
         let mut body = Mapping::new(length)?;
         let mut filled = arrived.len();
         body.as_mut()[..filled].copy_from_slice(&self.incoming[arrived]);
         while filled < length {
             let count = poll_fn(|cx| {
                 let sent = self.poll_send(cx);
-                let mut room = ReadBuf::new(&mut body.as_mut()[filled..]);
-                let received = Pin::new(&mut self.stream).poll_read(cx, &mut room);
-                let received = received.map_ok(|()| room.filled().len());
-                or_failure(received, sent)
+                let mut buffer = ReadBuf::new(&mut body.as_mut()[filled..]);
+                let received = Pin::new(&mut self.stream).poll_read(cx, &mut buffer);
+                let received = received.map_ok(|()| buffer.filled().len());
+                read_or_write_error(received, sent)
             });
-            filled += more(count.await?)?;
+            filled += require_some(count.await?)?;
         }
         Ok(Bytes::from_owner(body))
     }
 
-    /// Whether the server has hung up, or said something that nobody asked for, while the
-    /// connection was at rest. What it says about its own parameters is left to be skipped.
-    pub(super) fn is_disturbed(&mut self) -> bool {
+    /// Whether the server has closed an idle connection or sent something unexpected. Parameter
+    /// changes and notices are fine and skipped by the next read.
+    pub(super) fn has_unexpected_input(&mut self) -> bool {
         if self.unread.is_empty() {
-            self.make_room(INCOMING);
+            self.compact(READ_BUFFER_BYTES);
             let cx = &mut Context::from_waker(Waker::noop());
-            // Nothing is asked of the kernel unless it has told us of something.
+            // No system call unless the reactor has seen the socket become readable.
             match self.poll_receive(cx) {
                 Poll::Pending => return false,
                 Poll::Ready(Ok(1..)) => {}
@@ -190,20 +193,20 @@ impl Channel {
         !matches!(kind, PARAMETER_STATUS_TAG | NOTICE_RESPONSE_TAG)
     }
 
-    /// Moves what is unread to the front where the rest of `length` would not fit behind it.
-    fn make_room(&mut self, length: usize) {
+    /// Moves unread bytes to the front where `length` bytes would not fit behind them.
+    fn compact(&mut self, length: usize) {
         if self.unread.is_empty() {
             self.unread = 0..0;
-        } else if self.unread.start + length > INCOMING {
+        } else if self.unread.start + length > READ_BUFFER_BYTES {
             self.incoming.copy_within(self.unread.clone(), 0);
             self.unread = 0..self.unread.len();
         }
     }
 
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        let mut room = ReadBuf::new(&mut self.incoming[self.unread.end..]);
-        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut room))?;
-        let count = room.filled().len();
+        let mut buffer = ReadBuf::new(&mut self.incoming[self.unread.end..]);
+        ready!(Pin::new(&mut self.stream).poll_read(cx, &mut buffer))?;
+        let count = buffer.filled().len();
         self.unread.end += count;
         Poll::Ready(Ok(count))
     }
@@ -221,31 +224,32 @@ impl Channel {
         if !self.is_flushed {
             ready!(self.stream.poll_flush(cx))?;
             self.is_flushed = true;
-            self.forget_outgoing();
+            self.reset_outgoing();
         }
         Poll::Ready(Ok(()))
     }
 
-    /// Keeps the room for the next request, unless this one was large.
-    fn forget_outgoing(&mut self) {
+    /// Keeps the buffer for the next request, unless it has grown large.
+    fn reset_outgoing(&mut self) {
         self.sent = 0;
-        match self.outgoing.capacity() <= 4 * OUTGOING {
-            true => self.outgoing.clear(),
-            false => self.outgoing = BytesMut::with_capacity(OUTGOING),
+        if self.outgoing.capacity() <= 4 * WRITE_BUFFER_BYTES {
+            self.outgoing.clear();
+        } else {
+            self.outgoing = BytesMut::with_capacity(WRITE_BUFFER_BYTES);
         }
     }
 }
 
-/// The end of the stream is none of a message.
-fn more(count: usize) -> io::Result<usize> {
+/// End of stream inside a message is an error.
+fn require_some(count: usize) -> io::Result<usize> {
     match count {
         0 => Err(io::ErrorKind::UnexpectedEof.into()),
         count => Ok(count),
     }
 }
 
-/// A server that hung up may have said why, so reading goes on where writing has failed.
-fn or_failure(
+/// A server that closed the connection may have sent the reason, so reading continues after a failed write.
+fn read_or_write_error(
     received: Poll<io::Result<usize>>,
     sent: Poll<io::Result<()>>,
 ) -> Poll<io::Result<usize>> {

@@ -1,20 +1,20 @@
-//! The statements around every request, which each connection prepares once and finds without
-//! looking them up.
+//! The statements around every request (BEGIN, settings, COMMIT), which each connection prepares once
+//! under a fixed name.
 
 use std::{borrow::Cow, sync::LazyLock};
 
 use crate::{Access, Begin, Isolation, local_settings::statement_for};
 
-/// Numbers must fit into the bits of [`Known`].
+/// Numbers must fit into the bits of [`PreparedSet`].
 const MAX: usize = 64;
 const FIRST_SETTINGS: usize = 16;
 
 static NAMES: LazyLock<[String; MAX]> =
     LazyLock::new(|| std::array::from_fn(|number| format!("c{number}")));
 
-/// One of them.
+/// One of these statements.
 pub(crate) struct Common {
-    /// `None` where there are too many kinds to keep all of them prepared.
+    /// `None` for a statement that is not prepared by name.
     number: Option<usize>,
     pub(super) sql: Cow<'static, str>,
 }
@@ -55,7 +55,7 @@ impl Common {
         }
     }
 
-    /// Makes so many settings.
+    /// Applies `count` settings.
     pub(crate) fn settings(count: usize) -> Self {
         Self {
             number: Some(FIRST_SETTINGS + count).filter(|number| *number < MAX),
@@ -63,30 +63,30 @@ impl Common {
         }
     }
 
-    /// The same for once only.
+    /// The same without a name.
     pub(super) fn unnamed(self) -> Self {
         let number = None;
         Self { number, ..self }
     }
 
-    /// The empty name is for once only.
+    /// The prepared name; empty for the unnamed statement.
     pub(super) fn name(&self) -> &'static str {
         self.number.map_or("", |number| &NAMES[number])
     }
 }
 
-/// Which of them one connection has prepared.
+/// Which of them a connection has prepared.
 #[derive(Default)]
-pub(super) struct Known(u64);
+pub(super) struct PreparedSet(u64);
 
-impl Known {
+impl PreparedSet {
     pub(super) fn contains(&self, common: &Common) -> bool {
         common
             .number
             .is_some_and(|number| self.0 >> number & 1 == 1)
     }
 
-    /// Forgets all of them; gives their names.
+    /// Clears the set; returns the names.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = &'static str> + use<> {
         let known = std::mem::take(&mut self.0);
         let is_known = move |(number, _): &(usize, &String)| known >> number & 1 == 1;
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_was_prepared_is_known_by_its_name() {
-        let mut known = Known::default();
+        let mut known = PreparedSet::default();
         known.insert(&Common::COMMIT);
         known.insert(&Common::settings(47));
         known.insert(&Common::settings(48));

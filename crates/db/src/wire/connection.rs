@@ -1,4 +1,4 @@
-//! A session that belongs to whoever holds it.
+//! One session, owned exclusively by its user.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use postgres_protocol::message::frontend;
 
 use super::{
     channel::{Channel, Stream},
-    common::Known,
-    exchange::{Asks, Part},
+    common::PreparedSet,
+    exchange::{Expect, Part},
     handshake::CancelHandle,
     pipeline::{Pipeline, Reply},
-    statements::{Familiarity, Prepared, Statements},
+    statements::{CacheLookup, Prepared, Statements},
 };
 use crate::{DbError, Params, Row};
 
-/// What a session is doing.
+/// State of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Status {
-    /// Nothing: anybody may have it.
+    /// Idle and outside of a transaction.
     Idle,
-    /// It waits for the next statement of its transaction.
+    /// Idle in a transaction.
     InTransaction,
-    /// An answer is under way, or nobody has read it.
+    /// A response is in flight or unread.
     Working,
-    /// It can be used no more.
+    /// Unusable.
     Broken,
 }
 
@@ -31,9 +31,9 @@ pub(crate) enum Status {
 pub(crate) struct Connection {
     pub(super) channel: Channel,
     pub(super) statements: Statements,
-    pub(super) known: Known,
+    pub(super) common: PreparedSet,
     pub(super) status: Status,
-    pub(super) refused_prepared: bool,
+    pub(super) prepared_was_rejected: bool,
     cancel: CancelHandle,
     epoch: u64,
 }
@@ -43,9 +43,9 @@ impl Connection {
         Self {
             channel: Channel::new(stream),
             statements: Statements::new(),
-            known: Known::default(),
+            common: PreparedSet::default(),
             status: Status::Idle,
-            refused_prepared: false,
+            prepared_was_rejected: false,
             cancel,
             epoch: 0,
         }
@@ -59,37 +59,37 @@ impl Connection {
         self.status
     }
 
-    /// Whether the last error came before a statement ran that had been prepared earlier.
-    pub(crate) fn refused_prepared(&self) -> bool {
-        self.refused_prepared
+    /// Whether the last error came before a previously prepared statement ran.
+    pub(crate) fn prepared_was_rejected(&self) -> bool {
+        self.prepared_was_rejected
     }
 
-    /// Asks the server to stop what the session is doing.
+    /// Sends a cancel request.
     pub(crate) async fn cancel(&self) -> Result<(), DbError> {
         self.cancel.send().await
     }
 
-    /// Whether it can still be used; asked while it is at rest.
-    pub(crate) fn is_sound(&mut self) -> bool {
-        self.status == Status::Idle && !self.channel.is_disturbed()
+    /// Whether an idle session is still usable.
+    pub(crate) fn is_usable(&mut self) -> bool {
+        self.status == Status::Idle && !self.channel.has_unexpected_input()
     }
 
-    /// Statements that leave together.
+    /// Starts a pipeline of statements.
     pub(crate) fn pipeline(&mut self) -> Pipeline<'_> {
         Pipeline::new(self)
     }
 
-    /// Runs statements of ours that have neither parameters nor rows worth reading.
+    /// Runs statements without parameters, discarding their rows.
     pub(crate) async fn batch_execute(&mut self, sql: &str) -> Result<(), DbError> {
         self.queue(sql)?;
         self.exchange(Vec::new()).await.map(drop)
     }
 
-    /// Runs one statement or command that has no parameters. All values are texts, whatever the
-    /// columns' types.
+    /// Runs one statement or command without parameters in the simple protocol. All values are texts,
+    /// whatever the columns' types.
     pub(crate) async fn simple_query(&mut self, sql: &str) -> Result<Vec<Row>, DbError> {
         self.queue(sql)?;
-        let replies = self.exchange(vec![Part::new(Asks::Rows)]).await?;
+        let replies = self.exchange(vec![Part::new(Expect::Rows)]).await?;
         Ok(replies.into_iter().flat_map(|reply| reply.rows).collect())
     }
 
@@ -111,7 +111,7 @@ impl Connection {
         Ok(self.run("", sql, params).await?.rows)
     }
 
-    /// Runs one statement; it is prepared, for the role that the session has assumed.
+    /// Prepares (or reuses) and runs one statement for the session's current role.
     pub(crate) async fn run(
         &mut self,
         role: &str,
@@ -125,32 +125,32 @@ impl Connection {
     }
 
     async fn prepared(&mut self, role: &str, sql: &str) -> Result<Arc<Prepared>, DbError> {
-        if let Familiarity::Prepared(prepared) = self.statements.recall(role, sql) {
+        if let CacheLookup::Prepared(prepared) = self.statements.lookup(role, sql) {
             return Ok(prepared);
         }
         let mut pipeline = self.pipeline();
         pipeline.prepare(role, sql)?;
         pipeline.run().await?;
-        match self.statements.recall(role, sql) {
-            Familiarity::Prepared(prepared) => Ok(prepared),
-            Familiarity::New | Familiarity::SeenOnce => Err(DbError::Lost(
+        match self.statements.lookup(role, sql) {
+            CacheLookup::Prepared(prepared) => Ok(prepared),
+            CacheLookup::New | CacheLookup::SeenOnce => Err(DbError::Lost(
                 "the server described no statement".to_owned(),
             )),
         }
     }
 
-    /// Forgets all prepared statements, as after a schema change.
-    pub(crate) fn forget_statements(&mut self) {
-        self.statements.forget_all();
-        // Closing what the session has discarded itself is no error.
-        let names = self.known.drain().map(Box::from);
+    /// Discards all prepared statements, as after a schema change.
+    pub(crate) fn discard_statements(&mut self) {
+        self.statements.discard_all();
+        // Closing an unknown name is no error.
+        let names = self.common.drain().map(Box::from);
         self.statements.dropped.extend(names);
     }
 
-    /// Forgets what it prepared in an earlier epoch.
+    /// Discards statements prepared in an earlier epoch.
     pub(crate) fn enter_epoch(&mut self, epoch: u64) {
         if std::mem::replace(&mut self.epoch, epoch) != epoch {
-            self.forget_statements();
+            self.discard_statements();
         }
     }
 }

@@ -1,8 +1,7 @@
-//! A session in which both sides send data until one of them has enough.
+//! A session in CopyBoth mode: both sides send data until one of them ends it.
 //!
-//! Unlike a request, it is read for as long as it lives, beside other things that may come first:
-//! all that is known of a message that has only half arrived is kept, so that a read can be given
-//! up and taken up again.
+//! Reading is cancel safe, unlike for a request: the state of a partially received message is kept,
+//! so that a read can be dropped and started again.
 
 use std::{
     io,
@@ -26,15 +25,15 @@ use crate::DbError;
 
 /// CopyBothResponse, which the protocol crate does not know.
 const COPY_BOTH_TAG: u8 = b'W';
-/// Room for what arrives. Messages are cut out of it, and it is used again when they are gone. A
-/// larger message gets room of its own.
-const INCOMING: usize = 64 * 1024;
-/// With less than this left, there is new room.
-const LEAST: usize = 8 * 1024;
-/// Kind and length.
+/// Size of the read buffer. Messages are split off it, and it is reused once they are dropped. A
+/// larger message gets a buffer of its own.
+const READ_BUFFER_BYTES: usize = 64 * 1024;
+/// With less space left, a new buffer is allocated.
+const MIN_FREE_BYTES: usize = 8 * 1024;
+/// Tag and length.
 const HEADER: usize = 5;
 
-/// Data in both directions.
+/// A session in CopyBoth mode.
 pub(crate) struct CopyBoth {
     stream: Stream,
     cancel: CancelHandle,
@@ -43,29 +42,29 @@ pub(crate) struct CopyBoth {
     is_flushed: bool,
 }
 
-/// What the server says.
+/// What the server sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Data(Bytes),
-    /// It has no more data.
+    /// CopyDone.
     Done,
-    /// It is ready for the next command.
+    /// ReadyForQuery.
     Ready,
 }
 
 impl Connection {
-    /// Runs a command after which both sides send data.
+    /// Runs a command that enters CopyBoth mode.
     pub(crate) async fn copy_both(mut self, command: &str) -> Result<CopyBoth, DbError> {
         self.queue(command)?;
         self.status = Status::Working;
         loop {
-            let message = self.channel.next().await.map_err(lost)?;
+            let message = self.channel.next().await.map_err(lost_connection)?;
             match message.kind {
                 COPY_BOTH_TAG => return Ok(CopyBoth::new(self)),
                 ERROR_RESPONSE_TAG => return Err(decode::error(message.body.as_ref()).into()),
                 READY_FOR_QUERY_TAG => {
-                    let refusal = "the command is not one that sends data".to_owned();
-                    return Err(DbError::Misuse(refusal));
+                    let reason = "the command is not one that sends data".to_owned();
+                    return Err(DbError::Misuse(reason));
                 }
                 _ => {}
             }
@@ -86,27 +85,27 @@ impl CopyBoth {
         }
     }
 
-    /// Queues data, which leaves when somebody polls.
+    /// Queues data, which is written by the next poll.
     pub(crate) fn send(&mut self, data: &[u8]) {
         self.outgoing.put_u8(COPY_DATA_TAG);
         self.outgoing.put_u32(data.len() as u32 + 4);
         self.outgoing.put_slice(data);
     }
 
-    /// Queues that there will be no more.
+    /// Queues a CopyDone.
     pub(crate) fn send_done(&mut self) {
         self.outgoing.put_u8(COPY_DONE_TAG);
         self.outgoing.put_u32(4);
     }
 
-    /// Whether something waits to leave.
+    /// Whether output is queued.
     pub(crate) fn is_sending(&self) -> bool {
         !self.outgoing.is_empty()
     }
 
-    /// A message that has arrived already, without asking the socket.
-    pub(crate) fn arrived(&mut self) -> Result<Option<Part>, DbError> {
-        while let Some((kind, body)) = self.message().map_err(lost)? {
+    /// A message that has already been received, without reading from the socket.
+    pub(crate) fn received_part(&mut self) -> Result<Option<Part>, DbError> {
+        while let Some((kind, body)) = self.message().map_err(lost_connection)? {
             match kind {
                 COPY_DATA_TAG => return Ok(Some(Part::Data(body))),
                 COPY_DONE_TAG | COMMAND_COMPLETE_TAG => return Ok(Some(Part::Done)),
@@ -127,43 +126,45 @@ impl CopyBoth {
         }
         self.incoming.advance(HEADER);
         let body = self.incoming.split_to(length).freeze();
-        if length > INCOMING {
-            // What is left over would keep the large room.
+        if length > READ_BUFFER_BYTES {
+            // The remainder would keep the large buffer alive.
             self.incoming = BytesMut::from(&self.incoming[..]);
         }
         Ok(Some((kind, body)))
     }
 
-    /// Kind and length of the message that arrives.
+    /// Tag and length of the next message.
     fn header(&self) -> io::Result<Option<(u8, usize)>> {
         let Some(mut header) = self.incoming.get(..HEADER) else {
             return Ok(None);
         };
         let kind = header.get_u8();
-        // The length counts itself.
+        // The length includes itself.
         let length = header.get_u32().checked_sub(4);
         let length = length.ok_or(io::ErrorKind::InvalidData)?;
         Ok(Some((kind, length as usize)))
     }
 
-    /// The next message; what is queued leaves meanwhile.
+    /// The next message; writes queued output meanwhile.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Poll<Result<Part, DbError>> {
         loop {
-            // A server that hung up may have said why, so reading goes on where writing failed.
+            // A server that closed the connection may have sent the reason: keep reading.
             let sent = self.poll_send(cx);
-            if let Some(part) = self.arrived()? {
+            if let Some(part) = self.received_part()? {
                 return Poll::Ready(Ok(part));
             }
             match (self.poll_receive(cx), sent) {
-                (Poll::Ready(received), _) => received.map_err(lost)?,
-                (Poll::Pending, Poll::Ready(Err(error))) => return Poll::Ready(Err(lost(error))),
+                (Poll::Ready(received), _) => received.map_err(lost_connection)?,
+                (Poll::Pending, Poll::Ready(Err(error))) => {
+                    return Poll::Ready(Err(lost_connection(error)));
+                }
                 (Poll::Pending, _) => return Poll::Pending,
             }
         }
     }
 
     fn poll_receive(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.make_room()?;
+        self.ensure_capacity()?;
         match ready!(poll_read_buf(
             Pin::new(&mut self.stream),
             cx,
@@ -174,19 +175,19 @@ impl CopyBoth {
         }
     }
 
-    fn make_room(&mut self) -> io::Result<()> {
+    fn ensure_capacity(&mut self) -> io::Result<()> {
         let length = self.header()?.map_or(0, |(_, length)| length);
         let room = self.incoming.capacity() - self.incoming.len();
-        if length > INCOMING {
+        if length > READ_BUFFER_BYTES {
             let rest = (HEADER + length).saturating_sub(self.incoming.len());
             self.incoming.reserve(rest);
-        } else if room < LEAST {
-            self.incoming.reserve(INCOMING);
+        } else if room < MIN_FREE_BYTES {
+            self.incoming.reserve(READ_BUFFER_BYTES);
         }
         Ok(())
     }
 
-    /// Ready when everything queued has left.
+    /// Ready when the output queue is empty.
     pub(crate) fn poll_send(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.outgoing.is_empty() {
             self.is_flushed = false;
@@ -202,12 +203,12 @@ impl CopyBoth {
         Poll::Ready(Ok(()))
     }
 
-    /// The session again, once the server is ready.
+    /// The session again, after ReadyForQuery.
     pub(crate) fn into_connection(self) -> Connection {
         Connection::new(self.stream, self.cancel)
     }
 }
 
-pub(crate) fn lost(error: io::Error) -> DbError {
+pub(crate) fn lost_connection(error: io::Error) -> DbError {
     DbError::Lost(error.to_string())
 }

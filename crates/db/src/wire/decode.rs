@@ -1,4 +1,4 @@
-//! What is in the server's messages.
+//! Decoding of server messages.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tokio_postgres::error::{Severity, SqlState};
 
 use crate::{PgError, row::Column};
 
-/// An ErrorResponse. Fields that are missing or unknown do no harm.
+/// An ErrorResponse. Missing and unknown fields are tolerated.
 pub(super) fn error(mut body: &[u8]) -> PgError {
     let mut error = PgError::new("XX000", "");
     error.severity = None;
@@ -43,7 +43,7 @@ fn severity(word: &str) -> Option<Severity> {
     }
 }
 
-/// A RowDescription; `None` if it is not one.
+/// A RowDescription; `None` if it is malformed.
 pub(super) fn columns(mut body: &[u8]) -> Option<Arc<[Column]>> {
     let count = body.try_get_u16().ok()?;
     let columns = (0..count).map(|_| {
@@ -57,22 +57,22 @@ pub(super) fn columns(mut body: &[u8]) -> Option<Arc<[Column]>> {
     columns.collect()
 }
 
-/// A ParameterDescription; `None` if it is not one.
+/// A ParameterDescription; `None` if it is malformed.
 pub(super) fn parameters(mut body: &[u8]) -> Option<Box<[Type]>> {
     let count = body.try_get_u16().ok()?;
     let types = (0..count).map(|_| body.try_get_u32().ok().map(type_of));
     types.collect()
 }
 
-/// A CommandComplete: the number of rows is its last word.
-pub(super) fn touched(body: &[u8]) -> u64 {
+/// The row count of a CommandComplete: its last word.
+pub(super) fn affected(body: &[u8]) -> u64 {
     let tag = body.strip_suffix(&[0]).unwrap_or(body);
     let word = tag.rsplit(|byte| *byte == b' ').next().unwrap_or(tag);
     let number = std::str::from_utf8(word).ok();
     number.and_then(|word| word.parse().ok()).unwrap_or(0)
 }
 
-/// Types that users made are opaque: asking the catalog for them would cost a round trip.
+/// User-defined types stay opaque: looking them up would cost a round trip.
 fn type_of(oid: Oid) -> Type {
     Type::from_oid(oid)
         .unwrap_or_else(|| Type::new(format!("type {oid}"), oid, Kind::Simple, String::new()))
@@ -114,9 +114,9 @@ mod tests {
 
     #[test]
     fn the_last_word_counts_rows() {
-        assert_eq!(touched(b"INSERT 0 12\0"), 12);
-        assert_eq!(touched(b"UPDATE 3\0"), 3);
-        assert_eq!(touched(b"BEGIN\0"), 0);
-        assert_eq!(touched(b""), 0);
+        assert_eq!(affected(b"INSERT 0 12\0"), 12);
+        assert_eq!(affected(b"UPDATE 3\0"), 3);
+        assert_eq!(affected(b"BEGIN\0"), 0);
+        assert_eq!(affected(b""), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! Reading what the server answers to a pipeline.
+//! Reading the server's response to a pipeline.
 
 use std::{io, sync::Arc};
 
@@ -23,34 +23,34 @@ use crate::{
     row::{Column, Row},
 };
 
-/// One statement of a pipeline, and what has become of it.
+/// One statement of a pipeline and its response.
 pub(super) struct Part {
-    asks: Asks,
-    /// What it is prepared as on the way.
-    pub(super) names: Option<Naming>,
-    /// It was prepared earlier.
+    expects: Expect,
+    /// The key under which it will be cached once parsed.
+    pub(super) names: Option<CacheKey>,
+    /// Prepared earlier.
     pub(super) is_prepared: bool,
     is_parsed: bool,
-    /// It runs, or has run.
+    /// BindComplete was received: it runs or has run.
     is_bound: bool,
     parameters: Box<[Type]>,
     columns: Option<Arc<[Column]>>,
     reply: Reply,
 }
 
-/// What a statement is for.
+/// What is expected from a statement.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asks {
-    /// It runs; its rows are of no interest.
+pub(super) enum Expect {
+    /// It runs; its rows are discarded.
     Nothing,
-    /// It runs.
+    /// It runs; its rows are returned.
     Rows,
     /// It is prepared only.
     Description,
 }
 
-/// How a statement is found again.
-pub(super) enum Naming {
+/// Where a prepared statement is cached.
+pub(super) enum CacheKey {
     Common(Common),
     LookedUp {
         role: Box<str>,
@@ -60,9 +60,9 @@ pub(super) enum Naming {
 }
 
 impl Part {
-    pub(super) fn new(asks: Asks) -> Self {
+    pub(super) fn new(expects: Expect) -> Self {
         Self {
-            asks,
+            expects,
             names: None,
             is_prepared: false,
             is_parsed: false,
@@ -73,29 +73,29 @@ impl Part {
         }
     }
 
-    /// Of a statement that was prepared earlier.
-    pub(super) fn of(asks: Asks, columns: Arc<[Column]>) -> Self {
+    /// For a statement prepared earlier.
+    pub(super) fn of(expects: Expect, columns: Arc<[Column]>) -> Self {
         Self {
             columns: Some(columns),
             is_prepared: true,
-            ..Self::new(asks)
+            ..Self::new(expects)
         }
     }
 
     pub(super) fn name(&self) -> &str {
         match &self.names {
-            Some(Naming::LookedUp { name, .. }) => name,
-            Some(Naming::Common(common)) => common.name(),
+            Some(CacheKey::LookedUp { name, .. }) => name,
+            Some(CacheKey::Common(common)) => common.name(),
             None => "",
         }
     }
 
     fn describes(&mut self, columns: Option<Arc<[Column]>>) -> bool {
         self.columns = columns;
-        self.asks == Asks::Description
+        self.expects == Expect::Description
     }
 
-    /// Takes a message in; whether it was the last one for this statement.
+    /// Handles a message; returns whether it was the last one for this statement.
     fn receive(&mut self, message: Message<'_>) -> io::Result<bool> {
         let Message { kind, body } = message;
         match kind {
@@ -112,7 +112,7 @@ impl Part {
             NO_DATA_TAG => return Ok(self.describes(Some(Arc::default()))),
             DATA_ROW_TAG => self.row(body),
             COMMAND_COMPLETE_TAG => {
-                self.reply.touched = decode::touched(body.as_ref());
+                self.reply.affected = decode::affected(body.as_ref());
                 return Ok(true);
             }
             EMPTY_QUERY_RESPONSE_TAG | PORTAL_SUSPENDED_TAG => return Ok(true),
@@ -122,7 +122,7 @@ impl Part {
     }
 
     fn row(&mut self, body: Body<'_>) {
-        if let (Asks::Rows, Some(columns)) = (self.asks, &self.columns) {
+        if let (Expect::Rows, Some(columns)) = (self.expects, &self.columns) {
             let row = Row::new(columns.clone(), body.into_bytes());
             self.reply.rows.push(row);
         }
@@ -130,14 +130,16 @@ impl Part {
 }
 
 impl Connection {
-    /// Sends what is queued, reads until the server is ready again, and keeps what it prepared.
+    /// Sends the queue, reads until ReadyForQuery, and caches the prepared statements.
     pub(super) async fn exchange(&mut self, mut parts: Vec<Part>) -> Result<Vec<Reply>, DbError> {
         let read = self.read(&mut parts).await;
         for part in &mut parts {
             self.keep(part);
         }
         read?;
-        let asked = parts.into_iter().filter(|part| part.asks == Asks::Rows);
+        let asked = parts
+            .into_iter()
+            .filter(|part| part.expects == Expect::Rows);
         Ok(asked.map(|part| part.reply).collect())
     }
 
@@ -159,10 +161,10 @@ impl Connection {
                     return error.map_or(Ok(()), |error| Err(error.into()));
                 }
                 ERROR_RESPONSE_TAG => {
-                    // What ends the session counts most, and nothing comes after it.
+                    // A later error, which ends the session, takes precedence.
                     error = Some(decode::error(message.body.as_ref()));
                     let failed = parts.get(current);
-                    self.refused_prepared =
+                    self.prepared_was_rejected =
                         failed.is_some_and(|part| part.is_prepared && !part.is_bound);
                 }
                 COPY_IN_RESPONSE_TAG | COPY_OUT_RESPONSE_TAG => {
@@ -182,7 +184,7 @@ impl Connection {
         }
     }
 
-    /// The server's own last words, if there were any, say more than the socket's.
+    /// Prefers the server's last error over the socket's.
     fn broken(&mut self, error: Option<PgError>, cause: &io::Error) -> DbError {
         self.status = Status::Broken;
         error.map_or_else(|| DbError::Lost(cause.to_string()), DbError::from)
@@ -194,8 +196,8 @@ impl Connection {
         }
         match part.names.take() {
             None => {}
-            Some(Naming::Common(common)) => self.known.insert(&common),
-            Some(Naming::LookedUp { role, sql, name }) => {
+            Some(CacheKey::Common(common)) => self.common.insert(&common),
+            Some(CacheKey::LookedUp { role, sql, name }) => {
                 let prepared = Arc::new(Prepared {
                     name,
                     parameters: std::mem::take(&mut part.parameters),

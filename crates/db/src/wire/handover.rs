@@ -1,4 +1,4 @@
-//! A stream that is lent to `tokio-postgres` for the handshake and then taken back.
+//! Lends a stream to `tokio-postgres` for the handshake and takes it back.
 
 use std::{
     io,
@@ -13,20 +13,20 @@ use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 
 use super::startup::StartupParameter;
 
-/// ReadyForQuery outside a transaction: what the server says last when a session starts.
+/// ReadyForQuery outside a transaction: the last message of the startup phase.
 const READY: [u8; 6] = [b'Z', 0, 0, 0, 5, b'I'];
 
-/// A handle to the stream; all clones lead to the same one.
-pub(super) struct Handover<S>(Arc<Mutex<Lent<S>>>);
+/// A shared handle to the stream.
+pub(super) struct Handover<S>(Arc<Mutex<SharedStream<S>>>);
 
-struct Lent<S> {
+struct SharedStream<S> {
     stream: Option<S>,
-    /// The last bytes that were read.
+    /// The last bytes read.
     tail: [u8; READY.len()],
-    /// What the borrower is to say besides what it knows.
-    adds: Option<StartupParameter>,
-    /// What was written and has not left, while something is added.
-    leaving: BytesMut,
+    /// A parameter to add to the StartupMessage.
+    parameter: Option<StartupParameter>,
+    /// Rewritten output that is not sent yet.
+    pending: BytesMut,
 }
 
 impl<S> Handover<S> {
@@ -34,39 +34,39 @@ impl<S> Handover<S> {
         Self::with(Some(stream))
     }
 
-    /// To be filled later.
+    /// Filled later.
     pub(super) fn empty() -> Self {
         Self::with(None)
     }
 
     fn with(stream: Option<S>) -> Self {
-        Self(Arc::new(Mutex::new(Lent {
+        Self(Arc::new(Mutex::new(SharedStream {
             stream,
             tail: [0; READY.len()],
-            adds: None,
-            leaving: BytesMut::new(),
+            parameter: None,
+            pending: BytesMut::new(),
         })))
     }
 
-    /// Has the StartupMessage say one thing more.
-    pub(super) fn adding(self, parameter: Option<StartupParameter>) -> Self {
-        self.lock().adds = parameter;
+    /// Adds a parameter to the StartupMessage.
+    pub(super) fn with_parameter(self, parameter: Option<StartupParameter>) -> Self {
+        self.lock().parameter = parameter;
         self
     }
 
-    /// The stream, if there is one. An error if the borrower may have read more than the
-    /// handshake: those bytes would be missing.
+    /// Takes the stream back, if there is one. Fails if the borrower may have read bytes after the
+    /// handshake: they would be lost.
     pub(super) fn take(&self) -> io::Result<Option<S>> {
-        let mut lent = self.lock();
-        match lent.stream.take() {
-            Some(_) if lent.tail != READY => Err(io::Error::other(
+        let mut stream = self.lock();
+        match stream.stream.take() {
+            Some(_) if stream.tail != READY => Err(io::Error::other(
                 "the server said something after it was ready",
             )),
             stream => Ok(stream),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Lent<S>> {
+    fn lock(&self) -> MutexGuard<'_, SharedStream<S>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -84,32 +84,32 @@ impl<S> Handover<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> Lent<S> {
+impl<S: AsyncWrite + Unpin> SharedStream<S> {
     fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        ready!(self.poll_leave(cx))?;
-        let Some(adds) = &mut self.adds else {
+        ready!(self.poll_write_pending(cx))?;
+        let Some(parameter) = &mut self.parameter else {
             return match &mut self.stream {
                 Some(stream) => Pin::new(stream).poll_write(cx, bytes),
                 None => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
             };
         };
-        adds.pass(bytes, &mut self.leaving);
-        if adds.has_passed() {
-            self.adds = None;
+        parameter.rewrite(bytes, &mut self.pending);
+        if parameter.is_done() {
+            self.parameter = None;
         }
-        // What the stream does not take now leaves before anything else is done with it.
-        if let Poll::Ready(left) = self.poll_leave(cx) {
+        // What the stream does not accept now is written before anything else.
+        if let Poll::Ready(left) = self.poll_write_pending(cx) {
             left?;
         }
         Poll::Ready(Ok(bytes.len()))
     }
 
-    fn poll_leave(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.leaving.is_empty() {
+    fn poll_write_pending(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.pending.is_empty() {
             let stream = self.stream.as_mut().ok_or(io::ErrorKind::NotConnected)?;
-            match ready!(Pin::new(stream).poll_write(cx, &self.leaving))? {
+            match ready!(Pin::new(stream).poll_write(cx, &self.pending))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
-                count => self.leaving.advance(count),
+                count => self.pending.advance(count),
             }
         }
         Poll::Ready(Ok(()))
@@ -128,16 +128,16 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Handover<S> {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if let Poll::Ready(left) = self.lock().poll_leave(cx) {
+        if let Poll::Ready(left) = self.lock().poll_write_pending(cx) {
             left?;
         }
         let known = buffer.filled().len();
         let read = self.with_stream(|stream| stream.poll_read(cx, buffer));
         let new = &buffer.filled()[known..];
-        let mut lent = self.lock();
+        let mut stream = self.lock();
         for byte in &new[new.len().saturating_sub(READY.len())..] {
-            lent.tail.rotate_left(1);
-            lent.tail[READY.len() - 1] = *byte;
+            stream.tail.rotate_left(1);
+            stream.tail[READY.len() - 1] = *byte;
         }
         read
     }
@@ -153,7 +153,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Handover<S> {
     }
 
     fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(self.lock().poll_leave(cx))?;
+        ready!(self.lock().poll_write_pending(cx))?;
         self.with_stream(|stream| stream.poll_flush(cx))
     }
 
@@ -171,7 +171,7 @@ impl<S: TlsStream + Unpin> TlsStream for Handover<S> {
     }
 }
 
-/// Encrypts, and keeps a handle to the encrypted stream.
+/// A TLS connector that keeps a handle to the encrypted stream.
 pub(super) struct Encrypting<T, E> {
     pub(super) tls: T,
     pub(super) encrypted: Handover<E>,
@@ -207,14 +207,14 @@ mod tests {
     async fn what_is_added_leaves_however_little_the_stream_takes() {
         let (near, mut far) = tokio::io::duplex(3);
         let parameter = StartupParameter::new("replication", "database");
-        let mut lent = Handover::of(near).adding(Some(parameter));
+        let mut stream = Handover::of(near).with_parameter(Some(parameter));
         let mut written = BytesMut::new();
         frontend::startup_message([("user", "ada")], &mut written).expect("a message");
 
         let write = async {
-            lent.write_all(&written).await.expect("written");
-            lent.write_all(b"more").await.expect("written");
-            lent.flush().await.expect("flushed");
+            stream.write_all(&written).await.expect("written");
+            stream.write_all(b"more").await.expect("written");
+            stream.flush().await.expect("flushed");
         };
         let mut expected = BytesMut::new();
         let parameters = [("user", "ada"), ("replication", "database")];
@@ -231,21 +231,21 @@ mod tests {
     async fn what_was_written_leaves_while_the_borrower_reads() {
         let (near, mut far) = tokio::io::duplex(3);
         let parameter = StartupParameter::new("replication", "database");
-        let mut lent = Handover::of(near).adding(Some(parameter));
+        let mut stream = Handover::of(near).with_parameter(Some(parameter));
         let mut request = BytesMut::new();
         frontend::ssl_request(&mut request);
 
-        lent.write_all(&request).await.expect("accepted");
+        stream.write_all(&request).await.expect("accepted");
         let server = async {
             let mut read = [0; 8];
             far.read_exact(&mut read).await.expect("the request");
             far.write_all(b"N").await.expect("answered");
             read
         };
-        let (answer, read) = tokio::join!(lent.read_u8(), server);
+        let (response, read) = tokio::join!(stream.read_u8(), server);
 
         assert_eq!(
-            (answer.expect("an answer"), &read[..]),
+            (response.expect("an answer"), &read[..]),
             (b'N', &request[..])
         );
     }

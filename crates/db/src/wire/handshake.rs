@@ -1,7 +1,7 @@
-//! From a configuration to an open session.
+//! Opening a session.
 //!
-//! Passwords, SCRAM with its channel binding and TLS are `tokio-postgres`' business: it gets the
-//! socket for as long as that takes. What it makes of it is dropped, and the session is ours.
+//! TLS, passwords and SCRAM with channel binding are left to `tokio-postgres`: it borrows the socket
+//! for the handshake; its own connection object is then dropped.
 
 use tokio_postgres::{
     CancelToken, Config, NoTls,
@@ -14,23 +14,23 @@ use super::{
     channel::Stream,
     connection::Connection,
     handover::{Encrypting, Handover},
-    socket::{Place, Socket, places},
+    socket::{Endpoint, Socket, endpoints},
     startup::StartupParameter,
 };
 use crate::{DbError, Target};
 
-/// What stops a statement of one session from outside.
+/// Sends cancel requests for one session.
 pub(super) struct CancelHandle {
     token: CancelToken,
     target: Target,
-    place: Place,
+    endpoint: Endpoint,
 }
 
-/// What a session is for.
+/// Kind of session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Statements,
-    /// The server sends changes, and understands few commands besides.
+    /// For replication commands and streaming.
     Replication,
 }
 
@@ -43,11 +43,11 @@ impl Purpose {
     }
 }
 
-/// Opens a session with the first server that takes us.
-pub(crate) async fn shake_hands(target: &Target, purpose: Purpose) -> Result<Connection, DbError> {
+/// Opens a session with the first server that accepts it.
+pub(crate) async fn open_session(target: &Target, purpose: Purpose) -> Result<Connection, DbError> {
     let mut failure = DbError::Unavailable("the configuration names no server".to_owned());
-    for place in places(target.config()) {
-        match at(place, target, purpose).await {
+    for endpoint in endpoints(target.config()) {
+        match connect_to(endpoint, target, purpose).await {
             Ok(connection) => return Ok(connection),
             Err(error) => failure = error,
         }
@@ -55,18 +55,24 @@ pub(crate) async fn shake_hands(target: &Target, purpose: Purpose) -> Result<Con
     Err(failure)
 }
 
-async fn at(place: Place, target: &Target, purpose: Purpose) -> Result<Connection, DbError> {
+async fn connect_to(
+    endpoint: Endpoint,
+    target: &Target,
+    purpose: Purpose,
+) -> Result<Connection, DbError> {
     let config = target.config();
-    let socket = Socket::connect(&place, config).await.map_err(unreachable)?;
-    let plain = Handover::of(socket).adding(purpose.parameter());
+    let socket = Socket::connect(&endpoint, config)
+        .await
+        .map_err(unreachable)?;
+    let plain = Handover::of(socket).with_parameter(purpose.parameter());
     let (stream, token) = match target.tls() {
         Some(tls) => {
-            let adds = purpose.parameter();
-            encrypted(&place, config, tls, plain, adds).await?
+            let parameter = purpose.parameter();
+            encrypted(&endpoint, config, tls, plain, parameter).await?
         }
         None => {
-            let token = introduce(config, &plain, NoTls).await?;
-            (taken(&plain)?, token)
+            let token = start_session(config, &plain, NoTls).await?;
+            (take_plain(&plain)?, token)
         }
     };
     let stream = stream.ok_or_else(|| unreachable("the connection was lost"))?;
@@ -75,43 +81,44 @@ async fn at(place: Place, target: &Target, purpose: Purpose) -> Result<Connectio
         CancelHandle {
             token,
             target: target.clone(),
-            place,
+            endpoint,
         },
     );
     let wanted = config.get_target_session_attrs();
-    match is_wanted(&mut connection, wanted).await? {
-        true => Ok(connection),
-        false => Err(unreachable(format!("the server is not {wanted:?}"))),
+    if matches_session_attrs(&mut connection, wanted).await? {
+        Ok(connection)
+    } else {
+        Err(unreachable(format!("the server is not {wanted:?}")))
     }
 }
 
 async fn encrypted(
-    place: &Place,
+    endpoint: &Endpoint,
     config: &Config,
     mut tls: MakeRustlsConnect,
     plain: Handover<Socket>,
-    adds: Option<StartupParameter>,
+    parameter: Option<StartupParameter>,
 ) -> Result<(Option<Stream>, CancelToken), DbError> {
-    let tls = MakeTlsConnect::<Handover<Socket>>::make_tls_connect(&mut tls, &place.name);
-    let encrypted = Handover::empty().adding(adds);
+    let tls = MakeTlsConnect::<Handover<Socket>>::make_tls_connect(&mut tls, &endpoint.name);
+    let encrypted = Handover::empty().with_parameter(parameter);
     let encrypting = Encrypting {
         tls: tls.map_err(unreachable)?,
         encrypted: encrypted.clone(),
     };
-    let token = introduce(config, &plain, encrypting).await?;
+    let token = start_session(config, &plain, encrypting).await?;
     match encrypted.take().map_err(unreachable)? {
         Some(stream) => Ok((Some(Stream::Encrypted(Box::new(stream))), token)),
-        // The server speaks no TLS, and that was allowed.
-        None => Ok((taken(&plain)?, token)),
+        // The server does not support TLS, and `sslmode` allows that.
+        None => Ok((take_plain(&plain)?, token)),
     }
 }
 
-fn taken(plain: &Handover<Socket>) -> Result<Option<Stream>, DbError> {
+fn take_plain(plain: &Handover<Socket>) -> Result<Option<Stream>, DbError> {
     let socket = plain.take().map_err(unreachable)?;
     Ok(socket.map(Stream::Plain))
 }
 
-async fn introduce<T>(
+async fn start_session<T>(
     config: &Config,
     plain: &Handover<Socket>,
     tls: T,
@@ -119,12 +126,12 @@ async fn introduce<T>(
 where
     T: TlsConnect<Handover<Socket>>,
 {
-    let introduced = config.connect_raw(plain.clone(), tls).await;
-    let (client, _connection) = introduced.map_err(|error| DbError::of_connecting(&error))?;
+    let started = config.connect_raw(plain.clone(), tls).await;
+    let (client, _connection) = started.map_err(|error| DbError::from_connect_error(&error))?;
     Ok(client.cancel_token())
 }
 
-async fn is_wanted(
+async fn matches_session_attrs(
     connection: &mut Connection,
     wanted: TargetSessionAttrs,
 ) -> Result<bool, DbError> {
@@ -133,8 +140,8 @@ async fn is_wanted(
     }
     let rows = connection.simple_query("show transaction_read_only");
     let rows = rows.await?;
-    let answer: Option<&str> = rows.first().and_then(|row| row.try_get(0).ok());
-    Ok((answer == Some("on")) == (wanted == TargetSessionAttrs::ReadOnly))
+    let response: Option<&str> = rows.first().and_then(|row| row.try_get(0).ok());
+    Ok((response == Some("on")) == (wanted == TargetSessionAttrs::ReadOnly))
 }
 
 fn unreachable(error: impl ToString) -> DbError {
@@ -142,13 +149,13 @@ fn unreachable(error: impl ToString) -> DbError {
 }
 
 impl CancelHandle {
-    /// Asks the server to stop what the session is doing.
+    /// Sends a cancel request.
     pub(super) async fn send(&self) -> Result<(), DbError> {
-        let socket = Socket::connect(&self.place, self.target.config()).await;
+        let socket = Socket::connect(&self.endpoint, self.target.config()).await;
         let socket = socket.map_err(unreachable)?;
         match self.target.tls() {
             Some(mut tls) => {
-                let tls = MakeTlsConnect::<Socket>::make_tls_connect(&mut tls, &self.place.name);
+                let tls = MakeTlsConnect::<Socket>::make_tls_connect(&mut tls, &self.endpoint.name);
                 let tls = tls.map_err(unreachable)?;
                 self.token.cancel_query_raw(socket, tls).await?;
             }

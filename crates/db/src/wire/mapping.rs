@@ -1,13 +1,14 @@
-//! Room for a very large message, which goes back to the system as soon as nobody needs it.
+//! An anonymous memory mapping for a very large message, returned to the system as soon as it is
+//! dropped.
 //!
-//! An allocator keeps what is freed for a while. With bodies of many megabytes, what is kept would
-//! soon be more than what is in use.
+//! Allocators keep freed memory for a while. With bodies of many megabytes, that would soon exceed
+//! what is in use.
 
 use std::{ffi::c_void, io, ptr, slice};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-/// Bytes that belong to nobody else; zero at first.
+/// Exclusively owned, zero-initialised bytes.
 pub(super) struct Mapping {
     start: *mut c_void,
     length: usize,
@@ -19,7 +20,7 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// `length` is not zero.
+    /// `length` must not be zero.
     pub(super) fn new(length: usize) -> io::Result<Self> {
         let (access, kind) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
         // SAFETY: without an address to be placed at, nothing that exists is replaced.

@@ -1,10 +1,10 @@
-//! Our own driver for what requests do: a connection belongs to whoever uses it.
+//! Our own driver for requests: a connection is owned exclusively by its user.
 //!
-//! A request writes all of its messages at once and reads the answers itself. There is no task
-//! per connection, nothing is passed through channels, and one `Sync` ends what one request has
-//! to say, so that PostgreSQL answers once. Rows stay the bytes that arrived.
+//! A request writes all of its messages at once and reads the responses itself. There is no task per
+//! connection and no channel in between, and each request ends in one `Sync`, so that PostgreSQL
+//! responds once. Rows stay the bytes that were received.
 //!
-//! `tokio-postgres` still opens connections (`handshake`), and serves whoever needs more than
+//! `tokio-postgres` still performs the handshake (`handshake`), and is used for everything beyond
 //! statements: COPY, LISTEN, the platform's own transactions.
 
 mod channel;
@@ -23,7 +23,7 @@ mod statements;
 
 pub(crate) use common::Common;
 pub(crate) use connection::{Connection, Status};
-pub(crate) use copy_both::{CopyBoth, Part, lost};
-pub(crate) use handshake::{Purpose, shake_hands};
+pub(crate) use copy_both::{CopyBoth, Part, lost_connection};
+pub(crate) use handshake::{Purpose, open_session};
 pub(crate) use pipeline::{Pipeline, Reply};
-pub(crate) use statements::Familiarity;
+pub(crate) use statements::CacheLookup;

@@ -1,7 +1,7 @@
-//! Statements that leave together and end in one `Sync`.
+//! A pipeline of statements that ends in one `Sync`.
 //!
-//! After an error the server skips what follows, up to the `Sync`, and says once that it is ready
-//! again. So the first error is the only one, and what came before it has happened.
+//! After an error the server skips everything up to the `Sync` and becomes ready again: there is only
+//! one error, and the statements before it have run.
 
 use bytes::BytesMut;
 use postgres_protocol::{
@@ -13,8 +13,8 @@ use postgres_types::{Format, ToSql};
 use super::{
     common::Common,
     connection::Connection,
-    exchange::{Asks, Naming, Part},
-    statements::{Familiarity, Prepared},
+    exchange::{CacheKey, Expect, Part},
+    statements::{CacheLookup, Prepared},
 };
 use crate::{DbError, Literal, LocalSettings, Params, Row};
 
@@ -23,20 +23,20 @@ const PORTAL: u8 = b'P';
 const TEXT: i16 = 0;
 const BINARY: i16 = 1;
 
-/// What a statement gave.
+/// Response to one statement.
 #[derive(Default)]
 pub(crate) struct Reply {
     pub(crate) rows: Vec<Row>,
-    pub(crate) touched: u64,
+    pub(crate) affected: u64,
 }
 
-/// Statements on their way. Nothing leaves before [`Pipeline::run`].
+/// Queued statements. Nothing is sent before [`Pipeline::run`].
 pub(crate) struct Pipeline<'c> {
     connection: &'c mut Connection,
     parts: Vec<Part>,
-    /// Whether the statements around the request get names.
+    /// Whether the statements around the request are prepared by name.
     may_prepare: bool,
-    /// Where its messages begin among those that are queued.
+    /// Where its messages begin in the output queue.
     start: usize,
     is_sent: bool,
 }
@@ -45,7 +45,7 @@ impl<'c> Pipeline<'c> {
     pub(super) fn new(connection: &'c mut Connection) -> Self {
         let out = &mut connection.channel.outgoing;
         for name in connection.statements.dropped.drain(..) {
-            // A name of ours has no zero byte, the only thing that could be wrong.
+            // Our names contain no NUL, the only possible error.
             _ = frontend::close(STATEMENT, &name, out);
         }
         let start = out.len();
@@ -58,22 +58,22 @@ impl<'c> Pipeline<'c> {
         }
     }
 
-    /// Gives no names, which a pooler between us and the server may mix up.
+    /// Avoids prepared names, which a connection pooler between us and the server may mix up.
     pub(crate) fn without_names(mut self) -> Self {
         self.may_prepare = false;
         self
     }
 
-    pub(crate) fn recall(&mut self, role: &str, sql: &str) -> Familiarity {
-        self.connection.statements.recall(role, sql)
+    pub(crate) fn lookup(&mut self, role: &str, sql: &str) -> CacheLookup {
+        self.connection.statements.lookup(role, sql)
     }
 
-    /// One of the statements around a request.
+    /// Queues one of the statements around a request.
     pub(crate) fn common(&mut self, common: Common) -> Result<(), DbError> {
         self.common_with(common, [])
     }
 
-    /// The settings of a transaction, if there are any.
+    /// Queues the settings of a transaction, if there are any.
     pub(crate) fn settings(&mut self, settings: &LocalSettings<'_>) -> Result<(), DbError> {
         match settings.len() {
             0 => Ok(()),
@@ -86,18 +86,19 @@ impl<'c> Pipeline<'c> {
         common: Common,
         texts: impl IntoIterator<Item = &'t str>,
     ) -> Result<(), DbError> {
-        let common = match self.may_prepare {
-            true => common,
-            false => common.unnamed(),
+        let common = if self.may_prepare {
+            common
+        } else {
+            common.unnamed()
         };
-        let is_known = self.connection.known.contains(&common);
+        let is_known = self.connection.common.contains(&common);
         let name = common.name();
-        let mut part = Part::new(Asks::Nothing);
+        let mut part = Part::new(Expect::Nothing);
         part.is_prepared = is_known;
         let out = &mut self.connection.channel.outgoing;
         if !is_known {
-            frontend::parse(name, &common.sql, [], out).map_err(unspeakable)?;
-            part.names = Some(Naming::Common(common));
+            frontend::parse(name, &common.sql, [], out).map_err(encode_error)?;
+            part.names = Some(CacheKey::Common(common));
         }
         let value = |text: &str, out: &mut BytesMut| {
             out.extend_from_slice(text.as_bytes());
@@ -115,14 +116,14 @@ impl<'c> Pipeline<'c> {
         self.execute(part)
     }
 
-    /// Has the server take a statement in, and tell about its parameters and columns.
+    /// Queues the preparation of a statement, with a description of its parameters and columns.
     pub(crate) fn prepare(&mut self, role: &str, sql: &str) -> Result<(), DbError> {
-        let part = self.parse_and_describe(role, sql, Asks::Description)?;
+        let part = self.parse_and_describe(role, sql, Expect::Description)?;
         self.parts.push(part);
         Ok(())
     }
 
-    /// A prepared statement with values of Rust types.
+    /// Queues a prepared statement with values of Rust types.
     pub(crate) fn typed(&mut self, prepared: &Prepared, params: Params<'_>) -> Result<(), DbError> {
         let (expected, given) = (prepared.parameters.len(), params.len());
         if expected != given {
@@ -148,48 +149,48 @@ impl<'c> Pipeline<'c> {
             [BINARY],
             out,
         ))?;
-        self.execute(Part::of(Asks::Rows, prepared.columns.clone()))
+        self.execute(Part::of(Expect::Rows, prepared.columns.clone()))
     }
 
-    /// A statement of literals that is prepared already.
+    /// Queues a prepared statement with literals.
     pub(crate) fn literals(
         &mut self,
         prepared: &Prepared,
         values: &[Literal<'_>],
     ) -> Result<(), DbError> {
         self.bind_literals(&prepared.name, values)?;
-        self.execute(Part::of(Asks::Rows, prepared.columns.clone()))
+        self.execute(Part::of(Expect::Rows, prepared.columns.clone()))
     }
 
-    /// A statement of literals that is prepared and run at once.
+    /// Queues a statement with literals, prepared by name on the way.
     pub(crate) fn prepared_literals(
         &mut self,
         role: &str,
         sql: &str,
         values: &[Literal<'_>],
     ) -> Result<(), DbError> {
-        let part = self.parse_and_describe(role, sql, Asks::Rows)?;
+        let part = self.parse_and_describe(role, sql, Expect::Rows)?;
         self.bind_literals(part.name(), values)?;
         self.execute(part)
     }
 
-    /// A statement of literals that is not worth a name.
+    /// Queues a statement with literals, unnamed.
     pub(crate) fn one_shot(&mut self, sql: &str, values: &[Literal<'_>]) -> Result<(), DbError> {
         let types = values.iter().map(|value| value.declared_type().oid());
         let out = &mut self.connection.channel.outgoing;
-        frontend::parse("", sql, types, out).map_err(unspeakable)?;
+        frontend::parse("", sql, types, out).map_err(encode_error)?;
         self.bind_literals("", values)?;
         let out = &mut self.connection.channel.outgoing;
-        frontend::describe(PORTAL, "", out).map_err(unspeakable)?;
-        self.execute(Part::new(Asks::Rows))
+        frontend::describe(PORTAL, "", out).map_err(encode_error)?;
+        self.execute(Part::new(Expect::Rows))
     }
 
-    /// Notes that a statement ran, so that it is worth preparing next time.
-    pub(crate) fn remember(&mut self, role: &str, sql: &str) {
+    /// Records that a statement ran once, so that it is prepared at its next use.
+    pub(crate) fn mark_seen(&mut self, role: &str, sql: &str) {
         self.connection.statements.keep(role, sql, None);
     }
 
-    /// Sends everything and gives what the statements gave, but for those around the request.
+    /// Sends the pipeline and returns the responses, without those of the statements around it.
     pub(crate) async fn run(mut self) -> Result<Vec<Reply>, DbError> {
         frontend::sync(&mut self.connection.channel.outgoing);
         self.is_sent = true;
@@ -197,13 +198,18 @@ impl<'c> Pipeline<'c> {
         self.connection.exchange(parts).await
     }
 
-    fn parse_and_describe(&mut self, role: &str, sql: &str, asks: Asks) -> Result<Part, DbError> {
+    fn parse_and_describe(
+        &mut self,
+        role: &str,
+        sql: &str,
+        expects: Expect,
+    ) -> Result<Part, DbError> {
         let name = self.connection.statements.new_name();
         let out = &mut self.connection.channel.outgoing;
-        frontend::parse(&name, sql, [], out).map_err(unspeakable)?;
-        frontend::describe(STATEMENT, &name, out).map_err(unspeakable)?;
-        let mut part = Part::new(asks);
-        part.names = Some(Naming::LookedUp {
+        frontend::parse(&name, sql, [], out).map_err(encode_error)?;
+        frontend::describe(STATEMENT, &name, out).map_err(encode_error)?;
+        let mut part = Part::new(expects);
+        part.names = Some(CacheKey::LookedUp {
             role: role.into(),
             sql: sql.into(),
             name,
@@ -234,14 +240,14 @@ impl<'c> Pipeline<'c> {
 
     fn execute(&mut self, part: Part) -> Result<(), DbError> {
         let out = &mut self.connection.channel.outgoing;
-        frontend::execute("", 0, out).map_err(unspeakable)?;
+        frontend::execute("", 0, out).map_err(encode_error)?;
         self.parts.push(part);
         Ok(())
     }
 }
 
 impl Drop for Pipeline<'_> {
-    /// What could not be said to its end is not begun.
+    /// Removes what was queued but not sent.
     fn drop(&mut self) {
         if !self.is_sent {
             self.connection.channel.outgoing.truncate(self.start);
@@ -259,11 +265,11 @@ fn format_of(format: Format) -> i16 {
 fn bound(bound: Result<(), BindError>) -> Result<(), DbError> {
     bound.map_err(|error| match error {
         BindError::Conversion(error) => DbError::Misuse(error.to_string()),
-        BindError::Serialization(error) => unspeakable(error),
+        BindError::Serialization(error) => encode_error(error),
     })
 }
 
-/// The protocol has no way to say it: a zero byte in a text, or too many parameters.
-fn unspeakable(error: std::io::Error) -> DbError {
+/// Not encodable: a NUL in a text, or too many parameters.
+fn encode_error(error: std::io::Error) -> DbError {
     DbError::Misuse(error.to_string())
 }

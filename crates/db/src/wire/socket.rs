@@ -1,4 +1,4 @@
-//! The socket below a connection, and finding the server it leads to.
+//! The socket of a connection, and the endpoints it may connect to.
 
 use std::{
     hash::{BuildHasher as _, RandomState},
@@ -26,17 +26,17 @@ pub(super) enum Socket {
     Unix(UnixStream),
 }
 
-/// One of the servers that a configuration names.
+/// One of the servers in a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Endpoint {
     host: Host,
-    /// What a certificate must be made out to.
+    /// The name that its certificate must have.
     pub(super) name: String,
     port: u16,
 }
 
-/// All of them, in the order in which they are to be tried.
-pub(super) fn places(config: &Config) -> Vec<Place> {
+/// All of them, in the order in which to try them.
+pub(super) fn endpoints(config: &Config) -> Vec<Endpoint> {
     let (hosts, addresses) = (config.get_hosts(), config.get_hostaddrs());
     let port = |i: usize| {
         let ports = config.get_ports();
@@ -45,12 +45,12 @@ pub(super) fn places(config: &Config) -> Vec<Place> {
             .or_else(|| ports.first())
             .unwrap_or(&DEFAULT_PORT)
     };
-    let mut places: Vec<Place> = (0..hosts.len().max(addresses.len()))
+    let mut endpoints: Vec<Endpoint> = (0..hosts.len().max(addresses.len()))
         .filter_map(|i| {
             let address = addresses
                 .get(i)
                 .map(|address| Host::Tcp(address.to_string()));
-            Some(Place {
+            Some(Endpoint {
                 host: address.or_else(|| hosts.get(i).cloned())?,
                 name: match hosts.get(i) {
                     Some(Host::Tcp(name)) => name.clone(),
@@ -60,25 +60,25 @@ pub(super) fn places(config: &Config) -> Vec<Place> {
             })
         })
         .collect();
-    if config.get_load_balance_hosts() == LoadBalanceHosts::Random && !places.is_empty() {
-        let start = RandomState::new().hash_one(0) % places.len() as u64;
-        places.rotate_left(start as usize);
+    if config.get_load_balance_hosts() == LoadBalanceHosts::Random && !endpoints.is_empty() {
+        let start = RandomState::new().hash_one(0) % endpoints.len() as u64;
+        endpoints.rotate_left(start as usize);
     }
-    places
+    endpoints
 }
 
 impl Socket {
-    pub(super) async fn connect(place: &Place, config: &Config) -> io::Result<Self> {
-        match &place.host {
+    pub(super) async fn connect(endpoint: &Endpoint, config: &Config) -> io::Result<Self> {
+        match &endpoint.host {
             Host::Unix(folder) => {
-                let path = folder.join(format!(".s.PGSQL.{}", place.port));
+                let path = folder.join(format!(".s.PGSQL.{}", endpoint.port));
                 let connecting = UnixStream::connect(path);
-                Ok(Self::Unix(in_time(config, connecting).await?))
+                Ok(Self::Unix(with_timeout(config, connecting).await?))
             }
             Host::Tcp(host) => {
                 let mut failure = io::Error::other("the host has no address");
-                for address in lookup_host((host.as_str(), place.port)).await? {
-                    match in_time(config, open(address, config.get_keepalives())).await {
+                for address in lookup_host((host.as_str(), endpoint.port)).await? {
+                    match with_timeout(config, open(address, config.get_keepalives())).await {
                         Ok(stream) => return Ok(Self::Tcp(stream)),
                         Err(error) => failure = error,
                     }
@@ -99,7 +99,7 @@ async fn open(address: SocketAddr, keepalive: bool) -> io::Result<TcpStream> {
     socket.connect(address).await
 }
 
-async fn in_time<T>(
+async fn with_timeout<T>(
     config: &Config,
     connecting: impl Future<Output = io::Result<T>>,
 ) -> io::Result<T> {
@@ -156,8 +156,11 @@ mod tests {
 
     fn check(url: &str, expected: &[(&str, u16)]) {
         let config: Config = url.parse().expect("a good URL");
-        let places = places(&config);
-        let found: Vec<_> = places.iter().map(|p| (p.name.as_str(), p.port)).collect();
+        let endpoints = endpoints(&config);
+        let found: Vec<_> = endpoints
+            .iter()
+            .map(|p| (p.name.as_str(), p.port))
+            .collect();
         assert_eq!(found, expected);
     }
 
@@ -174,8 +177,8 @@ mod tests {
         let config: Config = "host=db.example hostaddr=192.0.2.1 user=u"
             .parse()
             .expect("a good configuration");
-        let places = places(&config);
-        assert_eq!(places[0].host, Host::Tcp("192.0.2.1".to_owned()));
-        assert_eq!(places[0].name, "db.example");
+        let endpoints = endpoints(&config);
+        assert_eq!(endpoints[0].host, Host::Tcp("192.0.2.1".to_owned()));
+        assert_eq!(endpoints[0].name, "db.example");
     }
 }

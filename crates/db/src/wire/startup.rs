@@ -1,24 +1,23 @@
-//! A parameter that `tokio-postgres` knows nothing of, put into the StartupMessage as it passes.
+//! Adds a parameter that `tokio-postgres` does not support to its StartupMessage.
 //!
-//! What opens a connection is a request for encryption, perhaps, and then either the StartupMessage
-//! or the first bytes of TLS, inside which another stream carries the message. All three are told
-//! apart by the eight bytes they begin with.
+//! A connection begins with an optional SSLRequest, then either the StartupMessage or a TLS handshake,
+//! inside which another stream carries the message. The first eight bytes tell them apart.
 
 use bytes::{Buf as _, BufMut as _, BytesMut};
 
-/// Length and code: every message before the session is ready begins so.
+/// Length and code, with which every message of the startup phase begins.
 const HEAD: usize = 8;
 const SSL_REQUEST: u32 = 80_877_103;
-/// The upper half of the version that a StartupMessage asks for.
+/// Major protocol version.
 const PROTOCOL: u32 = 3;
 
-/// A parameter on its way into the message.
+/// Rewrites the message as it passes through.
 pub(super) struct StartupParameter {
     name: &'static str,
     value: &'static str,
-    /// What was written and is not yet known to be whole.
+    /// Written bytes of an incomplete message.
     held_back: BytesMut,
-    has_passed: bool,
+    is_done: bool,
 }
 
 impl StartupParameter {
@@ -27,38 +26,38 @@ impl StartupParameter {
             name,
             value,
             held_back: BytesMut::new(),
-            has_passed: false,
+            is_done: false,
         }
     }
 
-    /// Whether there is nothing left to do.
-    pub(super) fn has_passed(&self) -> bool {
-        self.has_passed
+    /// Whether there is nothing left to rewrite.
+    pub(super) fn is_done(&self) -> bool {
+        self.is_done
     }
 
-    /// Takes in what is written; puts what may leave into `out`.
-    pub(super) fn pass(&mut self, bytes: &[u8], out: &mut BytesMut) {
+    /// Takes written bytes; appends what can be sent to `out`.
+    pub(super) fn rewrite(&mut self, bytes: &[u8], out: &mut BytesMut) {
         self.held_back.extend_from_slice(bytes);
-        while !self.has_passed && self.held_back.len() >= HEAD {
+        while !self.is_done && self.held_back.len() >= HEAD {
             let mut head = &self.held_back[..HEAD];
             let (length, code) = (head.get_u32() as usize, head.get_u32());
             match code {
                 SSL_REQUEST => out.extend_from_slice(&self.held_back.split_to(HEAD)),
-                code if code >> 16 != PROTOCOL => self.has_passed = true,
+                code if code >> 16 != PROTOCOL => self.is_done = true,
                 _ if self.held_back.len() < length => return,
                 _ => {
                     let message = self.held_back.split_to(length.max(HEAD));
                     self.amend(&message, out);
-                    self.has_passed = true;
+                    self.is_done = true;
                 }
             }
         }
-        if self.has_passed {
+        if self.is_done {
             out.extend_from_slice(&self.held_back.split());
         }
     }
 
-    /// Pairs of texts end with an empty name, and the new pair comes before that.
+    /// The list of pairs ends with an empty name; the new pair is inserted before it.
     fn amend(&self, message: &[u8], out: &mut BytesMut) {
         let pairs = message[HEAD..].strip_suffix(&[0]).unwrap_or_default();
         let added = self.name.len() + self.value.len() + 2;
@@ -84,13 +83,13 @@ mod tests {
         message
     }
 
-    /// However the bytes are cut, the same must leave.
+    /// The result must not depend on how the bytes are split.
     fn check(written: &[u8], expected: &[u8]) {
         for piece in [1, 3, 8, 9, written.len()] {
             let mut parameter = StartupParameter::new("replication", "database");
             let mut out = BytesMut::new();
             for bytes in written.chunks(piece) {
-                parameter.pass(bytes, &mut out);
+                parameter.rewrite(bytes, &mut out);
             }
             assert_eq!(&out[..], expected, "in pieces of {piece}");
         }
@@ -138,7 +137,7 @@ mod tests {
             written.put_u32(length);
             written.put_u32(PROTOCOL << 16);
             let mut parameter = StartupParameter::new("replication", "database");
-            parameter.pass(&written, &mut BytesMut::new());
+            parameter.rewrite(&written, &mut BytesMut::new());
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What a connection has prepared, bounded.
+//! Bounded LRU cache of a connection's prepared statements.
 //!
-//! Statement texts follow request shapes, whose number clients decide: an unbounded memory would
-//! grow without end.
+//! Statement texts follow request shapes, whose number clients decide: an unbounded cache would grow
+//! without limit.
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
@@ -14,18 +14,18 @@ use postgres_types::Type;
 
 use crate::row::Column;
 
-/// Prepared statements kept per connection; the least recently used one goes first.
-const KEPT: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
+/// Prepared statements cached per connection.
+const CAPACITY: NonZeroUsize = NonZeroUsize::new(256).expect("not zero");
 
-/// A statement that the server knows by name.
+/// A statement prepared by name.
 pub(crate) struct Prepared {
     pub(super) name: Box<str>,
     pub(super) parameters: Box<[Type]>,
     pub(super) columns: Arc<[Column]>,
 }
 
-/// What a connection knows of a statement.
-pub(crate) enum Familiarity {
+/// Result of a cache lookup.
+pub(crate) enum CacheLookup {
     New,
     /// It ran once, unprepared.
     SeenOnce,
@@ -33,59 +33,59 @@ pub(crate) enum Familiarity {
 }
 
 pub(super) struct Statements {
-    cache: LruCache<u64, Known>,
+    cache: LruCache<u64, Entry>,
     hasher: RandomState,
     names: u64,
-    /// Names that the server may forget; it is told with the next request.
+    /// Evicted names, to be closed with the next request.
     pub(super) dropped: Vec<Box<str>>,
 }
 
-struct Known {
+struct Entry {
     role: Box<str>,
     sql: Box<str>,
-    /// `None` while the statement has only been seen.
+    /// `None` if the statement has only been seen once.
     prepared: Option<Arc<Prepared>>,
 }
 
 impl Statements {
     pub(super) fn new() -> Self {
         Self {
-            cache: LruCache::new(KEPT),
+            cache: LruCache::new(CAPACITY),
             hasher: RandomState::new(),
             names: 0,
             dropped: Vec::new(),
         }
     }
 
-    /// What is known of the statement, as this role.
-    pub(super) fn recall(&mut self, role: &str, sql: &str) -> Familiarity {
+    /// Looks up the statement for this role.
+    pub(super) fn lookup(&mut self, role: &str, sql: &str) -> CacheLookup {
         let key = self.key(role, sql);
-        // Two texts may share a hash; the second then simply takes the first one's place.
+        // On a hash collision the second text replaces the first.
         match self.cache.get(&key) {
-            Some(known) if *known.sql == *sql && *known.role == *role => match &known.prepared {
-                Some(prepared) => Familiarity::Prepared(prepared.clone()),
-                None => Familiarity::SeenOnce,
+            Some(entry) if *entry.sql == *sql && *entry.role == *role => match &entry.prepared {
+                Some(prepared) => CacheLookup::Prepared(prepared.clone()),
+                None => CacheLookup::SeenOnce,
             },
-            _ => Familiarity::New,
+            _ => CacheLookup::New,
         }
     }
 
-    /// Notes that a statement ran, and what it was prepared as.
+    /// Caches a statement that ran, and its prepared form if it has one.
     pub(super) fn keep(&mut self, role: &str, sql: &str, prepared: Option<Arc<Prepared>>) {
         let key = self.key(role, sql);
-        let known = Known {
+        let entry = Entry {
             role: role.into(),
             sql: sql.into(),
             prepared,
         };
-        // Either what stood at the same key, or what was used least recently.
-        let replaced = self.cache.push(key, known);
-        self.drop_name(replaced.and_then(|(_, known)| known.prepared));
+        // Either the previous entry of the same key, or the least recently used one.
+        let replaced = self.cache.push(key, entry);
+        self.drop_name(replaced.and_then(|(_, entry)| entry.prepared));
     }
 
-    pub(super) fn forget_all(&mut self) {
-        while let Some((_, known)) = self.cache.pop_lru() {
-            self.drop_name(known.prepared);
+    pub(super) fn discard_all(&mut self) {
+        while let Some((_, entry)) = self.cache.pop_lru() {
+            self.drop_name(entry.prepared);
         }
     }
 

@@ -1,8 +1,9 @@
-//! Rows that come, change and go.
+//! Inserted, updated and deleted rows.
 
 use std::time::Duration;
 
 use plinth_db::replication::pgoutput::{Message, OldRow, ReplicaIdentity, Tuple, Value};
+use plinth_testkit::{Sql as _, until};
 use time::OffsetDateTime;
 
 use crate::support::*;
@@ -104,7 +105,9 @@ async fn changes_arrive_while_they_are_waited_for() {
     let mut follower = published.follow().await;
 
     let (transaction, ()) = tokio::join!(follower.transaction(), async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        let idle = "select count(*) from pg_stat_activity
+            where datname = current_database() and wait_event ilike 'WalSenderWaitForWAL'";
+        until(async || published.db.count(idle).await == 1).await;
         published.run("insert into t values (1, 'late')").await;
     });
 
@@ -149,15 +152,15 @@ async fn reading_can_be_given_up_and_taken_up_again() {
     let mut stream = published.follow().await.0;
 
     let mut ids = Vec::new();
-    let mut patience = Duration::from_micros(1);
+    let mut timeout = Duration::from_micros(1);
     let read = async {
         loop {
-            let Ok(next) = tokio::time::timeout(patience, stream.next()).await else {
-                // Longer now and then, for otherwise nothing would ever be whole.
-                patience = (patience * 2).min(Duration::from_millis(1));
+            let Ok(next) = tokio::time::timeout(timeout, stream.next()).await else {
+                // Grow, or no message would ever be complete.
+                timeout = (timeout * 2).min(Duration::from_millis(1));
                 continue;
             };
-            patience = Duration::from_micros(1);
+            timeout = Duration::from_micros(1);
             let data = next.expect("a stream").expect("no end").data;
             match Message::decode(data).expect("a message") {
                 Message::Insert(insert) => {
@@ -166,9 +169,10 @@ async fn reading_can_be_given_up_and_taken_up_again() {
                     };
                     let id = std::str::from_utf8(id).expect("a number");
                     let id: usize = id.parse().expect("a number");
-                    let expected = match id.is_multiple_of(100) {
-                        true => 3_000_000,
-                        false => id,
+                    let expected = if id.is_multiple_of(100) {
+                        3_000_000
+                    } else {
+                        id
                     };
                     assert!(note.len() == expected && note.iter().all(|byte| *byte == b'x'));
                     ids.push(id);
@@ -178,7 +182,7 @@ async fn reading_can_be_given_up_and_taken_up_again() {
             }
         }
     };
-    in_time(read).await;
+    with_timeout(read).await;
 
     assert!(ids.iter().copied().eq(1..=400), "nothing lost, in order");
 }

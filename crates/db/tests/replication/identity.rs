@@ -1,4 +1,4 @@
-//! What is told about rows that are no more, and about values that nobody read.
+//! Replica identities and unchanged TOASTed values.
 
 use plinth_db::replication::pgoutput::{Message, OldRow, Tuple, Update, Value};
 
@@ -46,7 +46,7 @@ async fn a_full_identity_tells_the_whole_old_row() {
     assert_eq!(gone.old, OldRow::Full(row(&["1", "b"])));
 }
 
-/// Too large for the row itself, and not to be compressed.
+/// Large and incompressible, so that it is TOASTed.
 const LARGE: &str = "create table public.t (id int primary key, n int, large text);
                      alter table t alter large set storage external;
                      insert into t values (1, 1, repeat('x', 50000));";
@@ -81,7 +81,7 @@ async fn a_table_without_a_key_has_only_inserts() {
     published.run("insert into t values (7)").await;
 
     let transaction = published.follow().await.transaction().await;
-    let refused = published.admin.batch_execute("update t set n = 8").await;
+    let rejected = published.admin.batch_execute("update t set n = 8").await;
 
     let [Message::Relation(relation)] = &transaction.relations[..] else {
         panic!("one relation: {:?}", transaction.relations);
@@ -91,6 +91,6 @@ async fn a_table_without_a_key_has_only_inserts() {
         panic!("one insert: {:?}", transaction.changes);
     };
     assert_eq!(insert.new, row(&["7"]));
-    let code = refused.expect_err("Postgres refuses it").code().cloned();
+    let code = rejected.expect_err("Postgres refuses it").code().cloned();
     assert_eq!(code.expect("a code").code(), "55000");
 }

@@ -1,4 +1,4 @@
-//! Commands about slots, and how they are refused.
+//! Replication slot commands and their errors.
 
 use plinth_db::{
     DbError, Target,
@@ -8,10 +8,10 @@ use plinth_testkit::TestDatabase;
 
 use crate::support::*;
 
-fn refused<T>(outcome: Result<T, DbError>) -> String {
+fn rejected<T>(outcome: Result<T, DbError>) -> String {
     let error = outcome.err().expect("refused");
-    let refusal = error.refusal().expect("by Postgres");
-    refusal.sqlstate().to_owned()
+    let pg_error = error.pg_error().expect("by Postgres");
+    pg_error.sqlstate().to_owned()
 }
 
 #[tokio::test]
@@ -35,12 +35,15 @@ async fn a_refused_command_costs_no_session() {
     let slot = db.name();
     let permanent = SlotLifetime::Permanent;
 
-    assert_eq!(refused(session.drop_slot(slot).await), "42704");
+    assert_eq!(rejected(session.drop_slot(slot).await), "42704");
     let made = session.create_slot(slot, permanent).await.expect("a slot");
     assert!(made > Lsn::ZERO);
-    assert_eq!(refused(session.create_slot(slot, permanent).await), "42710");
+    assert_eq!(
+        rejected(session.create_slot(slot, permanent).await),
+        "42710"
+    );
     let strange = session.create_slot("Not such-a name", permanent).await;
-    assert_eq!(refused(strange), "42602");
+    assert_eq!(rejected(strange), "42602");
     session.drop_slot(slot).await.expect("dropped");
     session.create_slot(slot, permanent).await.expect("again");
     session.drop_slot(slot).await.expect("dropped");
@@ -62,7 +65,7 @@ async fn a_temporary_slot_ends_with_its_session() {
 
     drop(session);
 
-    in_time(async {
+    with_timeout(async {
         while count().await > 0 {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
@@ -84,8 +87,8 @@ async fn a_slot_has_one_reader() {
         .start("no_such_slot", &[PUBLICATION], Lsn::ZERO)
         .await;
 
-    assert_eq!(refused(second), "55006");
-    assert_eq!(refused(missing), "42704");
+    assert_eq!(rejected(second), "55006");
+    assert_eq!(rejected(missing), "42704");
 }
 
 #[tokio::test]
@@ -95,10 +98,10 @@ async fn a_stream_that_was_ended_leaves_a_session() {
     published
         .run("insert into t select generate_series(1, 20000)")
         .await;
-    let next = in_time(follower.0.next()).await.expect("a stream");
+    let next = with_timeout(follower.0.next()).await.expect("a stream");
     assert!(next.is_some(), "something is under way");
 
-    let mut session = in_time(follower.0.end()).await.expect("a good end");
+    let mut session = with_timeout(follower.0.end()).await.expect("a good end");
 
     session.identify().await.expect("it goes on");
     session.drop_slot(published.slot()).await.expect("dropped");
@@ -125,8 +128,8 @@ async fn a_role_without_the_right_is_told_so() {
     db.admin().await.batch_execute(&sql).await.expect("a role");
     let target: Target = db.target().login(&role, "secret");
 
-    let refused = Replication::connect(&target).await.err().expect("refused");
+    let rejected = Replication::connect(&target).await.err().expect("refused");
 
-    let text = refused.to_string();
+    let text = rejected.to_string();
     assert!(text.contains("42501"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! A table whose changes are published, and somebody who follows them.
+//! A published table and a reader of its changes.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use plinth_testkit::TestDatabase;
 use tokio_postgres::Client;
 
 /// Generous, because the machine may be busy with other tests.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(crate) const PUBLICATION: &str = "news";
 
@@ -25,7 +25,7 @@ pub(crate) struct Published {
 }
 
 impl Published {
-    /// Makes the tables and publishes them; their changes from now on are kept.
+    /// Creates and publishes the tables; the slot keeps their changes from now on.
     pub(crate) async fn tables(ddl: &str) -> Self {
         let db = TestDatabase::create().await;
         let admin = db.admin().await;
@@ -39,7 +39,7 @@ impl Published {
         published
     }
 
-    /// Slots are the server's, so their names must differ.
+    /// Slots are per cluster, so their names must differ.
     pub(crate) fn slot(&self) -> &str {
         self.db.name()
     }
@@ -53,7 +53,7 @@ impl Published {
         self.admin.batch_execute(sql).await.expect("SQL that works");
     }
 
-    /// Follows the slot, once nobody else does.
+    /// Streams the slot, once it has no other reader.
     pub(crate) async fn follow(&self) -> Follower {
         let attempt = async {
             loop {
@@ -71,10 +71,10 @@ impl Published {
                 }
             }
         };
-        in_time(attempt).await
+        with_timeout(attempt).await
     }
 
-    /// What the server thinks has been confirmed.
+    /// The confirmed position as the server reports it.
     pub(crate) async fn confirmed(&self) -> Lsn {
         let sql = "select confirmed_flush_lsn::text from pg_replication_slots where slot_name = $1";
         let row = self.admin.query_one(sql, &[&self.slot()]).await;
@@ -91,21 +91,21 @@ impl Published {
 
 fn is_in_use(error: &DbError) -> bool {
     error
-        .refusal()
-        .is_some_and(|refusal| refusal.sqlstate() == "55006")
+        .pg_error()
+        .is_some_and(|pg_error| pg_error.sqlstate() == "55006")
 }
 
-pub(crate) async fn in_time<T>(work: impl Future<Output = T>) -> T {
-    let work = tokio::time::timeout(PATIENCE, work).await;
+pub(crate) async fn with_timeout<T>(work: impl Future<Output = T>) -> T {
+    let work = tokio::time::timeout(TEST_TIMEOUT, work).await;
     work.expect("in time")
 }
 
-/// Who reads the changes.
+/// Reader of the changes.
 pub(crate) struct Follower(pub(crate) ReplicationStream);
 
-/// What one transaction did.
+/// The changes of one transaction.
 pub(crate) struct Transaction {
-    /// Relations left out, unless they were asked for.
+    /// Relation messages are left out, unless requested.
     pub(crate) changes: Vec<Message>,
     pub(crate) relations: Vec<Message>,
     pub(crate) commit: Commit,
@@ -115,7 +115,7 @@ pub(crate) struct Transaction {
 impl Follower {
     /// The next transaction that changed a published table.
     pub(crate) async fn transaction(&mut self) -> Transaction {
-        in_time(self.read_transaction()).await
+        with_timeout(self.read_transaction()).await
     }
 
     async fn read_transaction(&mut self) -> Transaction {

@@ -1,7 +1,7 @@
-//! `pg_depend`, read as "who needs whom".
+//! The dependency graph from `pg_depend`.
 //!
-//! Parts of an object (the type of a table's rows, the index of a constraint, the rule of a view)
-//! are no statements of their own: whoever needs a part needs the whole.
+//! Parts of an object (a table's row type, the index of a constraint, the rule of a view) have no
+//! statement of their own: a dependency on a part is one on the whole.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use tokio_postgres::Client;
 
 use crate::DumpError;
 
-/// An object's place in the catalog.
+/// An object's address in the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ObjectId {
     pub(super) class: u32,
@@ -25,14 +25,14 @@ pub(super) struct Dependencies {
     edges: Vec<Edge>,
     /// From a part to its whole.
     wholes: HashMap<ObjectId, ObjectId>,
-    /// From an object to the extension that brings it along.
+    /// From an object to the extension that it is a member of.
     extensions: HashMap<ObjectId, ObjectId>,
-    /// The id of `pg_class`.
+    /// The OID of `pg_class`.
     relations: u32,
 }
 
-/// No part has more than this many wholes above it.
-const DEPTH: usize = 6;
+/// Maximum nesting of parts.
+const MAX_DEPTH: usize = 6;
 
 const EDGES: &str = "
     select classid, objid, refclassid, refobjid, deptype::text as kind
@@ -40,8 +40,8 @@ const EDGES: &str = "
     where objid >= 16384 and (refobjid >= 16384 or refclassid = 'pg_namespace'::regclass)
       and deptype in ('n', 'a', 'i', 'e')";
 
-/// A generated column's expression belongs to its table; the members of operator families that
-/// came with a class belong to the class by themselves.
+/// A generated column's expression belongs to its table; members of operator families that were created
+/// with a class belong to the class by themselves.
 const GENERATED: &str = "
     select 'pg_attrdef'::regclass::oid as classid, d.oid as objid,
            'pg_class'::regclass::oid as refclassid, d.adrelid as refobjid
@@ -107,32 +107,32 @@ impl Dependencies {
         self.extensions.contains_key(&object)
     }
 
-    /// The statement that makes the object or the whole that it is part of.
-    pub(super) fn maker(
+    /// The statement that creates the object or the whole that it is part of.
+    pub(super) fn creator(
         &self,
         object: ObjectId,
         makers: &HashMap<ObjectId, usize>,
     ) -> Option<usize> {
         let mut object = object;
-        for _ in 0..DEPTH {
-            if let Some(&maker) = makers.get(&object) {
-                return Some(maker);
+        for _ in 0..MAX_DEPTH {
+            if let Some(&creator) = makers.get(&object) {
+                return Some(creator);
             }
             object = *self.wholes.get(&object)?;
         }
         None
     }
 
-    /// The same, or the extension that brings it along.
-    pub(super) fn maker_or_extension(
+    /// The same, or the extension that it is a member of.
+    pub(super) fn creator_or_extension(
         &self,
         object: ObjectId,
         makers: &HashMap<ObjectId, usize>,
     ) -> Option<usize> {
         let mut object = object;
-        for _ in 0..DEPTH {
-            if let Some(&maker) = makers.get(&object) {
-                return Some(maker);
+        for _ in 0..MAX_DEPTH {
+            if let Some(&creator) = makers.get(&object) {
+                return Some(creator);
             }
             object = *self
                 .extensions

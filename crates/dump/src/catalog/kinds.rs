@@ -1,36 +1,36 @@
-//! Every kind of object that is written down, with the query that writes it.
+//! Every kind of object that is dumped, with its catalog query.
 //!
-//! Each query returns `class`, `object`, `name`, `relation` and `sql`: the object's place in the
-//! catalog, what people call it, the table that it belongs to if any, and its text. Objects of the
-//! server itself have ids below 16384 and are there already.
+//! Each query returns `class`, `object`, `name`, `relation` and `sql`: the object's address in the
+//! catalog, its display name, the table that it belongs to if any, and its statement. Objects with
+//! OIDs below 16384 belong to the server itself and exist already.
 
 use crate::order::Phase;
 
 /// A kind of statement.
 pub(crate) struct Kind {
-    /// What people call it.
+    /// Its display name.
     pub(crate) name: &'static str,
     pub(crate) phase: Phase,
-    /// Its place within the phase, where nothing else decides.
+    /// Its order within the phase, where dependencies do not decide.
     pub(crate) rank: u8,
     pub(crate) role: Role,
-    /// What to do about objects that an extension brings along.
+    /// How members of extensions are treated.
     pub(crate) of_extensions: OfExtensions,
     pub(crate) query: &'static str,
 }
 
-/// What a statement does for others.
+/// What a statement does.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// It makes the object, and must do so in its phase.
+    /// Creates the object, in its own phase.
     Makes,
-    /// It makes the object, if need be in a later phase.
+    /// Creates the object, in a later phase if necessary.
     MakesWhenPossible,
-    /// It says something about an object that another statement makes.
+    /// Refers to an object that another statement creates.
     Completes,
 }
 
-/// Extensions bring their objects along, but not what was done to them afterwards.
+/// Extensions create their members, but not later changes to them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OfExtensions {
     Skipped,
@@ -54,7 +54,7 @@ macro_rules! kinds {
     };
 }
 
-/// In the order in which they would come if nothing needed anything.
+/// In the order that applies without dependencies.
 #[rustfmt::skip]
 pub(crate) const KINDS: &[Kind] = kinds! {
     Shape   10 Makes             Skipped "schema"                       "schemas"
@@ -87,7 +87,7 @@ pub(crate) const KINDS: &[Kind] = kinds! {
     Shape   80 MakesWhenPossible Skipped "view"                         "views"
     Shape   80 MakesWhenPossible Skipped "materialized view"            "materialized_views"
     Shape   82 Makes             Skipped "large object"                 "large_objects"
-    // Nothing before this runs a check of somebody's domain in the administrator's session.
+    // Nothing before this runs a check of a user's domain in the administrator's session.
     Shape   90 MakesWhenPossible Skipped "check of the domain"          "domain_checks"
     Shape   92 MakesWhenPossible Skipped "check of the table"           "checks"
 

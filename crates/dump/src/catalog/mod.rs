@@ -2,7 +2,7 @@
 
 mod dependencies;
 mod kinds;
-mod refusals;
+mod unsupported;
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -10,12 +10,12 @@ use tokio_postgres::Client;
 
 use crate::{
     DumpError, Section, Statement,
-    order::{Circle, Node, Phase, order},
+    order::{DependencyCycle, Node, Phase, order},
 };
 use dependencies::{Dependencies, ObjectId};
 use kinds::{KINDS, Kind, OfExtensions, Role};
 
-/// What an entry was read as, before anything is known about its place.
+/// An entry before its position is known.
 struct Entry {
     kind: &'static Kind,
     object: ObjectId,
@@ -24,21 +24,21 @@ struct Entry {
     sql: String,
 }
 
-/// Reads everything but rows. The client's transaction decides which moment is seen.
+/// Reads everything but rows, in the client's transaction.
 pub(crate) async fn read(client: &Client) -> Result<Vec<Statement>, DumpError> {
-    let refusals = refusals::find(client).await?;
-    if !refusals.is_empty() {
-        return Err(DumpError::Refused(refusals));
+    let unsupported = unsupported::find(client).await?;
+    if !unsupported.is_empty() {
+        return Err(DumpError::Unsupported(unsupported));
     }
     let dependencies = Dependencies::read(client).await?;
     let entries = read_entries(client, &dependencies).await?;
     let nodes = nodes(&entries, &dependencies);
-    let ordered = order(&nodes).map_err(|Circle(circle)| {
+    let ordered = order(&nodes).map_err(|DependencyCycle(circle)| {
         let names: Vec<String> = circle
             .iter()
             .map(|&at| format!("{} {}", entries[at].kind.name, entries[at].name))
             .collect();
-        DumpError::Refused(vec![format!(
+        DumpError::Unsupported(vec![format!(
             "these objects need each other and cannot be made one after the other: {}",
             names.join(", ")
         )])
@@ -113,8 +113,8 @@ fn nodes(entries: &[Entry], dependencies: &Dependencies) -> Vec<Node> {
         .collect();
     let mut needs: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); entries.len()];
     for edge in dependencies.edges() {
-        let from = dependencies.maker(edge.from, &makers);
-        let to = dependencies.maker_or_extension(edge.to, &makers);
+        let from = dependencies.creator(edge.from, &makers);
+        let to = dependencies.creator_or_extension(edge.to, &makers);
         if let (Some(from), Some(to)) = (from, to)
             && from != to
             && !(entries[from].kind.name == "sequence" && entries[to].kind.name == "table")
@@ -125,10 +125,10 @@ fn nodes(entries: &[Entry], dependencies: &Dependencies) -> Vec<Node> {
     for (at, entry) in entries.iter().enumerate() {
         let own = (entry.kind.role == Role::Completes).then_some(entry.object);
         for object in own.into_iter().chain(entry.relation) {
-            if let Some(maker) = dependencies.maker_or_extension(object, &makers)
-                && maker != at
+            if let Some(creator) = dependencies.creator_or_extension(object, &makers)
+                && creator != at
             {
-                needs[at].insert(maker);
+                needs[at].insert(creator);
             }
         }
     }
@@ -136,7 +136,7 @@ fn nodes(entries: &[Entry], dependencies: &Dependencies) -> Vec<Node> {
         phase: entry.kind.phase,
         rank: entry.kind.rank,
         name: entry.name.clone(),
-        floats: entry.kind.role != Role::Makes || entry.kind.phase > Phase::Shape,
+        may_move_later: entry.kind.role != Role::Makes || entry.kind.phase > Phase::Shape,
         needs,
     };
     entries.iter().zip(needs).map(node).collect()

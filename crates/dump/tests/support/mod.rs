@@ -1,4 +1,4 @@
-//! A source, its copy, and what tells them apart.
+//! A source database, its copy, and their comparison.
 #![allow(dead_code, unreachable_pub)]
 
 use std::{path::PathBuf, process::Command, sync::Mutex};
@@ -31,7 +31,7 @@ impl Source {
         }
     }
 
-    /// One with everything that this server knows.
+    /// One with every kind of object that this server supports.
     pub async fn rich() -> Self {
         let source = Self::new().await;
         source.run(RICH).await;
@@ -67,7 +67,7 @@ impl Source {
     }
 }
 
-/// The database that a restore made.
+/// The restored database.
 pub struct Copy {
     pub name: String,
     pub target: Target,
@@ -125,7 +125,7 @@ impl Copy {
     }
 }
 
-/// The text of `pg_dump`, or why there is none.
+/// The output of `pg_dump`, or why it is not available.
 pub async fn pg_dump(database: &str, version: i32) -> Result<String, String> {
     let program = find_pg_dump(version)?;
     let connection = TestServer::shared().await.connection();
@@ -150,7 +150,7 @@ pub async fn pg_dump(database: &str, version: i32) -> Result<String, String> {
         String::from_utf8_lossy(&output.stderr)
     );
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    // Newer versions fence their text with a random word.
+    // Newer versions enclose their output in a random token.
     let is_kept =
         |line: &&str| !line.starts_with("\\restrict") && !line.starts_with("\\unrestrict");
     Ok(text.lines().filter(is_kept).collect::<Vec<_>>().join("\n"))

@@ -1,4 +1,4 @@
-//! Functions that were deployed: what is active now, and their sources on this machine's disk.
+//! Deployed functions: the active versions, and their sources on this machine's disk.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,33 +7,33 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use plinth_db::DbError;
-use plinth_project::{DeployedFunction, FunctionShelf, FunctionSource, ProjectRef, UnpackError};
+use plinth_project::{DeployedFunction, FunctionSource, FunctionStore, ProjectRef, UnpackError};
 use uuid::Uuid;
 
 use super::{
-    Code, Function, Origin,
+    Function, Origin,
     folder::{Functions, deno_dir},
-    is_name,
+    is_valid_slug,
 };
-use crate::{deno::Account, numbers::Numbers};
+use crate::{account::Account, code::Code, metrics::FunctionMetrics};
 
-/// The active versions, as they were when somebody last said that they changed.
+/// The active versions, as of the last announced change.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Deployed(pub(crate) Functions);
 
 impl Deployed {
-    /// Asks the shelf. What did not change stays the same value.
-    pub(crate) async fn load(
-        shelf: &dyn FunctionShelf,
+    /// As the store has them. What did not change stays the same `Arc`.
+    pub(crate) fn new(
+        stored: Vec<DeployedFunction>,
         project: &ProjectRef,
         home: &Path,
+        account: Option<Account>,
         before: &Self,
-    ) -> Result<Self, DbError> {
+    ) -> Self {
         let mut functions = BTreeMap::new();
-        for deployed in shelf.functions(project).await? {
-            // It names a folder of ours.
-            if !is_name(&deployed.slug) {
+        for deployed in stored {
+            // The slug becomes a path.
+            if !is_valid_slug(&deployed.slug) {
                 continue;
             }
             let is_same = |before: &&Arc<Function>| match &before.origin {
@@ -43,25 +43,29 @@ impl Deployed {
             let same = before.0.get(&deployed.slug).filter(is_same);
             let function = match same {
                 Some(same) => same.clone(),
-                None => Arc::new(function(deployed, project, home)),
+                None => Arc::new(function(deployed, project, home, account)),
             };
             functions.insert(function.slug.clone(), function);
         }
-        Ok(Self(Arc::new(functions)))
+        Self(Arc::new(functions))
     }
 }
 
-/// Numbers of versions begin anew when a function is deleted and deployed again; its id does not.
-fn place_of(home: &Path, slug: &str, id: Uuid, version: i32) -> PathBuf {
+/// Version numbers start again when a function is deleted and deployed again; its id changes then.
+fn work_dir_of(home: &Path, slug: &str, id: Uuid, version: i32) -> PathBuf {
     let name = format!("{}-{version}", id.simple());
     home.join("deployed").join(slug).join(name)
 }
 
-fn function(deployed: DeployedFunction, project: &ProjectRef, home: &Path) -> Function {
-    let place = place_of(home, &deployed.slug, deployed.id, deployed.version);
-    let account = Account::of(project);
-    let mut code = code(&deployed.source, place, home, account);
-    // A version never changes.
+fn function(
+    deployed: DeployedFunction,
+    project: &ProjectRef,
+    home: &Path,
+    account: Option<Account>,
+) -> Function {
+    let work_dir = work_dir_of(home, &deployed.slug, deployed.id, deployed.version);
+    let mut code = deployed_code(&deployed.source, work_dir, home, account);
+    // A version is immutable.
     code.revision = format!("{} {}", deployed.id, deployed.version);
     Function {
         slug: deployed.slug.clone(),
@@ -69,42 +73,42 @@ fn function(deployed: DeployedFunction, project: &ProjectRef, home: &Path) -> Fu
         code,
         variables: Vec::new(),
         is_prepared: tokio::sync::Mutex::new(false),
-        numbers: Numbers::of(project, &deployed.slug),
-        printed: Arc::default(),
+        metrics: FunctionMetrics::new(project, &deployed.slug),
+        log_rate: Arc::default(),
         needs_own_process: false.into(),
         is_missing: false,
         origin: Origin::Deployed(Arc::new(deployed)),
     }
 }
 
-/// Sources below `place`, as they were deployed.
-pub(crate) fn code(
+/// Sources below the work directory, as they were deployed.
+pub(crate) fn deployed_code(
     source: &FunctionSource,
-    place: PathBuf,
+    work_dir: PathBuf,
     home: &Path,
     account: Option<Account>,
 ) -> Code {
-    let root = place.join("source");
-    let entrypoint = inside(&root, &source.entrypoint);
-    let named = source.import_map.as_deref().filter(|path| !path.is_empty());
-    let named = named.map(|path| inside(&root, path));
+    let root = work_dir.join("source");
+    let entrypoint = confine(&root, &source.entrypoint);
+    let import_map = source.import_map.as_deref().filter(|path| !path.is_empty());
+    let import_map = import_map.map(|path| confine(&root, path));
     Code {
-        named_imports: named,
+        import_map,
         deno_dir: deno_dir(home, account),
         root,
-        // They are among its sources.
+        // They are below the root.
         static_files: Vec::new(),
         entrypoint,
-        place,
+        work_dir,
         account,
         revision: String::new(),
         is_confined: true,
-        shown_root: "",
+        display_root: "",
     }
 }
 
-/// A path that was sent to us, below a folder whatever it says.
-pub(crate) fn inside(root: &Path, path: &str) -> PathBuf {
+/// An untrusted path, confined to the root.
+pub(crate) fn confine(root: &Path, path: &str) -> PathBuf {
     use std::path::Component;
     let path = path.strip_prefix("file://").unwrap_or(path);
     let parts = Path::new(path).components();
@@ -112,9 +116,9 @@ pub(crate) fn inside(root: &Path, path: &str) -> PathBuf {
     parts.fold(root.to_owned(), |path, part| path.join(part))
 }
 
-/// Puts the sources of a version onto the disk, once. A half-written folder is never taken for one.
+/// Unpacks the sources of a version, once. The rename makes it atomic.
 pub(crate) async fn unpack(
-    shelf: &dyn FunctionShelf,
+    store: &dyn FunctionStore,
     project: &ProjectRef,
     deployed: &DeployedFunction,
     code: &Code,
@@ -122,83 +126,85 @@ pub(crate) async fn unpack(
     if code.root.is_dir() {
         return Ok(());
     }
-    let coming = code
-        .place
-        .join(format!("coming-{}", Uuid::new_v4().simple()));
-    fs::create_dir_all(&coming)?;
-    let unpacked = shelf.unpack(project, deployed, &coming).await;
-    let placed = unpacked.and_then(|()| {
+    let partial = code
+        .work_dir
+        .join(format!("partial-{}", Uuid::new_v4().simple()));
+    fs::create_dir_all(&partial)?;
+    let unpacked = store.unpack(project, deployed, &partial).await;
+    let moved = unpacked.and_then(|()| {
         if let Some(account) = code.account {
-            account.own(&code.place)?;
+            account.take_ownership(&code.work_dir)?;
         }
-        Ok(fs::rename(&coming, &code.root)?)
+        Ok(fs::rename(&partial, &code.root)?)
     });
-    if placed.is_err() {
-        _ = fs::remove_dir_all(&coming);
-        // Somebody else may have been faster.
+    if moved.is_err() {
+        _ = fs::remove_dir_all(&partial);
+        // Another task may have been faster.
         if code.root.is_dir() {
             return Ok(());
         }
     }
-    placed
+    moved
 }
 
-/// Functions whose sources must stay on the disk: those that are called, and those that workers run
-/// to their end.
+/// Functions whose sources must stay on the disk: those that are called, and those of workers that still
+/// run.
 #[derive(Default)]
-pub(crate) struct InUse(Mutex<Vec<Weak<Function>>>);
+pub(crate) struct SourcesInUse(Mutex<Vec<Weak<Function>>>);
 
-/// What folders are called from the moment that nobody needs them.
+/// The prefix of directories that are to be removed.
 const SET_ASIDE: &str = "gone-";
 
-impl InUse {
+impl SourcesInUse {
     fn functions(&self) -> MutexGuard<'_, Vec<Weak<Function>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on its sources stay, as long as the function does.
+    /// Keeps the sources as long as the function is referred to.
     pub(crate) fn add(&self, function: &Arc<Function>) {
         let mut functions = self.functions();
         functions.retain(|known| known.strong_count() > 0);
         functions.push(Arc::downgrade(function));
     }
 
-    /// Takes sources out of the way that are neither in use nor active, nor next to what is active:
-    /// those are what people go back to. Tells whether there is anything to remove.
-    pub(crate) fn set_others_aside(&self, home: &Path, active: &Deployed) -> bool {
-        // Nobody begins to use any meanwhile.
+    /// Renames sources that are neither in use nor active, nor next to an active version, which is what a
+    /// rollback goes to. Tells whether there is anything to remove.
+    pub(crate) fn set_unused_aside(&self, home: &Path, active: &Deployed) -> bool {
+        // Locked, so that none comes into use meanwhile.
         let functions = self.functions();
         let used = functions.iter().filter_map(Weak::upgrade);
-        let mut wanted: BTreeSet<_> = used.map(|function| function.code.place.clone()).collect();
-        wanted.extend(
+        let mut kept: BTreeSet<_> = used
+            .map(|function| function.code.work_dir.clone())
+            .collect();
+        kept.extend(
             active
                 .0
                 .values()
-                .flat_map(|function| nearby(home, function)),
+                .flat_map(|function| adjacent_versions(home, function)),
         );
         let mut is_any = false;
-        for place in places(home).filter(|place| !wanted.contains(place)) {
+        for dir in unpacked_dirs(home).filter(|dir| !kept.contains(dir)) {
             let aside = home.join(format!("{SET_ASIDE}{}", Uuid::new_v4().simple()));
-            is_any |= fs::rename(place, aside).is_ok();
+            is_any |= fs::rename(dir, aside).is_ok();
         }
         is_any
     }
 }
 
-/// Where the version and its neighbours are unpacked to.
-fn nearby(home: &Path, function: &Function) -> Vec<PathBuf> {
+/// The work directories of the version before, this one, and the next.
+fn adjacent_versions(home: &Path, function: &Function) -> Vec<PathBuf> {
     let Origin::Deployed(deployed) = &function.origin else {
         return Vec::new();
     };
     let (slug, version) = (&deployed.slug, deployed.version);
     let versions = version.saturating_sub(1)..=version.saturating_add(1);
     versions
-        .map(|version| place_of(home, slug, deployed.id, version))
+        .map(|version| work_dir_of(home, slug, deployed.id, version))
         .collect()
 }
 
-/// Everything that was unpacked.
-fn places(home: &Path) -> impl Iterator<Item = PathBuf> {
+/// All unpacked versions.
+fn unpacked_dirs(home: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten();
     let slugs = entries(home.join("deployed"));
     slugs.flat_map(move |slug| entries(slug.path()).map(|entry| entry.path()))
@@ -208,7 +214,7 @@ fn places(home: &Path) -> impl Iterator<Item = PathBuf> {
 pub(crate) fn remove_set_aside(home: &Path) {
     for entry in fs::read_dir(home).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(SET_ASIDE) {
-            // It is tried again the next time.
+            // It is retried the next time.
             _ = fs::remove_dir_all(entry.path());
         }
     }
@@ -219,9 +225,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_path_leads_out_of_the_folder() {
+    fn no_path_leaves_the_root() {
         let check = |path, expected: &str| {
-            assert_eq!(inside(Path::new("/x"), path), Path::new(expected), "{path}");
+            assert_eq!(
+                confine(Path::new("/x"), path),
+                Path::new(expected),
+                "{path}"
+            );
         };
         check("functions/a/index.ts", "/x/functions/a/index.ts");
         check("../../etc/passwd", "/x/etc/passwd");

@@ -5,58 +5,57 @@ use std::{
     fs,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use plinth_project::Project;
-use plinth_settings::{Secret, Settings, files_matching, join_path};
+use plinth_settings::{
+    Secret, SettingKey, Settings, files_matching,
+    keys::{functions as keys, plinth_functions},
+};
 
 use super::{
-    Code, Function, Origin, is_name,
-    scan::{Looks, look_of, scan},
+    Function, Origin, is_valid_slug,
+    scan::{Fingerprints, fingerprint, scan},
 };
-use crate::{deno::Account, numbers::Numbers};
+use crate::{account::Account, code::Code, metrics::FunctionMetrics};
 
-/// What is said of all functions at once, as on the command line.
-const ENV_FILE: &str = "plinth.functions.env_file";
-const IMPORT_MAP: &str = "plinth.functions.import_map";
-const VERIFY_JWT: &str = "plinth.functions.verify_jwt";
-
-/// Bytes of all paths of static files elsewhere; a single argument has at most twice as many.
-const MOST_PATHS: usize = 64 << 10;
+/// Bytes of all paths of static files outside of the folder; a single argument has at most twice as many.
+const MAX_STATIC_PATH_BYTES: usize = 64 << 10;
 
 /// Functions by name.
 pub(crate) type Functions = Arc<BTreeMap<String, Arc<Function>>>;
 
-/// What lies in `supabase/functions`, read again when it changed.
+/// The functions in `supabase/functions`, read again when they change.
 pub(crate) struct FolderFunctions {
     /// `supabase`: paths in the settings are relative to it.
     folder: PathBuf,
-    known: Mutex<Known>,
+    cache: Mutex<Cache>,
 }
 
 #[derive(Default)]
-struct Known {
-    made_from: Option<Arc<Settings>>,
-    looks: Looks,
-    /// With what each was made from, so that one that did not change stays the same.
+struct Cache {
+    settings: Option<Arc<Settings>>,
+    fingerprints: Fingerprints,
+    /// By name, so that a function that did not change stays the same `Arc`.
     revisions: BTreeMap<String, u64>,
     functions: Functions,
 }
 
-/// Where a project's functions are kept ready.
-pub(crate) struct Place<'a> {
-    pub(crate) home: &'a Path,
+/// The directory of a project's prepared functions, and the user that owns them.
+pub(crate) struct ProjectHome<'a> {
+    pub(crate) path: PathBuf,
+    pub(crate) account: Option<Account>,
     pub(crate) project: &'a Project,
 }
 
 impl FolderFunctions {
-    /// Of a folder with `supabase` in it.
+    /// For a folder with `supabase` in it.
     pub(crate) fn new(root: &Path) -> Self {
         let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         Self {
             folder: root.join("supabase"),
-            known: Mutex::default(),
+            cache: Mutex::default(),
         }
     }
 
@@ -64,116 +63,129 @@ impl FolderFunctions {
         self.folder.join("functions")
     }
 
-    /// As they were when the folder was last looked at, with the settings of now.
-    pub(crate) fn current(&self, place: &Place<'_>) -> Functions {
-        let settings = place.project.settings().current();
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_current = |made_from: &Arc<Settings>| Arc::ptr_eq(made_from, &settings);
-        if !known.made_from.as_ref().is_some_and(is_current) {
-            if known.made_from.is_none() {
-                known.looks = self.scan(&settings);
-            }
-            self.rebuild(&mut known, settings, place);
-        }
-        known.functions.clone()
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the folder looks like now, for [`FolderFunctions::take_over`].
-    pub(crate) fn look(&self) -> FolderLooks {
-        let made_from = {
-            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            known.made_from.clone()
-        };
-        FolderLooks(match made_from {
+    /// As of the last snapshot of the folder, with the current settings.
+    pub(crate) fn current(&self, home: &ProjectHome<'_>) -> Functions {
+        let settings = home.project.settings().current();
+        let mut cache = self.cache();
+        let is_current = |cached: &Arc<Settings>| Arc::ptr_eq(cached, &settings);
+        if !cache.settings.as_ref().is_some_and(is_current) {
+            if cache.settings.is_none() {
+                cache.fingerprints = self.scan(&settings);
+            }
+            self.rebuild(&mut cache, settings, home);
+        }
+        cache.functions.clone()
+    }
+
+    /// The state of the folder now, for [`FolderFunctions::reload`].
+    pub(crate) fn snapshot(&self) -> FolderSnapshot {
+        let settings = self.cache().settings.clone();
+        FolderSnapshot(match settings {
             Some(settings) => self.scan(&settings),
             None => scan(&self.functions_folder()),
         })
     }
 
     /// The functions folder, and what the settings name outside of it.
-    fn scan(&self, settings: &Settings) -> Looks {
+    fn scan(&self, settings: &Settings) -> Fingerprints {
         let functions = self.functions_folder();
-        let mut looks = scan(&functions);
-        let of_all = [ENV_FILE, IMPORT_MAP].map(|key| self.named(settings, key));
-        let of_each = settings.entries("functions").into_iter().flat_map(|slug| {
-            ["entrypoint", "import_map"]
-                .map(|key| self.named(settings, &join_path(["functions", slug, key])))
+        let mut fingerprints = scan(&functions);
+        let shared = [plinth_functions::ENV_FILE, plinth_functions::IMPORT_MAP]
+            .map(|key| self.configured_path(settings, key));
+        let slugs = settings.members(keys::FUNCTIONS).into_iter();
+        let own = slugs.flat_map(|slug| {
+            [keys::ENTRYPOINT, keys::IMPORT_MAP]
+                .map(|key| self.configured_path(settings, key.of(slug)))
         });
-        let named = of_all.into_iter().chain(of_each).flatten();
-        for path in named.filter(|path| !path.starts_with(&functions)) {
-            // A path is nobody's name.
-            looks.insert(path.to_string_lossy().into_owned(), look_of(&path));
+        let configured = shared.into_iter().chain(own).flatten();
+        for path in configured.filter(|path| !path.starts_with(&functions)) {
+            // No function has a path as its name.
+            let key = path.to_string_lossy().into_owned();
+            fingerprints.insert(key, fingerprint(&path));
         }
-        looks
+        fingerprints
     }
 
-    /// A file that the settings name.
-    fn named(&self, settings: &Settings, key: &str) -> Option<PathBuf> {
-        let path = settings.opt_path(key)?;
-        Some(clean(&self.folder.join(path)))
+    /// A path that the settings name.
+    fn configured_path<'a>(
+        &self,
+        settings: &Settings,
+        key: impl Into<SettingKey<'a, Option<PathBuf>>>,
+    ) -> Option<PathBuf> {
+        let path = settings.get(key.into())?;
+        Some(normalize(&self.folder.join(path)))
     }
 
-    /// Whether it looked otherwise when it was last taken over.
-    pub(crate) fn differs(&self, looks: &FolderLooks) -> bool {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.looks != looks.0
+    /// Whether the folder differs from the last snapshot that was loaded.
+    pub(crate) fn has_changed(&self, snapshot: &FolderSnapshot) -> bool {
+        self.cache().fingerprints != snapshot.0
     }
 
-    pub(crate) fn take_over(&self, looks: FolderLooks, place: &Place<'_>) -> Functions {
-        let settings = place.project.settings().current();
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.looks = looks.0;
-        self.rebuild(&mut known, settings, place);
-        known.functions.clone()
+    pub(crate) fn reload(&self, snapshot: FolderSnapshot, home: &ProjectHome<'_>) -> Functions {
+        let settings = home.project.settings().current();
+        let mut cache = self.cache();
+        cache.fingerprints = snapshot.0;
+        self.rebuild(&mut cache, settings, home);
+        cache.functions.clone()
     }
 
-    fn rebuild(&self, known: &mut Known, settings: Arc<Settings>, place: &Place<'_>) {
+    fn rebuild(&self, cache: &mut Cache, settings: Arc<Settings>, home: &ProjectHome<'_>) {
         let shared = self.shared_variables(&settings);
         let mut functions = BTreeMap::new();
         let mut revisions = BTreeMap::new();
-        for slug in self.slugs(&settings, &known.looks) {
-            let Some(found) = Found::read(self, &slug, &settings) else {
+        for slug in self.slugs(&settings, &cache.fingerprints) {
+            let Some(configured) = ConfiguredFunction::read(self, &slug, &settings) else {
                 continue;
             };
-            let revision = found.revision(&known.looks, &shared);
-            let same = known.functions.get(&slug);
-            let same = same.filter(|_| known.revisions.get(&slug) == Some(&revision));
+            let revision = configured.revision(&cache.fingerprints, &shared);
+            let same = cache.functions.get(&slug);
+            let same = same.filter(|_| cache.revisions.get(&slug) == Some(&revision));
             let function = match same {
                 Some(same) => same.clone(),
                 None => {
                     let revision = revision.to_string();
-                    Arc::new(found.function(self, slug.clone(), revision, &shared, place))
+                    Arc::new(configured.function(self, slug.clone(), revision, &shared, home))
                 }
             };
             functions.insert(slug.clone(), function);
             revisions.insert(slug, revision);
         }
-        known.made_from = Some(settings);
-        known.functions = Arc::new(functions);
-        known.revisions = revisions;
+        cache.settings = Some(settings);
+        cache.functions = Arc::new(functions);
+        cache.revisions = revisions;
     }
 
     /// Names of folders with an entrypoint, and those in the settings.
-    fn slugs(&self, settings: &Settings, looks: &Looks) -> BTreeSet<String> {
-        let configured = settings.entries("functions").into_iter().map(str::to_owned);
-        let in_folder = looks.keys().cloned();
+    fn slugs(&self, settings: &Settings, fingerprints: &Fingerprints) -> BTreeSet<String> {
+        let configured = settings
+            .members(keys::FUNCTIONS)
+            .into_iter()
+            .map(str::to_owned);
+        let in_folder = fingerprints.keys().cloned();
         configured
             .chain(in_folder)
-            .filter(|name| is_name(name))
+            .filter(|name| is_valid_slug(name))
             .collect()
     }
 
     /// The `.env` that all functions share.
     fn shared_variables(&self, settings: &Settings) -> Vec<(String, String)> {
-        let named = self.named(settings, ENV_FILE);
-        let path = named
+        let configured = self.configured_path(settings, plinth_functions::ENV_FILE);
+        let path = configured
             .clone()
             .unwrap_or_else(|| self.functions_folder().join(".env"));
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) => {
-                if named.is_some() {
-                    tracing::warn!("{}: {error}; functions get no variables", path.display());
+                if configured.is_some() {
+                    tracing::warn!(
+                        "cannot read the environment file {}: {error}; functions get no variables from it",
+                        path.display()
+                    );
                 }
                 return Vec::new();
             }
@@ -181,12 +193,12 @@ impl FolderFunctions {
         match plinth_settings::parse_dotenv(&text) {
             Ok(variables) => variables
                 .into_iter()
-                .filter(|(name, _)| may_be_set(name))
+                .filter(|(name, _)| is_permitted_name(name))
                 .collect(),
             Err(line) => {
-                let path = named.unwrap_or_else(|| "supabase/functions/.env".into());
+                let path = configured.unwrap_or_else(|| "supabase/functions/.env".into());
                 tracing::warn!(
-                    "{}: line {line} is no assignment; nothing of it is used",
+                    "environment file {}: line {line} is not an assignment; the file is ignored",
                     path.display()
                 );
                 Vec::new()
@@ -195,8 +207,8 @@ impl FolderFunctions {
     }
 }
 
-/// Functions must not be deceived about where they are.
-pub(super) fn may_be_set(name: &str) -> bool {
+/// Whether users may set the variable. Those of the platform are reserved.
+pub(super) fn is_permitted_name(name: &str) -> bool {
     let is_reserved = name.starts_with("SUPABASE_");
     if is_reserved {
         tracing::warn!("Env name cannot start with SUPABASE_, skipping: {name}");
@@ -204,58 +216,55 @@ pub(super) fn may_be_set(name: &str) -> bool {
     !is_reserved
 }
 
-/// What a folder looked like.
-pub(crate) struct FolderLooks(Looks);
+/// The state of the folder at some time.
+#[derive(PartialEq, Eq)]
+pub(crate) struct FolderSnapshot(Fingerprints);
 
-impl PartialEq for FolderLooks {
-    fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
-    }
-}
-
-/// One function as settings and files describe it.
-struct Found {
+/// One function, as settings and files describe it.
+struct ConfiguredFunction {
     entrypoint: PathBuf,
-    named_imports: Option<PathBuf>,
+    import_map: Option<PathBuf>,
     verify_jwt: bool,
     variables: Vec<(String, String)>,
-    /// Those outside of the functions folder.
+    /// Static files outside of the functions folder.
     static_files: Vec<PathBuf>,
-    /// The folder whose changes are its own.
+    /// The folder whose changes concern this function alone.
     own_folder: String,
 }
 
-impl Found {
+impl ConfiguredFunction {
     fn read(folder: &FolderFunctions, slug: &str, settings: &Settings) -> Option<Self> {
-        let key = |name| join_path(["functions", slug, name]);
-        if !settings.bool(&key("enabled")) {
+        if !settings.get(keys::ENABLED.of(slug)) {
             return None;
         }
-        let named = |name| folder.named(settings, &key(name));
-        let of_all = folder.named(settings, IMPORT_MAP);
+        let shared_import_map = folder.configured_path(settings, plinth_functions::IMPORT_MAP);
         let functions = folder.functions_folder();
-        let usual = || functions.join(slug).join("index.ts");
-        let entrypoint = named("entrypoint").unwrap_or_else(usual);
-        let is_configured = settings.entries("functions").contains(&slug);
+        let default = || functions.join(slug).join("index.ts");
+        let entrypoint = folder
+            .configured_path(settings, keys::ENTRYPOINT.of(slug))
+            .unwrap_or_else(default);
+        let is_configured = settings.members(keys::FUNCTIONS).contains(&slug);
         if !entrypoint.is_file() && !is_configured {
             return None;
         }
         let inside = entrypoint.strip_prefix(&functions).ok();
         let own_folder = inside.and_then(|path| path.iter().next());
-        let variables = settings.secrets(&key("env")).iter();
-        let patterns = settings.list(&key("static_files")).iter();
+        let variables = settings.get(keys::ENV.of(slug)).iter();
+        let patterns = settings.get(keys::STATIC_FILES.of(slug)).iter();
         let files = patterns.flat_map(|pattern| files_matching(&folder.folder, pattern));
-        let files = files.map(|path| clean(&path));
-        let elsewhere: Vec<_> = files.filter(|path| !path.starts_with(&functions)).collect();
+        let files = files.map(|path| normalize(&path));
+        let outside: Vec<_> = files.filter(|path| !path.starts_with(&functions)).collect();
         let exposed = |(name, value): (&String, &Secret)| (name.clone(), value.expose().to_owned());
         Some(Self {
-            named_imports: of_all.or_else(|| named("import_map")),
-            verify_jwt: settings.bool(VERIFY_JWT) && settings.bool(&key("verify_jwt")),
+            import_map: shared_import_map
+                .or_else(|| folder.configured_path(settings, keys::IMPORT_MAP.of(slug))),
+            verify_jwt: settings.get(plinth_functions::VERIFY_JWT)
+                && settings.get(keys::VERIFY_JWT.of(slug)),
             variables: variables
-                .filter(|(name, _)| may_be_set(name))
+                .filter(|(name, _)| is_permitted_name(name))
                 .map(exposed)
                 .collect(),
-            static_files: elsewhere,
+            static_files: outside,
             own_folder: own_folder.map_or_else(
                 || slug.to_owned(),
                 |name| name.to_string_lossy().into_owned(),
@@ -264,14 +273,15 @@ impl Found {
         })
     }
 
-    fn revision(&self, looks: &Looks, shared: &[(String, String)]) -> u64 {
+    fn revision(&self, fingerprints: &Fingerprints, shared: &[(String, String)]) -> u64 {
         let mut hasher = DefaultHasher::new();
-        (looks.get(""), looks.get(&self.own_folder)).hash(&mut hasher);
-        (&self.entrypoint, &self.named_imports, self.verify_jwt).hash(&mut hasher);
+        let shared_files = fingerprints.get("");
+        (shared_files, fingerprints.get(&self.own_folder)).hash(&mut hasher);
+        (&self.entrypoint, &self.import_map, self.verify_jwt).hash(&mut hasher);
         (&self.variables, &self.static_files, shared).hash(&mut hasher);
-        // They need not lie in the folder.
-        let named = self.named_imports.as_deref().map(look_of);
-        (look_of(&self.entrypoint), named).hash(&mut hasher);
+        // They may be outside of the folder.
+        let import_map = self.import_map.as_deref().map(fingerprint);
+        (fingerprint(&self.entrypoint), import_map).hash(&mut hasher);
         hasher.finish()
     }
 
@@ -281,34 +291,39 @@ impl Found {
         slug: String,
         revision: String,
         shared: &[(String, String)],
-        place: &Place<'_>,
+        home: &ProjectHome<'_>,
     ) -> Function {
         let root = folder.functions_folder();
-        let account = Account::of(place.project.reference());
+        let account = home.account;
         let account =
-            account.filter(|_| Account::can_reach(&root) && Account::can_reach(&self.entrypoint));
+            account.filter(|_| Account::can_read(&root) && Account::can_read(&self.entrypoint));
         let is_missing = !self.entrypoint.is_file();
-        let static_files = fitting(&slug, self.static_files, account);
+        let static_files = readable_static_files(&slug, self.static_files, account);
         Function {
             code: Code {
-                place: place.home.join("folder").join(&slug),
-                deno_dir: deno_dir(place.home, account),
+                work_dir: home.path.join("folder").join(&slug),
+                deno_dir: deno_dir(&home.path, account),
                 root,
                 static_files,
                 entrypoint: self.entrypoint,
-                named_imports: self.named_imports,
+                import_map: self.import_map,
                 account,
                 revision,
-                // Whoever starts Plinth in a folder may read everything anyway.
+                // The developer who starts Plinth here can read all of it anyway.
                 is_confined: false,
-                shown_root: "supabase/functions/",
+                display_root: "supabase/functions/",
             },
             origin: Origin::Folder,
             verify_jwt: self.verify_jwt,
-            variables: shared.iter().cloned().chain(self.variables).collect(),
+            variables: shared
+                .iter()
+                .cloned()
+                .chain(self.variables)
+                .map(|(name, value)| (name, Secret::new(value)))
+                .collect(),
             is_prepared: tokio::sync::Mutex::new(false),
-            numbers: Numbers::of(place.project.reference(), &slug),
-            printed: Arc::default(),
+            metrics: FunctionMetrics::new(home.project.reference(), &slug),
+            log_rate: Arc::default(),
             needs_own_process: false.into(),
             is_missing,
             slug,
@@ -317,30 +332,35 @@ impl Found {
 }
 
 /// Static files that the function's user may read, as many as fit into a command line.
-fn fitting(slug: &str, files: Vec<PathBuf>, account: Option<Account>) -> Vec<PathBuf> {
-    let mut left = MOST_PATHS;
+fn readable_static_files(
+    slug: &str,
+    files: Vec<PathBuf>,
+    account: Option<Account>,
+) -> Vec<PathBuf> {
+    let mut bytes_left = MAX_STATIC_PATH_BYTES;
     let fits = |path: &PathBuf| {
         let length = path.as_os_str().len() + 1;
-        let is_readable = account.is_none() || Account::can_reach(path);
-        let fits = is_readable && length <= left;
-        match fits {
-            true => left -= length,
-            false => tracing::warn!(
-                "{slug} cannot read its static file {}: {}",
+        let is_readable = account.is_none() || Account::can_read(path);
+        let fits = is_readable && length <= bytes_left;
+        if fits {
+            bytes_left -= length;
+        } else {
+            tracing::warn!(
+                "function {slug} cannot read its static file {}: {}",
                 path.display(),
                 if is_readable {
-                    "there are too many outside of supabase/functions"
+                    "too many files outside of supabase/functions"
                 } else {
-                    "not everybody may"
+                    "it is not readable by all users"
                 }
-            ),
+            );
         }
         fits
     };
     files.into_iter().filter(fits).collect()
 }
 
-/// Packages that one user fetched cannot be added to by another.
+/// One directory per user: another one could not add packages to it.
 pub(super) fn deno_dir(home: &Path, account: Option<Account>) -> PathBuf {
     match account {
         Some(Account(number)) => home.join(format!("deno-{number}")),
@@ -348,8 +368,8 @@ pub(super) fn deno_dir(home: &Path, account: Option<Account>) -> PathBuf {
     }
 }
 
-/// The path without `.` and `..`, which stand in the middle of joined ones.
-fn clean(path: &Path) -> PathBuf {
+/// The path without `.` and `..`.
+fn normalize(path: &Path) -> PathBuf {
     use std::path::Component;
     let mut out = PathBuf::new();
     for part in path.components() {

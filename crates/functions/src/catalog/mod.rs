@@ -1,6 +1,5 @@
-//! Which functions a project has: those of the folder win over those that were deployed.
+//! The functions of a project: those of the folder take precedence over deployed ones.
 
-mod code;
 mod deployed;
 mod environment;
 mod folder;
@@ -8,14 +7,14 @@ mod scan;
 
 use std::sync::{Arc, atomic::AtomicBool};
 
+use plinth_settings::Secret;
 use uuid::Uuid;
 
-pub(crate) use code::Code;
-pub(crate) use deployed::{Deployed, InUse, code as deployed_code, remove_set_aside, unpack};
-pub(crate) use environment::{Surroundings, environment};
-pub(crate) use folder::{FolderFunctions, Place};
+pub(crate) use deployed::{Deployed, SourcesInUse, deployed_code, remove_set_aside, unpack};
+pub(crate) use environment::{ProjectEnvironment, variables};
+pub(crate) use folder::{FolderFunctions, FolderSnapshot, ProjectHome};
 
-use crate::{numbers::Numbers, record::Printed};
+use crate::{code::Code, log_rate::LogRateLimit, metrics::FunctionMetrics};
 
 /// A function that can be called.
 #[derive(Debug)]
@@ -24,22 +23,22 @@ pub(crate) struct Function {
     pub(crate) origin: Origin,
     pub(crate) verify_jwt: bool,
     pub(crate) code: Code,
-    /// Variables that only it receives.
-    pub(crate) variables: Vec<(String, String)>,
-    /// Whether its code has been made ready.
+    /// Environment variables of its own.
+    pub(crate) variables: Vec<(String, Secret)>,
+    /// Whether its code is prepared.
     pub(crate) is_prepared: tokio::sync::Mutex<bool>,
-    pub(crate) numbers: Numbers,
-    pub(crate) printed: Arc<Printed>,
-    /// Whether it did not come up in a process that was started before anybody knew of it.
+    pub(crate) metrics: FunctionMetrics,
+    pub(crate) log_rate: Arc<LogRateLimit>,
+    /// Whether it failed to boot in a prewarmed process.
     pub(crate) needs_own_process: AtomicBool,
-    /// Whether the settings name it, and there is no module.
+    /// Whether the settings name it but its entrypoint does not exist.
     pub(crate) is_missing: bool,
 }
 
 /// Where a function comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The folder that Plinth was started in. Whoever calls is developing it.
+    /// The folder that Plinth was started in, where it is being developed.
     Folder,
     Deployed(Arc<plinth_project::DeployedFunction>),
 }
@@ -49,7 +48,7 @@ impl Function {
         self.origin == Origin::Folder
     }
 
-    /// What records call this version of it.
+    /// The version in log records.
     pub(crate) fn version(&self) -> i32 {
         match &self.origin {
             Origin::Folder => 0,
@@ -65,8 +64,8 @@ impl Function {
     }
 }
 
-/// Whether a text may name a function.
-pub(crate) fn is_name(text: &str) -> bool {
+/// Whether the text is a valid name of a function.
+pub(crate) fn is_valid_slug(text: &str) -> bool {
     let is_inner = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     text.bytes()
         .next()
@@ -79,14 +78,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_begin_with_a_letter_and_hold_nothing_odd() {
+    fn names_begin_with_a_letter() {
         for name in ["a", "Hello-World_2", "x1"] {
-            assert!(is_name(name), "{name}");
+            assert!(is_valid_slug(name), "{name}");
         }
         for name in [
             "", "1a", "_shared", ".git", "a.b", "a b", "a/b", "é", "a%20", "-a",
         ] {
-            assert!(!is_name(name), "{name}");
+            assert!(!is_valid_slug(name), "{name}");
         }
     }
 }

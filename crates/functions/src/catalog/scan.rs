@@ -1,4 +1,4 @@
-//! What lies in the functions folder, so that changes are noticed (functions contract §11).
+//! Fingerprints of the functions folder, to notice changes (functions contract §11).
 
 use std::{
     collections::BTreeMap,
@@ -9,46 +9,45 @@ use std::{
 };
 
 const IGNORED_FOLDERS: [&str; 5] = [".git", "node_modules", ".vscode", ".idea", "vendor"];
-const IGNORED_ENDS: [&str; 4] = ["~", ".tmp", ".swp", ".swx"];
+const IGNORED_SUFFIXES: [&str; 4] = ["~", ".tmp", ".swp", ".swx"];
 
-/// Nobody has that many; a link in a circle would.
-const MOST_FILES: usize = 20_000;
+/// A limit for symbolic links in a circle.
+const MAX_FILES: usize = 20_000;
 
-/// What each folder below the functions folder looks like; `""` stands for everything that several
-/// functions share.
-pub(super) type Looks = BTreeMap<String, u64>;
+/// A hash of each folder below the functions folder; `""` is everything that functions share.
+pub(super) type Fingerprints = BTreeMap<String, u64>;
 
-/// Looks at every file's size and time.
-pub(super) fn scan(folder: &Path) -> Looks {
-    let mut looks = Looks::new();
+/// Hashes the size and modification time of every file.
+pub(super) fn scan(folder: &Path) -> Fingerprints {
+    let mut fingerprints = Fingerprints::new();
     let mut shared = DefaultHasher::new();
-    let mut left = MOST_FILES;
-    for entry in sorted(folder) {
+    let mut left = MAX_FILES;
+    for entry in sorted_entries(folder) {
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_folder = entry.path().is_dir();
         if is_ignored(&name, is_folder) {
             continue;
         }
-        if is_folder && super::is_name(&name) {
+        if is_folder && super::is_valid_slug(&name) {
             let mut own = DefaultHasher::new();
-            add(&entry.path(), &mut own, &mut left);
-            looks.insert(name, own.finish());
+            hash_path(&entry.path(), &mut own, &mut left);
+            fingerprints.insert(name, own.finish());
         } else {
-            add(&entry.path(), &mut shared, &mut left);
+            hash_path(&entry.path(), &mut shared, &mut left);
         }
     }
-    looks.insert(String::new(), shared.finish());
-    looks
+    fingerprints.insert(String::new(), shared.finish());
+    fingerprints
 }
 
-/// What a single file looks like.
-pub(super) fn look_of(path: &Path) -> u64 {
+/// The fingerprint of a single file.
+pub(super) fn fingerprint(path: &Path) -> u64 {
     let mut hasher = DefaultHasher::new();
-    add(path, &mut hasher, &mut 1);
+    hash_path(path, &mut hasher, &mut 1);
     hasher.finish()
 }
 
-fn add(path: &Path, hasher: &mut DefaultHasher, left: &mut usize) {
+fn hash_path(path: &Path, hasher: &mut DefaultHasher, left: &mut usize) {
     let Ok(found) = fs::metadata(path) else {
         return;
     };
@@ -63,16 +62,16 @@ fn add(path: &Path, hasher: &mut DefaultHasher, left: &mut usize) {
         modified.hash(hasher);
         return;
     }
-    for entry in sorted(path) {
+    for entry in sorted_entries(path) {
         let name = entry.file_name();
         let inner = entry.path();
         if !is_ignored(&name.to_string_lossy(), inner.is_dir()) {
-            add(&inner, hasher, left);
+            hash_path(&inner, hasher, left);
         }
     }
 }
 
-fn sorted(folder: &Path) -> Vec<fs::DirEntry> {
+fn sorted_entries(folder: &Path) -> Vec<fs::DirEntry> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
@@ -88,7 +87,7 @@ fn is_ignored(name: &str, is_folder: bool) -> bool {
     name == ".DS_Store"
         || name.starts_with(".#")
         || name.starts_with("___")
-        || IGNORED_ENDS.iter().any(|end| name.ends_with(end))
+        || IGNORED_SUFFIXES.iter().any(|end| name.ends_with(end))
 }
 
 #[cfg(test)]
@@ -125,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_editors_and_tools_leave_behind_is_no_change() {
+    fn files_of_editors_and_tools_are_no_change() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         write(root, "a/index.ts", "1");

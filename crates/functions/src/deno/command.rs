@@ -1,5 +1,5 @@
-//! The command line of the runtime (functions contract §14.2): everything is closed, and what a
-//! function needs is opened again.
+//! The command line of the runtime (functions contract §14.2): everything is denied, and what a function
+//! needs is allowed again.
 
 use std::{
     ffi::OsString,
@@ -8,12 +8,15 @@ use std::{
     process::{Command, Stdio},
 };
 
-use super::ImportMap;
-use crate::{catalog::Code, network::Network, scratch::Scratch};
+use crate::{
+    code::{Code, ImportMap},
+    network::Network,
+    sandbox::Scratch,
+};
 
-/// Variables of the runtime itself, which no function sees; some of them it sets for itself.
-/// `DENO_SERVE_ADDRESS` goes when the function serves.
-pub(crate) const HIDDEN_VARIABLES: [&str; 9] = [
+/// Variables of the runtime itself, which are deleted before the function runs; some of them it sets for
+/// itself. `DENO_SERVE_ADDRESS` is deleted when the function serves.
+pub(crate) const DELETED_VARIABLES: [&str; 9] = [
     "DENO_DIR",
     "DENO_AUTO_SERVE",
     "DENO_NO_UPDATE_CHECK",
@@ -25,14 +28,14 @@ pub(crate) const HIDDEN_VARIABLES: [&str; 9] = [
     "PATH",
 ];
 
-/// What programs may ask about the machine.
-const SYSTEM: &str = "cpus,osRelease,osUptime,systemMemoryInfo,uid,gid,homedir";
+/// What functions may ask about the machine.
+const ALLOWED_SYS: &str = "cpus,osRelease,osUptime,systemMemoryInfo,uid,gid,homedir";
 
-/// Other registries than the usual ones. What was fetched is found again under their names.
-const REGISTRIES: [&str; 2] = ["NPM_CONFIG_REGISTRY", "JSR_URL"];
+/// Other package registries than the default ones. The cache is keyed by their URLs.
+const REGISTRY_VARIABLES: [&str; 2] = ["NPM_CONFIG_REGISTRY", "JSR_URL"];
 
-/// Variables that lead to the registries of packages.
-const WAYS_OUT: [&str; 6] = [
+/// The proxy for the package registries.
+const PROXY_VARIABLES: [&str; 6] = [
     "HTTP_PROXY",
     "HTTPS_PROXY",
     "NO_PROXY",
@@ -41,88 +44,61 @@ const WAYS_OUT: [&str; 6] = [
     "no_proxy",
 ];
 
-/// Whose certificates are believed, beyond those that the system believes. The runtime looks when it
-/// first needs to know; no function sees them.
-pub(crate) const TRUST: [&str; 4] = [
+/// Trusted certificates beyond those of the system. The runtime reads them at its first TLS connection;
+/// they are hidden from functions.
+pub(crate) const TLS_VARIABLES: [&str; 4] = [
     "DENO_TLS_CA_STORE",
     "DENO_CERT",
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
 ];
 
-/// One worker to be.
-pub(crate) struct Run<'a> {
+/// What a worker process is started with.
+pub(crate) struct RunSpec<'a> {
     pub(crate) program: &'a Path,
     pub(crate) code: &'a Code,
     pub(crate) bootstrap: &'a Path,
-    /// The worker's own folder, with room for temporary files.
+    /// The worker's own directory.
     pub(crate) folder: &'a Path,
-    /// Where the worker is to be asked, in that folder.
+    /// The socket that it serves on, in that directory.
     pub(crate) socket: &'a Path,
     pub(crate) denied: &'a [Network],
     pub(crate) heap_bytes: u64,
-    /// Room for temporary files.
+    /// Size of its temporary files.
     pub(crate) scratch_bytes: u64,
-    /// Where the function is not known yet: sources of all that it may become.
+    /// For a prewarmed process: the source roots of all functions that it may serve.
     pub(crate) candidates: Option<&'a [PathBuf]>,
 }
 
-/// A command that serves the function, or waits to be told which one.
-pub(crate) fn run(run: &Run<'_>) -> Command {
-    let Run {
-        code,
-        folder,
-        socket,
-        ..
-    } = run;
-    let mut address = OsString::from("unix:");
-    address.push(socket);
-    let roots = run.candidates.unwrap_or(std::slice::from_ref(&code.root));
-    let readable = roots.iter().chain(&code.static_files);
-    let packages = code.packages();
-    let readable = readable.chain([&packages]).map(PathBuf::as_path);
-    let trusted = trusted();
-    let trusted = trusted.iter().map(PathBuf::as_path);
-    let used = [run.program, run.bootstrap].into_iter();
-    let used = used.chain(code.paths()).chain(trusted);
-    let scratch = Scratch::of(folder, used.chain(readable.clone()));
-    let mut command = base(run.program, code);
-    command
-        .arg("run")
-        .args([
-            "--quiet",
-            "--no-prompt",
-            "--cached-only",
-            "--no-check",
-            "--frozen",
-        ])
-        .args([
-            "--unstable-no-legacy-abort",
-            "--allow-env",
-            "--allow-import",
-            "--allow-net",
-        ]);
-    resolution(&mut command, code, &code.lock_file());
-    let writable = [*socket, scratch.path()];
-    command
-        .arg(format!("--allow-sys={SYSTEM}"))
-        .arg(paths("--allow-read=", readable.chain(writable)))
-        // Everything else is not there, as packages expect that look for files.
-        .arg("--ignore-read")
-        .arg(paths("--allow-write=", writable));
-    command.args(networks("--deny-net=", run.denied));
+/// A command that serves the function, or waits for one.
+pub(crate) fn run(spec: &RunSpec<'_>) -> Command {
+    let code = spec.code;
+    let scratch = choose_scratch(spec);
+    let mut command = base_command(spec.program, code);
+    command.arg("run").args([
+        "--quiet",
+        "--no-prompt",
+        "--cached-only",
+        "--no-check",
+        "--frozen",
+        "--unstable-no-legacy-abort",
+    ]);
+    set_resolution(&mut command, code, &code.lock_file());
+    set_permissions(&mut command, spec, scratch.path());
     command.arg(format!(
         "--v8-flags=--max-old-space-size={}",
-        (run.heap_bytes >> 20).max(16)
+        (spec.heap_bytes >> 20).max(16)
     ));
-    match run.candidates {
+    match spec.candidates {
         None => command
             .arg("--preload")
-            .arg(run.bootstrap)
+            .arg(spec.bootstrap)
             .arg(&code.entrypoint),
-        // The script goes to the function's folder by itself, and imports it.
-        Some(_) => command.arg(run.bootstrap).current_dir(folder),
+        // The script changes to the function's directory itself, and imports the function.
+        Some(_) => command.arg(spec.bootstrap).current_dir(spec.folder),
     };
+    let mut address = OsString::from("unix:");
+    address.push(spec.socket);
     command
         .env("DENO_SERVE_ADDRESS", address)
         .env("DENO_AUTO_SERVE", "1")
@@ -130,11 +106,41 @@ pub(crate) fn run(run: &Run<'_>) -> Command {
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    scratch.make(&mut command, run.scratch_bytes, code);
+    let (max_bytes, web_caches) = (spec.scratch_bytes, code.web_caches());
+    scratch.set_up(&mut command, max_bytes, web_caches, code.account);
     command
 }
 
-/// A command that fetches what the function imports, and reads it once.
+/// What the function may read, besides its temporary files.
+fn readable_paths(spec: &RunSpec<'_>) -> Vec<PathBuf> {
+    let code = spec.code;
+    let roots = spec.candidates.unwrap_or(std::slice::from_ref(&code.root));
+    let sources = roots.iter().chain(&code.static_files).cloned();
+    sources.chain([code.packages()]).collect()
+}
+
+fn choose_scratch(spec: &RunSpec<'_>) -> Scratch {
+    let (readable, certificates) = (readable_paths(spec), certificate_paths());
+    let needed = readable.iter().chain(&certificates).map(PathBuf::as_path);
+    let needed = needed.chain([spec.program, spec.bootstrap]);
+    Scratch::choose(spec.folder, needed.chain(spec.code.paths()))
+}
+
+fn set_permissions(command: &mut Command, spec: &RunSpec<'_>, scratch: &Path) {
+    let readable = readable_paths(spec);
+    let readable = readable.iter().map(PathBuf::as_path);
+    let writable = [spec.socket, scratch];
+    command
+        .args(["--allow-env", "--allow-import", "--allow-net"])
+        .args(networks("--deny-net=", spec.denied))
+        .arg(format!("--allow-sys={ALLOWED_SYS}"))
+        .arg(paths("--allow-read=", readable.chain(writable)))
+        // Other files do not exist for it: packages that probe for files take a denial for an error.
+        .arg("--ignore-read")
+        .arg(paths("--allow-write=", writable));
+}
+
+/// A command that fetches and parses what the function imports.
 pub(super) fn cache(program: &Path, code: &Code, denied: &[Network]) -> Command {
     with_network(&["cache", "--no-check"], program, code, denied)
 }
@@ -145,17 +151,17 @@ pub(super) fn graph(program: &Path, code: &Code, denied: &[Network]) -> Command 
 }
 
 fn with_network(args: &[&str], program: &Path, code: &Code, denied: &[Network]) -> Command {
-    let mut command = base(program, code);
+    let mut command = base_command(program, code);
     command
         .args(args)
         .args(["--quiet", "--allow-import"])
-        // Else an import could read what the function itself must not.
+        // Otherwise an import could read what is denied to the function.
         .args(networks("--deny-import=", denied));
-    resolution(&mut command, code, &code.coming_lock_file());
+    set_resolution(&mut command, code, &code.new_lock_file());
     command.arg(&code.entrypoint);
-    pass_on(&mut command, &WAYS_OUT);
+    inherit_variables(&mut command, &PROXY_VARIABLES);
     if let Some(account) = code.account {
-        account.take(&mut command);
+        account.apply_to(&mut command);
     }
     command
         .stdin(Stdio::null())
@@ -164,33 +170,33 @@ fn with_network(args: &[&str], program: &Path, code: &Code, denied: &[Network]) 
     command
 }
 
-fn base(program: &Path, code: &Code) -> Command {
+fn base_command(program: &Path, code: &Code) -> Command {
     let mut command = Command::new(program);
     command
         .env_clear()
         .env("DENO_DIR", &code.deno_dir)
         .env("DENO_NO_UPDATE_CHECK", "1")
         .env("NO_COLOR", "1")
-        // The runtime looks for an `.npmrc` there.
-        .env("HOME", &code.place)
-        .current_dir(code.working_folder())
-        // Ctrl-C in a terminal goes to a whole group; we decide when workers go.
+        // Where the runtime looks for an `.npmrc`.
+        .env("HOME", &code.work_dir)
+        .current_dir(code.current_dir())
+        // Ctrl-C in a terminal signals a whole process group; the service shuts workers down itself.
         .process_group(0);
-    pass_on(&mut command, &REGISTRIES);
-    // Whoever has servers of their own has told the system whom to trust.
+    inherit_variables(&mut command, &REGISTRY_VARIABLES);
+    // Certificates of private servers are in the store of the system.
     command.env("DENO_TLS_CA_STORE", "mozilla,system");
-    pass_on(&mut command, &TRUST);
+    inherit_variables(&mut command, &TLS_VARIABLES);
     command
 }
 
 /// Files and folders with certificates.
-fn trusted() -> Vec<PathBuf> {
-    let values = TRUST.iter().filter_map(std::env::var_os);
+fn certificate_paths() -> Vec<PathBuf> {
+    let values = TLS_VARIABLES.iter().filter_map(std::env::var_os);
     let paths = |value| std::env::split_paths(&value).collect::<Vec<_>>();
     values.flat_map(paths).collect()
 }
 
-fn pass_on(command: &mut Command, names: &[&str]) {
+fn inherit_variables(command: &mut Command, names: &[&str]) {
     for name in names {
         if let Some(value) = std::env::var_os(name) {
             command.env(name, value);
@@ -198,8 +204,8 @@ fn pass_on(command: &mut Command, names: &[&str]) {
     }
 }
 
-/// How imports are found: the same when they are fetched and when they are used.
-fn resolution(command: &mut Command, code: &Code, lock_file: &Path) {
+/// How imports are resolved: the same when they are fetched and when they are run.
+fn set_resolution(command: &mut Command, code: &Code, lock_file: &Path) {
     let imports = code.imports();
     match &imports {
         ImportMap::Config(config) => command.arg("--config").arg(config),
@@ -207,7 +213,7 @@ fn resolution(command: &mut Command, code: &Code, lock_file: &Path) {
         ImportMap::Map(_) | ImportMap::None => command.arg("--no-config"),
     };
     if !matches!(imports, ImportMap::Package(_)) {
-        // One further up belongs to the app around the functions.
+        // One in a parent folder belongs to the app around the functions.
         command.env("DENO_NO_PACKAGE_JSON", "1");
     }
     command
@@ -218,9 +224,12 @@ fn resolution(command: &mut Command, code: &Code, lock_file: &Path) {
         .arg(lock_file);
 }
 
-/// Several networks in one argument, if there are any that the runtime knows.
+/// Several networks in one argument, if there are any that the runtime takes.
 fn networks(flag: &str, networks: &[Network]) -> Option<String> {
-    let known: Vec<String> = networks.iter().filter_map(Network::for_runtime).collect();
+    let known: Vec<String> = networks
+        .iter()
+        .filter_map(|network| network.to_deno_argument())
+        .collect();
     (!known.is_empty()).then(|| format!("{flag}{}", known.join(",")))
 }
 

@@ -1,11 +1,11 @@
-//! Which files a function's sources lead to.
+//! The module graph of a function.
 
 use std::path::Path;
 
 use serde::Deserialize;
 use url::Url;
 
-/// All modules of a function, as the runtime tells them.
+/// All modules of a function, as `deno info` lists them.
 #[derive(Deserialize)]
 pub(super) struct Graph {
     modules: Vec<Module>,
@@ -18,7 +18,7 @@ struct Module {
 
 impl Graph {
     /// The first module that is a file outside of the folder.
-    pub(super) fn outside(&self, folder: &Path) -> Option<&str> {
+    pub(super) fn find_outside(&self, folder: &Path) -> Option<&str> {
         let mut names = self.modules.iter().map(|module| module.specifier.as_str());
         names.find(|name| match Url::parse(name) {
             Ok(url) if url.scheme() == "file" => !url
@@ -40,7 +40,9 @@ mod tests {
         let graph = Graph {
             modules: modules.collect(),
         };
-        graph.outside(Path::new("/a b/source")).map(str::to_owned)
+        graph
+            .find_outside(Path::new("/a b/source"))
+            .map(str::to_owned)
     }
 
     #[test]

@@ -1,10 +1,7 @@
-//! The runtime: where it is, how it is started, and how sources are made ready for it.
+//! The Deno runtime: where it is, its command line, and how sources are prepared for it.
 
-mod account;
 mod command;
 mod graph;
-mod import_map;
-mod jsonc;
 mod npmrc;
 mod prepare;
 
@@ -13,10 +10,8 @@ use std::{
     sync::Arc,
 };
 
-pub(crate) use account::Account;
-pub(crate) use command::{HIDDEN_VARIABLES, Run, TRUST, run};
-pub(crate) use import_map::ImportMap;
-pub(crate) use prepare::{Unready, prepare};
+pub(crate) use command::{DELETED_VARIABLES, RunSpec, TLS_VARIABLES, run};
+pub(crate) use prepare::{PrepareError, prepare};
 
 /// The runtime, if it is installed.
 #[derive(Debug, Clone)]
@@ -24,7 +19,7 @@ pub struct Deno {
     program: Option<Arc<Path>>,
 }
 
-/// What people are told where it is not.
+/// The error message where it is not.
 pub(crate) const NOT_INSTALLED: &str = "Deno, which runs functions, is not installed: run `npm ci` in Plinth's runtime folder, or name \
      that folder with PLINTH_RUNTIME_DIR";
 
@@ -63,7 +58,7 @@ impl Deno {
     }
 }
 
-/// The npm package for this kind of machine.
+/// The npm package for this platform.
 fn package() -> Option<&'static str> {
     match (std::env::consts::OS, std::env::consts::ARCH) {
         ("linux", "x86_64") => Some("linux-x64-glibc"),
@@ -81,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_folder_that_has_the_package_counts() {
+    fn the_first_folder_with_the_package_is_used() {
         let (empty, full) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let Some(package) = package() else {
             return;

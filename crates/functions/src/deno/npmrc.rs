@@ -1,5 +1,5 @@
-//! Registries that a function's own files name. The runtime asks them whatever it is denied, so their
-//! addresses are looked at before.
+//! Registries that a function's `.npmrc` names. The runtime fetches from them whatever networks are denied,
+//! so their addresses are checked first.
 
 use std::{
     collections::BTreeSet,
@@ -8,25 +8,24 @@ use std::{
     path::PathBuf,
 };
 
-use plinth_project::BadSource;
+use plinth_project::SourceError;
 use url::{Host, Url};
 
-use super::ImportMap;
 use crate::{
-    catalog::Code,
+    code::{Code, ImportMap},
     network::{self, Network},
 };
 
-/// Refuses registries at addresses that are denied.
-pub(super) async fn check(code: &Code, denied: &[Network]) -> Result<(), BadSource> {
-    for file in files(code) {
+/// Rejects registries at denied addresses.
+pub(super) async fn check(code: &Code, denied: &[Network]) -> Result<(), SourceError> {
+    for file in npmrc_files(code) {
         let Ok(text) = fs::read_to_string(&file) else {
             continue;
         };
         for registry in registries(&text)? {
             if is_denied(&registry, denied).await {
                 let host = registry.host_str().unwrap_or_default();
-                return Err(BadSource(format!(
+                return Err(SourceError(format!(
                     ".npmrc names {host}, which is a private address that functions cannot reach"
                 )));
             }
@@ -35,8 +34,8 @@ pub(super) async fn check(code: &Code, denied: &[Network]) -> Result<(), BadSour
     Ok(())
 }
 
-/// Wherever the runtime may look: beside the entrypoint and the configuration, and above them.
-fn files(code: &Code) -> BTreeSet<PathBuf> {
+/// Where the runtime may look: beside the entrypoint and the configuration, and in parent folders.
+fn npmrc_files(code: &Code) -> BTreeSet<PathBuf> {
     let config = match code.imports() {
         ImportMap::Config(config) => Some(config),
         ImportMap::Map(_) | ImportMap::Package(_) | ImportMap::None => None,
@@ -51,50 +50,51 @@ fn files(code: &Code) -> BTreeSet<PathBuf> {
     folders.map(|(_, folder)| folder.join(".npmrc")).collect()
 }
 
-/// The registries that the file names. It is read more strictly than the runtime reads it, so that the
-/// two cannot understand it differently.
-fn registries(text: &str) -> Result<Vec<Url>, BadSource> {
+/// The registries that the file names. Parsed more strictly than by the runtime, so that the two cannot
+/// disagree.
+fn registries(text: &str) -> Result<Vec<Url>, SourceError> {
     let mut found = Vec::new();
     for (index, line) in text.split('\n').enumerate() {
         let line = line.trim();
         if line.is_empty() || line.starts_with([';', '#']) {
             continue;
         }
-        let refuse = |told: &str| BadSource(format!(".npmrc, line {}: {told}", index + 1));
-        let is_strange = |character: char| {
+        let reject = |reason: &str| SourceError(format!(".npmrc, line {}: {reason}", index + 1));
+        let is_ambiguous = |character: char| {
             matches!(character, '"' | '\'' | '\\' | ';' | '#') || character.is_control()
         };
-        let assignment = line.split_once('=').filter(|_| !line.contains(is_strange));
+        let assignment = line
+            .split_once('=')
+            .filter(|_| !line.contains(is_ambiguous));
         let Some((name, value)) = assignment else {
-            return Err(refuse("a name, = and a value are expected, without quotes"));
+            return Err(reject("a name, = and a value are expected, without quotes"));
         };
         let (name, value) = (name.trim(), value.trim());
         if name.contains(char::is_whitespace) || value.contains(char::is_whitespace) {
-            return Err(refuse("there must be no spaces within a name or a value"));
+            return Err(reject("there must be no spaces within a name or a value"));
         }
         if name.contains("${") || (name.contains("registry") && value.contains("${")) {
-            return Err(refuse("a registry cannot be taken from a variable"));
+            return Err(reject("a registry cannot be taken from a variable"));
         }
         if name.contains("registry") {
             let registry = Url::parse(value).ok();
             let registry =
                 registry.filter(|url| url.has_host() && url.scheme().starts_with("http"));
-            found.push(registry.ok_or_else(|| refuse("a registry has an http or https address"))?);
+            found.push(registry.ok_or_else(|| reject("a registry has an http or https address"))?);
         }
     }
     Ok(found)
 }
 
-/// A name that nobody here knows is the business of whoever leads out.
+/// A host that cannot be resolved here is left to the proxy.
 async fn is_denied(registry: &Url, denied: &[Network]) -> bool {
     match registry.host() {
         Some(Host::Ipv4(address)) => network::is_denied(denied, IpAddr::from(address)),
         Some(Host::Ipv6(address)) => network::is_denied(denied, IpAddr::from(address)),
         Some(Host::Domain(name)) => {
             let found = tokio::net::lookup_host((name, 0)).await;
-            // Addresses of a kind that is not spoken are not asked.
-            let is_used =
-                |address: &SocketAddr| address.is_ipv4() || !network::is_without_ipv6(denied);
+            // IPv6 addresses are not used where IPv6 is denied.
+            let is_used = |address: &SocketAddr| address.is_ipv4() || !network::denies_ipv6(denied);
             let mut addresses = found.into_iter().flatten().filter(is_used);
             addresses.any(|address| network::is_denied(denied, address.ip()))
         }
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_understood_differently_is_refused() {
+    fn ambiguous_lines_are_rejected() {
         for text in [
             "registry=http://169.254.169.254;x",
             "registry=http://\r10.0.0.1/",

@@ -1,82 +1,84 @@
-//! Making sources ready: what they import is fetched, so that a start needs no network.
+//! Prepares sources: fetches what they import, so that a boot needs no network.
 
 use std::{fs, io, path::Path, process::Command, time::Duration};
 
-use plinth_project::BadSource;
+use plinth_project::SourceError;
 
 use super::{command, graph::Graph, npmrc};
 use crate::{
-    catalog::Code,
-    network::{Network, is_without_ipv6},
-    spawner,
+    code::Code,
+    network::{Network, denies_ipv6},
+    sandbox,
 };
 
-/// Registries may be slow; somebody waits for the answer.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Registries may be slow, and requests wait for it.
+const FETCH_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Why a function cannot be started.
 #[derive(Debug)]
-pub(crate) struct Unready {
-    pub(crate) told: String,
-    /// Whether it is not to blame, and may be ready when it is tried again.
-    pub(crate) is_passing: bool,
+pub(crate) struct PrepareError {
+    pub(crate) message: String,
+    /// Whether the function is not to blame, and another attempt may succeed.
+    pub(crate) is_transient: bool,
 }
 
-impl Unready {
-    pub(crate) fn passing(told: String) -> Self {
+impl PrepareError {
+    pub(crate) fn transient(message: String) -> Self {
         Self {
-            told,
-            is_passing: true,
+            message,
+            is_transient: true,
         }
     }
 }
 
-impl From<BadSource> for Unready {
-    fn from(BadSource(told): BadSource) -> Self {
+impl From<SourceError> for PrepareError {
+    fn from(SourceError(message): SourceError) -> Self {
         Self {
-            told,
-            is_passing: false,
+            message,
+            is_transient: false,
         }
     }
 }
 
-/// Fetches and reads everything that the code imports, except from networks that are denied. The
-/// words are the runtime's.
+/// Fetches and parses everything that the code imports, except from denied networks. Error messages are
+/// those of the runtime.
 pub(crate) async fn prepare(
     program: &Path,
     code: &Code,
     denied: &[Network],
-) -> Result<(), Unready> {
+) -> Result<(), PrepareError> {
     let map = code.resolve_imports();
-    let map = map.map_err(|problem| BadSource(code.shorten(&problem)))?;
+    let map = map.map_err(|problem| SourceError(code.shorten_paths(&problem)))?;
     npmrc::check(code, denied).await?;
-    let lock = code.own_lock();
-    let lock = lock.map_err(|problem| BadSource(code.shorten(&problem)))?;
-    let written = || -> io::Result<()> {
-        code.forget_prepared();
-        let coming = code.import_map_file().with_extension("coming");
-        fs::write(&coming, map.to_string())?;
-        fs::rename(coming, code.import_map_file())?;
-        code.take_npmrc_over()?;
-        code.pin(lock.as_ref())?;
+    let lock = code.user_lock();
+    let lock = lock.map_err(|problem| SourceError(code.shorten_paths(&problem)))?;
+    let write_files = || -> io::Result<()> {
+        code.clear_prepared();
+        let partial = code.import_map_file().with_extension("new");
+        fs::write(&partial, map.to_string())?;
+        fs::rename(partial, code.import_map_file())?;
+        code.copy_npmrc()?;
+        code.begin_lock_file(lock.as_ref())?;
         if let Some(account) = code.account {
-            account.own(&code.place)?;
+            account.take_ownership(&code.work_dir)?;
         }
         Ok(())
     };
     let not_written = |error: io::Error| {
-        Unready::passing(format!("the function's folder cannot be written: {error}"))
+        PrepareError::transient(format!(
+            "the work directory of the function cannot be written: {error}"
+        ))
     };
-    written().map_err(not_written)?;
+    write_files().map_err(not_written)?;
 
-    let run = |command| run(command, code, is_without_ipv6(denied));
+    let run = |command| run(command, code, denies_ipv6(denied));
     run(command::cache(program, code, denied)).await?;
     if code.is_confined {
-        let told = run(command::graph(program, code, denied)).await?;
-        check(&told, code)?;
+        let graph = run(command::graph(program, code, denied)).await?;
+        check_graph(&graph, code)?;
     }
-    let pinned = match fs::rename(code.coming_lock_file(), code.lock_file()) {
-        // Nothing is imported that could be pinned.
+    let pinned = match fs::rename(code.new_lock_file(), code.lock_file()) {
+        // There is nothing to pin.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             _ = fs::remove_file(code.lock_file());
             Ok(())
@@ -84,38 +86,41 @@ pub(crate) async fn prepare(
         renamed => renamed,
     };
     pinned.map_err(not_written)?;
-    // Without the note it is made ready once more.
-    _ = code.note_prepared();
+    // If that fails, it is prepared once more.
+    _ = code.mark_prepared();
     Ok(())
 }
 
-/// Nothing is imported that does not belong to the function.
-fn check(told: &[u8], code: &Code) -> Result<(), BadSource> {
-    let graph: Graph = serde_json::from_slice(told)
-        .map_err(|error| BadSource(format!("its modules cannot be listed: {error}")))?;
-    match graph.outside(&code.root) {
+/// Rejects imports of files that do not belong to the function.
+fn check_graph(output: &[u8], code: &Code) -> Result<(), SourceError> {
+    let graph: Graph = serde_json::from_slice(output).map_err(|error| {
+        SourceError(format!(
+            "the modules of the function cannot be listed: {error}"
+        ))
+    })?;
+    match graph.find_outside(&code.root) {
         None => Ok(()),
-        Some(file) => Err(BadSource(format!(
+        Some(file) => Err(SourceError(format!(
             "{file} is imported, which is not among the function's own files"
         ))),
     }
 }
 
-/// What the runtime prints, or why it does not.
-async fn run(command: Command, code: &Code, is_without_ipv6: bool) -> Result<Vec<u8>, Unready> {
+/// Runs the runtime to its end. Its output, or why it failed.
+async fn run(command: Command, code: &Code, denies_ipv6: bool) -> Result<Vec<u8>, PrepareError> {
     let not_started =
-        |error: io::Error| Unready::passing(format!("Deno could not be started: {error}"));
-    let process = spawner::spawn(command, is_without_ipv6).await;
+        |error: io::Error| PrepareError::transient(format!("Deno could not be started: {error}"));
+    let process = sandbox::spawn(command, denies_ipv6).await;
     let process = process.map_err(not_started)?;
-    match tokio::time::timeout(PATIENCE, process.wait_with_output()).await {
-        Err(_) => Err(Unready::passing(format!(
-            "what the function imports could not be fetched within {} s",
-            PATIENCE.as_secs()
+    match tokio::time::timeout(FETCH_TIMEOUT, process.wait_with_output()).await {
+        Err(_) => Err(PrepareError::transient(format!(
+            "timeout: the imports of the function could not be fetched within {} s",
+            FETCH_TIMEOUT.as_secs()
         ))),
         Ok(Err(error)) => Err(not_started(error)),
         Ok(Ok(output)) if output.status.success() => Ok(output.stdout),
         Ok(Ok(output)) => {
-            Err(BadSource(code.explain(&String::from_utf8_lossy(&output.stderr))).into())
+            Err(SourceError(code.explain_error(&String::from_utf8_lossy(&output.stderr))).into())
         }
     }
 }

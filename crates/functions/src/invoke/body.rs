@@ -1,4 +1,4 @@
-//! The body of an answer, passed on piece by piece.
+//! The body of a function's response, streamed chunk by chunk.
 
 use std::{
     pin::Pin,
@@ -14,134 +14,135 @@ use hyper::body::Incoming;
 use super::invocation::Invocation;
 use crate::{
     config::Limits,
-    worker::{Answering, Line, Seat},
+    worker::{Connection, RequestPermit, ResponseInProgress},
 };
 
-/// Holds the worker's place as long as the answer lasts. Dropped early, it ends the worker's request,
-/// too.
-pub(super) struct AnswerBody {
+/// Holds the worker's permit until the response is complete. Dropped early, it aborts the worker's
+/// request.
+pub(super) struct ResponseBody {
     inner: Incoming,
-    passage: Arc<Passage>,
+    progress: Arc<SharedProgress>,
 }
 
-/// How far the answer is. The worker's monitor looks at it, too: a client that does not read on does
-/// not ask for the next piece, and so cannot be told here that the time is over.
-struct Passage(Mutex<Progress>);
+/// The progress of a response. Shared with the worker's monitor: a client that stops reading does not
+/// poll for the next chunk, so the deadline cannot be enforced here.
+struct SharedProgress(Mutex<Progress>);
 
 enum Progress {
-    Going(Box<Held>),
-    /// The time was over.
-    BrokenOff,
-    Through,
+    Streaming(Box<Streaming>),
+    /// It was past its deadline, or the connection broke.
+    Aborted,
+    Complete,
 }
 
-/// What an answer holds while it lasts.
-struct Held {
-    line: Line,
-    seat: Seat,
-    /// Written down when the answer has ended.
+/// What a response holds while it is streamed.
+struct Streaming {
+    connection: Connection,
+    permit: RequestPermit,
+    /// Logged when it is dropped.
     _invocation: Option<Invocation>,
-    idle: Duration,
-    until: Instant,
-    /// Until when the next piece must have come and gone.
-    due: Instant,
+    idle_timeout: Duration,
+    /// When the wall clock limit is reached.
+    final_deadline: Instant,
+    /// When the next chunk must have come from the worker and gone to the client.
+    chunk_deadline: Instant,
 }
 
-/// The worker or the client was silent for too long, or the request has lasted too long.
+/// The worker or the client was silent for too long, or the request has reached its wall clock limit.
 #[derive(Debug, thiserror::Error)]
-#[error("the answer of the function did not go on in time")]
-struct Late;
+#[error("the response of the function was not streamed in time")]
+struct ResponseTimeout;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-impl AnswerBody {
+impl ResponseBody {
     pub(super) fn new(
         inner: Incoming,
-        line: Line,
-        seat: Seat,
+        connection: Connection,
+        permit: RequestPermit,
         invocation: Option<Invocation>,
         limits: &Limits,
         began: Instant,
     ) -> Self {
-        let until = began + limits.wall_clock;
-        let held = Held {
-            line,
-            seat,
+        let final_deadline = began + limits.wall_clock;
+        let streaming = Streaming {
+            connection,
+            permit,
             _invocation: invocation,
-            idle: limits.request_idle,
-            until,
-            due: until.min(Instant::now() + limits.request_idle),
+            idle_timeout: limits.request_idle,
+            final_deadline,
+            chunk_deadline: final_deadline.min(Instant::now() + limits.request_idle),
         };
-        let passage = match inner.is_end_stream() {
-            true => {
-                held.finish();
-                Arc::new(Passage(Mutex::new(Progress::Through)))
-            }
-            false => Passage::begin(held),
+        let progress = if inner.is_end_stream() {
+            streaming.finish();
+            Arc::new(SharedProgress(Mutex::new(Progress::Complete)))
+        } else {
+            SharedProgress::begin(streaming)
         };
-        Self { inner, passage }
+        Self { inner, progress }
     }
 }
 
-impl Passage {
-    fn begin(held: Held) -> Arc<Self> {
-        let worker = held.seat.worker().clone();
-        let passage = Arc::new(Self(Mutex::new(Progress::Going(Box::new(held)))));
-        let watched: Weak<Self> = Arc::downgrade(&passage);
-        worker.watch(watched);
-        passage
+impl SharedProgress {
+    fn begin(streaming: Streaming) -> Arc<Self> {
+        let worker = streaming.permit.worker().clone();
+        let progress = Progress::Streaming(Box::new(streaming));
+        let progress = Arc::new(Self(Mutex::new(progress)));
+        let tracked: Weak<Self> = Arc::downgrade(&progress);
+        worker.track_response(tracked);
+        progress
     }
 
-    fn progress(&self) -> MutexGuard<'_, Progress> {
+    fn lock(&self) -> MutexGuard<'_, Progress> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Answering for Passage {
-    fn look_at_time(&self, now: Instant) {
-        let mut progress = self.progress();
-        if matches!(&*progress, Progress::Going(held) if now >= held.due) {
-            *progress = Progress::BrokenOff;
+impl ResponseInProgress for SharedProgress {
+    fn abort_if_overdue(&self, now: Instant) {
+        let mut progress = self.lock();
+        if matches!(&*progress, Progress::Streaming(streaming) if now >= streaming.chunk_deadline) {
+            *progress = Progress::Aborted;
         }
     }
 }
 
-impl Held {
-    /// The next piece, brought by the connection if it must be.
-    fn next_frame(
+impl Streaming {
+    /// The next frame; drives the connection if there is none yet.
+    fn poll_frame(
         &mut self,
         inner: &mut Incoming,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        // Asking is what tells the connection that it may read on.
+        // Polling the body is what permits the connection to read on.
         let frame = Pin::new(&mut *inner).poll_frame(context);
         if frame.is_pending() {
-            self.line.drive(context);
+            self.connection.drive(context);
             return Pin::new(inner).poll_frame(context);
         }
         frame
     }
 
-    /// The worker may have the next request.
+    /// Releases the connection for the next request.
     fn finish(self) {
-        self.seat.give_back(self.line);
+        self.permit.return_connection(self.connection);
     }
 }
 
 impl Progress {
     fn finish(&mut self) {
-        if let Self::Going(held) = std::mem::replace(self, Self::Through) {
-            held.finish();
+        if let Self::Streaming(streaming) = std::mem::replace(self, Self::Complete) {
+            streaming.finish();
         }
     }
 
-    fn break_off(&mut self, error: impl Into<BoxError>) -> BoxError {
-        *self = Self::BrokenOff;
+    fn abort(&mut self, error: impl Into<BoxError>) -> BoxError {
+        *self = Self::Aborted;
         error.into()
     }
 }
 
-impl Body for AnswerBody {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = BoxError;
 
@@ -149,21 +150,22 @@ impl Body for AnswerBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
-        let Self { inner, passage } = &mut *self;
-        let mut progress = passage.progress();
-        let held = match &mut *progress {
-            Progress::Going(held) => held,
-            Progress::BrokenOff => return Poll::Ready(Some(Err(Late.into()))),
-            Progress::Through => return Poll::Ready(None),
+        let Self { inner, progress } = &mut *self;
+        let mut progress = progress.lock();
+        let streaming = match &mut *progress {
+            Progress::Streaming(streaming) => streaming,
+            Progress::Aborted => return Poll::Ready(Some(Err(ResponseTimeout.into()))),
+            Progress::Complete => return Poll::Ready(None),
         };
-        // Where the connection is dropped for the time, this is what is woken.
-        match held.next_frame(inner, context) {
+        // When the monitor drops the connection, this poll is woken.
+        match streaming.poll_frame(inner, context) {
             Poll::Ready(Some(Ok(frame))) => {
                 let now = Instant::now();
-                if now >= held.until {
-                    return Poll::Ready(Some(Err(progress.break_off(Late))));
+                if now >= streaming.final_deadline {
+                    return Poll::Ready(Some(Err(progress.abort(ResponseTimeout))));
                 }
-                held.due = held.until.min(now + held.idle);
+                let idle_deadline = now + streaming.idle_timeout;
+                streaming.chunk_deadline = streaming.final_deadline.min(idle_deadline);
                 if inner.is_end_stream() {
                     progress.finish();
                 }
@@ -173,7 +175,7 @@ impl Body for AnswerBody {
                 progress.finish();
                 Poll::Ready(None)
             }
-            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(progress.break_off(error)))),
+            Poll::Ready(Some(Err(error))) => Poll::Ready(Some(Err(progress.abort(error)))),
             Poll::Pending => Poll::Pending,
         }
     }

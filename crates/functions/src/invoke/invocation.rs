@@ -1,15 +1,15 @@
-//! The record of one call, written when its answer is through (functions contract §12).
+//! The log record of one invocation, written when its response is complete (functions contract §12).
 
 use std::{sync::Arc, time::Instant};
 
 use axum::extract::Request;
 use http::{Method, StatusCode};
 use plinth_log::{Level, LogStore, Record, Source};
-use plinth_project::{Project, RequestId, StayOpen};
+use plinth_project::{KeepOpen, Project, RequestId};
 
-use crate::{catalog::Function, error::FunctionError, worker::Seat};
+use crate::{catalog::Function, error::FunctionError, worker::RequestPermit};
 
-/// A call from its arrival to the last byte of its answer. Dropping it writes the record.
+/// An invocation, from the request to the last byte of the response. Dropping it writes the record.
 pub(super) struct Invocation {
     logs: LogStore,
     project: String,
@@ -20,12 +20,12 @@ pub(super) struct Invocation {
     path: String,
     request_id: Option<RequestId>,
     began: Instant,
-    /// Absent as long as no worker has seen the request.
+    /// Absent until a worker gets the request.
     execution_id: Option<String>,
     status: Option<StatusCode>,
     error_code: Option<&'static str>,
-    /// A long answer does not ask for its project again.
-    _stay: StayOpen,
+    /// Keeps the project open during a long response.
+    _stay: KeepOpen,
 }
 
 impl Invocation {
@@ -35,7 +35,7 @@ impl Invocation {
         region: &str,
         request: &Request,
     ) -> Self {
-        function.numbers.call_began();
+        function.metrics.request_began();
         Self {
             logs: project.logs.clone(),
             project: project.reference().to_string(),
@@ -49,24 +49,24 @@ impl Invocation {
             execution_id: None,
             status: None,
             error_code: None,
-            _stay: project.stay_open(),
+            _stay: project.keep_open(),
         }
     }
 
-    /// Whoever answers counts: while a new version starts, the one before it does.
-    pub(super) fn seated(&mut self, seat: &Seat) {
-        let worker = seat.worker();
+    /// A worker gets the request. Its version counts: while a new one boots, the old one serves.
+    pub(super) fn assign(&mut self, permit: &RequestPermit) {
+        let worker = permit.worker();
         self.version = worker.function.version();
         self.execution_id = Some(worker.id.clone());
     }
 
-    pub(super) fn answered(&mut self, status: StatusCode, error_code: Option<&'static str>) {
+    pub(super) fn respond(&mut self, status: StatusCode, error_code: Option<&'static str>) {
         self.status = Some(status);
         self.error_code = error_code;
     }
 
     pub(super) fn fail(&mut self, error: &FunctionError) {
-        self.answered(error.status(), Some(error.code()));
+        self.respond(error.status(), Some(error.code().as_str()));
     }
 
     pub(super) fn region(&self) -> &str {
@@ -80,7 +80,7 @@ impl Invocation {
 
 impl Drop for Invocation {
     fn drop(&mut self) {
-        // The client went away before there was an answer; nginx made this number common.
+        // The client disconnected before there was a response; nginx made this status common.
         let status = self.status.map_or(499, |status| status.as_u16());
         let level = match status {
             500.. => Level::Error,
@@ -110,6 +110,6 @@ impl Drop for Invocation {
             record = record.field("error_code", code);
         }
         self.logs.write(record);
-        self.function.numbers.call_ended(status);
+        self.function.metrics.request_ended(status);
     }
 }

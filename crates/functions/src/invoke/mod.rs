@@ -1,10 +1,11 @@
-//! A request on its way to a worker, and the answer on its way back (functions contract §1–§5).
+//! Takes a request to a worker and its response back (functions contract §1–§5).
 
-mod answer;
 mod body;
+mod exchange;
+mod headers;
 mod invocation;
-mod message;
-mod tunnel;
+mod response;
+mod websocket;
 
 use std::{sync::Arc, time::Instant};
 
@@ -12,26 +13,35 @@ use axum::{
     extract::{Request, State},
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, Method, header::CONTENT_LENGTH};
-use hyper::body::Incoming;
+use http::{Method, header::CONTENT_LENGTH};
 use plinth_project::{BodyLimit, LocalAddress, Project};
 
 use crate::{
     catalog::{self, Function},
     clock::unix_now,
-    config::{FunctionsConfig, Limits, Policy},
+    config::{FunctionsConfig, Policy},
     error::FunctionError,
-    pool::{Generation, Starter},
-    service::{Found, FunctionsService},
+    pool::Generation,
+    service::{FoundFunction, FunctionsService},
     verify::verify,
-    worker::{Ending, Line, Reason, Seat, Unsent},
+    worker::{RequestPermit, ShutdownReason},
 };
+use exchange::{Deadlines, ExchangeError};
 use invocation::Invocation;
+use response::Exchanged;
 
-/// How many workers a request may be refused by before it is given up.
-const ATTEMPTS: usize = 5;
-/// How long is waited for the news of a worker's end after its connection broke.
-const NEWS: std::time::Duration = std::time::Duration::from_secs(2);
+/// How many workers a request is offered to.
+const MAX_ATTEMPTS: usize = 5;
+
+const ALLOWED_METHODS: [Method; 7] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::PATCH,
+    Method::DELETE,
+    Method::OPTIONS,
+];
 
 /// Everything below `/functions/v1`.
 pub(crate) async fn invoke(
@@ -39,7 +49,7 @@ pub(crate) async fn invoke(
     project: Project,
     request: Request,
 ) -> Response {
-    let slug = slug_of(request.uri().path()).to_owned();
+    let slug = slug_in(request.uri().path()).to_owned();
     let config = project.config::<FunctionsConfig>();
     let found = match find(&service, &project, &config, request.method(), &slug).await {
         Ok(found) => found,
@@ -51,14 +61,14 @@ pub(crate) async fn invoke(
         &config.region,
         &request,
     ));
-    let call = Call {
-        came_to: request.extensions().get::<LocalAddress>().copied(),
+    let context = RequestContext {
+        local_address: request.extensions().get::<LocalAddress>().copied(),
         service,
         project,
         config,
         found,
     };
-    match call.serve(Box::new(request), &mut invocation).await {
+    match context.serve(Box::new(request), &mut invocation).await {
         Ok(response) => response,
         Err(error) => {
             if let Some(mut invocation) = invocation.take() {
@@ -69,8 +79,8 @@ pub(crate) async fn invoke(
     }
 }
 
-/// The first part of the path.
-fn slug_of(path: &str) -> &str {
+/// The first segment of the path.
+fn slug_in(path: &str) -> &str {
     let path = path.strip_prefix('/').unwrap_or(path);
     path.split('/').next().unwrap_or_default()
 }
@@ -81,137 +91,126 @@ async fn find(
     config: &FunctionsConfig,
     method: &Method,
     slug: &str,
-) -> Result<Found, FunctionError> {
-    if !config.is_enabled || !catalog::is_name(slug) {
+) -> Result<FoundFunction, FunctionError> {
+    if !config.is_enabled || !catalog::is_valid_slug(slug) {
         return Err(FunctionError::NotFound);
     }
     let found = service.find(project, slug).await?;
     let found = found.ok_or(FunctionError::NotFound)?;
-    let methods = [
-        Method::GET,
-        Method::HEAD,
-        Method::POST,
-        Method::PUT,
-        Method::PATCH,
-        Method::DELETE,
-        Method::OPTIONS,
-    ];
-    match methods.contains(method) {
-        true => Ok(found),
-        false => Err(FunctionError::MethodNotAllowed),
+    if ALLOWED_METHODS.contains(method) {
+        Ok(found)
+    } else {
+        Err(FunctionError::MethodNotAllowed)
     }
 }
 
-/// What one call is about.
-struct Call {
+/// What one request carries through the service.
+struct RequestContext {
     service: FunctionsService,
     project: Project,
     config: Arc<FunctionsConfig>,
-    found: Found,
-    came_to: Option<LocalAddress>,
+    found: FoundFunction,
+    /// The address that the request came in on.
+    local_address: Option<LocalAddress>,
 }
 
-/// A call's times.
-struct Times<'a> {
-    limits: &'a Limits,
-    began: Instant,
-    body: Option<BodyLimit>,
-}
-
-impl Call {
-    /// Whether a worker calls that nobody else can enter while it waits for the answer.
-    fn is_nested(&self, generation: &Generation) -> bool {
-        let came_from_inside = |LocalAddress(address)| self.service.is_inner_door(address.ip());
-        generation.config.policy != Policy::PerWorker && self.came_to.is_some_and(came_from_inside)
-    }
-
+impl RequestContext {
     async fn serve(
         &self,
         mut request: Box<Request>,
         invocation: &mut Option<Invocation>,
     ) -> Result<Response, FunctionError> {
-        self.verify(&self.found.function, request.method(), request.headers())?;
-        let body = self.limit_body(&request)?;
+        self.verify(&self.found.function, &request)?;
+        let body_limit = self.limit_body(&request)?;
         let mut found = self.found.clone();
-        let starter = Starter {
-            service: self.service.clone(),
-            project: self.project.clone(),
-        };
-        let client = tunnel::client_side(&mut request);
-        message::prepare(&mut request, client.is_some());
-        for attempt in 0..ATTEMPTS {
+        let client = websocket::take_client_upgrade(&mut request);
+        headers::prepare(&mut request, client.is_some());
+        for attempt in 0..MAX_ATTEMPTS {
             if attempt > 0 {
-                // It went for somebody newer, perhaps.
-                let slug = &self.found.function.slug;
-                let again = self.service.find(&self.project, slug).await?;
-                found = again.ok_or(FunctionError::NotFound)?;
-                self.verify(&found.function, request.method(), request.headers())?;
+                // The worker may have retired for a new version.
+                found = self.find_again().await?;
+                self.verify(&found.function, &request)?;
             }
             let generation = self.service.generation(&self.project, &found).await?;
-            if self.service.is_outdated(&found) && attempt + 1 < ATTEMPTS {
-                // It may be there no more.
+            if self.service.is_outdated(&found) && attempt + 1 < MAX_ATTEMPTS {
+                // The function may have been removed meanwhile.
                 continue;
             }
-            let pool = self.service.pool(&self.project, &generation);
-            let asked = Instant::now();
-            let is_nested = self.is_nested(&generation);
-            let admitted = pool.admit(&starter, &generation, is_nested).await;
-            found.function.numbers.waited(asked.elapsed());
-            let seat = admitted?;
-            let serves = &seat.worker().function;
-            if !Arc::ptr_eq(serves, &found.function) {
-                // The version before, or one that came meanwhile: what it relies on holds for it.
-                self.verify(serves, request.method(), request.headers())?;
+            let permit = self.acquire_worker(&generation).await?;
+            let serving = &permit.worker().function;
+            if !Arc::ptr_eq(serving, &found.function) {
+                // Another version serves, which may require a token where this one does not.
+                self.verify(serving, &request)?;
             }
-            // The wait for a worker is not the function's time.
-            let times = Times {
-                limits: &self.config.limits,
-                began: Instant::now(),
-                body: body.clone(),
-            };
+            // The wait for a worker does not count against the function's time.
+            let deadlines = Deadlines::new(&self.config.limits, body_limit.clone());
             if let Some(invocation) = invocation {
-                invocation.seated(&seat);
+                invocation.assign(&permit);
             }
-            match self.exchange(&seat, request, &times).await {
-                Ok((response, line)) => {
-                    seat.worker().note_answer();
-                    let exchanged = answer::Exchanged {
+            match self.exchange(&permit, request, &deadlines).await {
+                Ok((response, connection)) => {
+                    permit.worker().note_response();
+                    let exchanged = Exchanged {
                         response,
-                        line,
-                        seat,
+                        connection,
+                        permit,
                         client,
                         invocation: invocation.take(),
                     };
-                    return exchanged.answer(&self.service, times.limits, times.began);
+                    let (limits, began) = (&self.config.limits, deadlines.began);
+                    return exchanged.into_response(&self.service, limits, began);
                 }
-                // Not a byte was sent: the worker has gone, or is about to.
-                Err(Failed::Unsent(unsent)) => {
+                // Not a byte was sent: the worker has exited, or is about to.
+                Err(ExchangeError::NotSent(unsent)) => {
                     request = unsent;
-                    seat.worker().retire(Reason::Termination);
+                    permit.worker().retire(ShutdownReason::Termination);
                 }
-                Err(Failed::For(error)) => return Err(error),
+                Err(ExchangeError::Failed(error)) => return Err(error),
             }
         }
         Err(FunctionError::Unreachable)
     }
 
-    /// Refuses whoever shows no good token, where the function wants one.
-    fn verify(
+    async fn find_again(&self) -> Result<FoundFunction, FunctionError> {
+        let slug = &self.found.function.slug;
+        let found = self.service.find(&self.project, slug).await?;
+        found.ok_or(FunctionError::NotFound)
+    }
+
+    /// Waits for a worker of the generation, or of another one that serves instead.
+    async fn acquire_worker(
         &self,
-        function: &Function,
-        method: &Method,
-        headers: &HeaderMap,
-    ) -> Result<(), FunctionError> {
-        if !function.verify_jwt || method == Method::OPTIONS {
+        generation: &Generation,
+    ) -> Result<RequestPermit, FunctionError> {
+        let pool = self.service.pool(&self.project, generation);
+        let factory = self.service.worker_factory(&self.project);
+        let queued = Instant::now();
+        let is_nested = self.is_nested(generation);
+        let admitted = pool.admit(&factory, generation, is_nested).await;
+        let metrics = &generation.function.metrics;
+        metrics.waited_in_queue(queued.elapsed());
+        admitted
+    }
+
+    /// Whether the caller is a request that occupies a worker alone until this one has a response.
+    fn is_nested(&self, generation: &Generation) -> bool {
+        let is_internal = |LocalAddress(address)| self.service.is_internal_address(address.ip());
+        generation.config.policy != Policy::PerWorker && self.local_address.is_some_and(is_internal)
+    }
+
+    /// Rejects requests without a valid credential, where the function requires one.
+    fn verify(&self, function: &Function, request: &Request) -> Result<(), FunctionError> {
+        if !function.verify_jwt || request.method() == Method::OPTIONS {
             return Ok(());
         }
-        verify(&self.project, headers, unix_now()).map_err(|refusal| FunctionError::Refused {
-            refusal,
-            is_marked: self.config.marks_refusals,
+        let verified = verify(&self.project, request.headers(), unix_now());
+        verified.map_err(|cause| FunctionError::Unauthorized {
+            cause,
+            is_relay_error: self.config.marks_unauthorized,
         })
     }
 
-    /// Refuses what says that it is too large; the rest is counted on its way.
+    /// Rejects a body whose declared length is too large; others are counted while they are read.
     fn limit_body(&self, request: &Request) -> Result<Option<BodyLimit>, FunctionError> {
         let max_bytes = self.config.max_body_bytes;
         let length = request.headers().get(CONTENT_LENGTH);
@@ -225,89 +224,6 @@ impl Call {
         }
         Ok(limit)
     }
-
-    /// Sends the request and waits for the head of the answer, within the limits.
-    async fn exchange(
-        &self,
-        seat: &Seat,
-        request: Box<Request>,
-        times: &Times<'_>,
-    ) -> Result<(http::Response<Incoming>, Line), Failed> {
-        let mut sending = std::pin::pin!(seat.send(request));
-        loop {
-            let deadline = times.deadline();
-            tokio::select! {
-                biased;
-                sent = &mut sending => return match sent {
-                    Ok(sent) => Ok(sent),
-                    Err(Unsent::Whole(request)) => Err(Failed::Unsent(request)),
-                    Err(Unsent::NoWay(cause)) => {
-                        let slug = &self.found.function.slug;
-                        tracing::warn!("there is no way to a worker of {slug}: {cause}");
-                        Err(Failed::For(FunctionError::Unreachable))
-                    }
-                    Err(Unsent::Broken(cause)) => {
-                        // Boxed, because few calls need its room and all would carry it.
-                        let error = Box::pin(self.why(seat, times, &cause)).await;
-                        Err(Failed::For(error))
-                    }
-                },
-                () = tokio::time::sleep_until(deadline.into()) => {
-                    // A piece of the body may have come meanwhile.
-                    if times.deadline() > Instant::now() {
-                        continue;
-                    }
-                    return Err(Failed::For(times.give_up(seat)));
-                }
-            }
-        }
-    }
-
-    /// Why a connection broke before anything was answered.
-    async fn why(&self, seat: &Seat, times: &Times<'_>, cause: &hyper::Error) -> FunctionError {
-        let max_bytes = self.config.max_body_bytes;
-        if times.body.as_ref().is_some_and(BodyLimit::is_exceeded) {
-            return FunctionError::BodyTooLarge { max_bytes };
-        }
-        match tokio::time::timeout(NEWS, seat.worker().ended()).await {
-            Ok(Ending::Limit(_)) => FunctionError::ResourceLimit,
-            Ok(Ending::Crashed { .. } | Ending::Left) => FunctionError::WorkerDied,
-            Err(_) => {
-                let slug = &self.found.function.slug;
-                tracing::warn!("the connection to a worker of {slug} broke: {cause}");
-                FunctionError::Unreachable
-            }
-        }
-    }
-}
-
-enum Failed {
-    Unsent(Box<Request>),
-    For(FunctionError),
-}
-
-impl Times<'_> {
-    /// Until when the head of the answer must have come, as of now.
-    fn deadline(&self) -> Instant {
-        let heard = self
-            .body
-            .as_ref()
-            .map_or(self.began, BodyLimit::last_activity);
-        let idle = heard.max(self.began) + self.limits.request_idle;
-        idle.min(self.began + self.limits.wall_clock)
-    }
-
-    /// Time is up, for whichever reason comes first.
-    fn give_up(&self, seat: &Seat) -> FunctionError {
-        if self.began.elapsed() >= self.limits.wall_clock {
-            // Whatever it is busy with may never end. Others are not to blame for it.
-            seat.worker().retire(Reason::WallClock);
-            return FunctionError::ResourceLimit;
-        }
-        FunctionError::IdleTimeout {
-            limit: self.limits.request_idle,
-        }
-    }
 }
 
 #[cfg(test)]
@@ -315,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_part_of_the_path_names_the_function() {
+    fn the_first_segment_of_the_path_names_the_function() {
         for (path, expected) in [
             ("/hello", "hello"),
             ("/hello/", "hello"),
@@ -325,7 +241,7 @@ mod tests {
             ("//hello", ""),
             ("/a%2Fb", "a%2Fb"),
         ] {
-            assert_eq!(slug_of(path), expected, "{path}");
+            assert_eq!(slug_in(path), expected, "{path}");
         }
     }
 }

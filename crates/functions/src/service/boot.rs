@@ -1,140 +1,103 @@
-//! Starting a worker: room for it, what it is told, and what it may reach.
+//! Boots workers: prepares the code, takes a prewarmed process or starts one, and launches the function
+//! in it.
 
 use std::{
     net::IpAddr,
     sync::{Arc, atomic::Ordering},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
-use plinth_project::FunctionSurroundings;
+use plinth_project::{FunctionEnvironment, Project};
 use tokio::sync::{Notify, OwnedSemaphorePermit};
+use tokio_util::task::TaskTracker;
 use url::Url;
 
-use super::{FunctionsService, spares::Mold};
+use super::{FunctionsService, prewarmed::ProcessProfile};
 use crate::{
-    catalog::{Function, environment},
-    config::Policy,
-    deno::{NOT_INSTALLED, Unready},
+    catalog::{Function, variables},
+    config::{FunctionsConfig, Policy},
+    deno::NOT_INSTALLED,
     error::FunctionError,
+    function_log::FunctionLog,
     network::{self, Network},
-    pool::{Generation, Starter},
-    record::Journal,
-    worker::{self, Birth, BootFailure, Launch, Process, Reason, Worker},
+    pool::{Generation, WorkerFactory},
+    worker::{self, BootFailure, Launch, Process, ProcessSpec, Worker},
 };
 
-/// How often somebody who needs a place looks for a worker that does nothing.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
-const GOING_TAKES: Duration = Duration::from_secs(1);
+/// Starts workers of one project's functions.
+#[derive(Clone)]
+pub(crate) struct ProjectWorkerFactory {
+    service: FunctionsService,
+    project: Project,
+}
 
 impl FunctionsService {
-    /// A share of what all workers together may be; somebody idle goes for it.
-    async fn permit(&self, patience: Duration) -> Result<OwnedSemaphorePermit, FunctionError> {
-        let permits = self.0.permits.clone();
-        if let Ok(permit) = permits.clone().try_acquire_owned() {
-            return Ok(permit);
+    pub(crate) fn worker_factory(&self, project: &Project) -> ProjectWorkerFactory {
+        ProjectWorkerFactory {
+            service: self.clone(),
+            project: project.clone(),
         }
-        self.0.spares.give_up_one();
-        if let Ok(permit) = permits.clone().try_acquire_owned() {
-            return Ok(permit);
-        }
-        let deadline = tokio::time::Instant::now() + patience;
-        let mut acquired = std::pin::pin!(permits.acquire_owned());
-        let mut sent_away: Option<Instant> = None;
-        loop {
-            // Whoever was sent away may have got work at that very moment, and stay.
-            if sent_away.is_none_or(|at| at.elapsed() >= GOING_TAKES) {
-                self.0.spares.give_up_one();
-                sent_away = self.send_idlest_away().then(Instant::now);
-            }
-            tokio::select! {
-                permit = &mut acquired => return permit.map_err(|_| FunctionError::NoCapacity),
-                () = tokio::time::sleep_until(deadline) => return Err(FunctionError::NoCapacity),
-                () = tokio::time::sleep(LOOK_AGAIN) => {}
-            }
-        }
-    }
-
-    /// Ends the worker that has done nothing for longest, if there is one. Those who were to stay
-    /// go last.
-    fn send_idlest_away(&self) -> bool {
-        let idle = self
-            .pools()
-            .values()
-            .flat_map(|pool| pool.idle())
-            .max_by_key(|(time, worker)| (!worker.is_resident(), *time));
-        let Some((_, worker)) = idle else {
-            return false;
-        };
-        worker.retire(Reason::EarlyDrop);
-        true
     }
 }
 
-impl Starter {
-    /// A worker that serves, unless the service ends before it does.
-    pub(crate) async fn boot(
+impl WorkerFactory for ProjectWorkerFactory {
+    /// A worker that serves, unless the service shuts down before it does.
+    async fn boot(
         &self,
         generation: &Generation,
-        freed: &Arc<Notify>,
+        released: &Arc<Notify>,
     ) -> Result<Arc<Worker>, FunctionError> {
-        let end = &self.service.0.end;
-        let booted = end.run_until_cancelled(self.boot_to_the_end(generation, freed));
+        let shutdown = &self.service.0.shutdown;
+        let booted = shutdown.run_until_cancelled(self.boot_worker(generation, released));
         let booted = booted.await.unwrap_or(Err(FunctionError::NoCapacity));
         if matches!(booted, Err(FunctionError::Boot { .. })) {
-            generation.function.numbers.boot_failed();
+            generation.function.metrics.boot_failed();
         }
         booted
     }
 
-    async fn boot_to_the_end(
+    fn tasks(&self) -> &TaskTracker {
+        &self.service.0.tasks
+    }
+
+    fn worker_exited(&self) {
+        let project = self.project.reference();
+        self.service.remove_unused_sources(project);
+    }
+}
+
+impl ProjectWorkerFactory {
+    async fn boot_worker(
         &self,
         generation: &Generation,
-        freed: &Arc<Notify>,
+        released: &Arc<Notify>,
     ) -> Result<Arc<Worker>, FunctionError> {
         let Self { service, project } = self;
         let Generation {
-            function,
-            surroundings,
-            config,
-            ..
+            function, config, ..
         } = generation;
-        let boot_error = |told| self.boot_error(function, told, false);
-        let passing = |told| self.boot_error(function, told, true);
-        let journal = Arc::new(Journal::new(project, function, &config.region));
-        if let Err(Unready { told, is_passing }) = service.make_ready(project, function).await {
-            journal.boot_failed(&told, None);
-            return Err(match is_passing {
-                true => passing(told),
-                false => boot_error(told),
-            });
+        let log = Arc::new(FunctionLog::new(project, function, &config.region));
+        if let Err(error) = service.prepare_function(project, function).await {
+            log.boot_failed(&error.message, None);
+            return Err(self.boot_error(function, error.message, error.is_transient));
         }
         let Some(program) = service.0.parts.deno.program() else {
-            return Err(boot_error(NOT_INSTALLED.to_owned()));
+            return Err(self.boot_error(function, NOT_INSTALLED.to_owned(), false));
         };
-        let ground = service.ground();
-        let ground = ground.map_err(|error| passing(format!("no room for workers: {error}")))?;
-        let mut reachable = config.reachable.clone();
-        let own = own_addresses(&surroundings.told).await;
-        let needs_ipv6 = |addresses: &Vec<Network>| addresses.iter().all(Network::is_ipv6);
-        let speaks_ipv6 = config.speaks_ipv6() || own.iter().any(needs_ipv6);
-        if speaks_ipv6 && !config.speaks_ipv6() {
-            tracing::warn!(
-                "Plinth or its database has addresses of IPv6 alone, so functions speak IPv6: its \
-                 private ranges and refused ports are within their reach"
-            );
-        }
-        reachable.extend(own.into_iter().flatten());
-        let mut denied = network::denied(&reachable, speaks_ipv6);
-        denied.extend(network::ports_everywhere(&config.refused_ports));
+        let dirs = service.runtime_dirs().map_err(|error| {
+            let message = format!("the directories of workers cannot be created: {error}");
+            self.boot_error(function, message, true)
+        })?;
+        let denied = denied_networks(config, &generation.environment.project).await;
         let boot = Boot {
-            starter: self,
+            factory: self,
             generation,
-            freed,
-            journal,
-            birth: Birth {
+            released,
+            log,
+            spec: ProcessSpec {
                 program,
-                bootstrap: &ground.bootstrap,
-                run_dir: &ground.run_dir,
+                bootstrap: &dirs.bootstrap,
+                run_dir: &dirs.run_dir,
                 code: &function.code,
                 denied: &denied,
                 memory_bytes: config.limits.memory_bytes,
@@ -143,60 +106,63 @@ impl Starter {
         };
         let booted = boot.run().await;
         if matches!(booted, Err(FunctionError::Boot { .. })) {
-            // What was fetched may have been cleared away.
+            // The cache of packages may have been deleted.
             *function.is_prepared.lock().await = false;
-            function.code.forget_prepared();
+            function.code.clear_prepared();
         }
         booted
     }
 
-    /// Whoever develops the function is told why.
-    fn boot_error(&self, function: &Function, told: String, is_passing: bool) -> FunctionError {
+    /// Only developers get the detail.
+    fn boot_error(&self, function: &Function, detail: String, is_transient: bool) -> FunctionError {
         let is_developing = self.service.0.parts.is_developing && function.is_in_folder();
         FunctionError::Boot {
-            told: is_developing.then_some(told),
-            is_passing,
+            detail: is_developing.then_some(detail),
+            is_transient,
         }
     }
 }
 
-/// One start, with everything that it needs at hand.
+/// One boot, with everything that it needs.
 struct Boot<'a> {
-    starter: &'a Starter,
+    factory: &'a ProjectWorkerFactory,
     generation: &'a Generation,
-    freed: &'a Arc<Notify>,
-    journal: Arc<Journal>,
-    birth: Birth<'a>,
+    released: &'a Arc<Notify>,
+    log: Arc<FunctionLog>,
+    spec: ProcessSpec<'a>,
 }
 
 impl Boot<'_> {
-    /// A worker in a process that waits already, or else in one of its own.
+    /// A worker in a prewarmed process, or else in one of its own.
     async fn run(&self) -> Result<Arc<Worker>, FunctionError> {
-        let Starter { service, project } = self.starter;
+        let ProjectWorkerFactory { service, project } = self.factory;
         let Generation {
             function, config, ..
         } = self.generation;
-        let Some(mold) = Mold::of(function, &self.birth) else {
-            return self.in_own().await;
+        let Some(profile) = ProcessProfile::for_function(function, &self.spec) else {
+            return self.in_own_process().await;
         };
-        let booted = match self.in_spare(&mold).await {
+        let booted = match self.in_prewarmed_process(&profile).await {
             Some(booted) => booted,
-            None => self.in_own().await,
+            None => self.in_own_process().await,
         };
         if booted.is_ok() {
-            service.replenish(project, function, &mold, config.spares);
+            service.replenish_prewarmed(project, function, &profile, config.prewarmed_processes);
         }
         booted
     }
 
-    async fn in_spare(&self, mold: &Mold) -> Option<Result<Arc<Worker>, FunctionError>> {
-        let Starter { service, project } = self.starter;
+    async fn in_prewarmed_process(
+        &self,
+        profile: &ProcessProfile,
+    ) -> Option<Result<Arc<Worker>, FunctionError>> {
+        let ProjectWorkerFactory { service, project } = self.factory;
         let function = &self.generation.function;
-        let spares = &service.0.spares;
-        let spare = spares.take(project.reference(), mold, &function.code)?;
-        let launch = self.launch(spare.process, spare.permit, Instant::now());
+        let prewarmed = &service.0.prewarmed;
+        let prewarmed = prewarmed.take(project.reference(), profile, &function.code)?;
+        let launch = self.launch(prewarmed.process, prewarmed.permit, Instant::now());
         match worker::start(launch).await {
-            Err(failure) if failure.is_unfit => {
+            Err(failure) if failure.needs_own_process => {
                 function.needs_own_process.store(true, Ordering::Relaxed);
                 None
             }
@@ -204,54 +170,78 @@ impl Boot<'_> {
         }
     }
 
-    async fn in_own(&self) -> Result<Arc<Worker>, FunctionError> {
-        let patience = self.generation.config.limits.wait;
-        let permit = self.starter.service.permit(patience).await?;
+    async fn in_own_process(&self) -> Result<Arc<Worker>, FunctionError> {
+        let timeout = self.generation.config.limits.wait;
+        let permit = self.factory.service.acquire_process_permit(timeout).await?;
         let began = Instant::now();
-        let process = Process::start(&self.birth, None).await;
-        let process = process.map_err(|told| self.error(told, true))?;
+        let process = Process::start(&self.spec, None).await;
+        let process = process.map_err(|message| self.error(message, true))?;
         let started = worker::start(self.launch(process, permit, began)).await;
         started.map_err(|failure| self.failed(failure))
     }
 
-    fn error(&self, told: String, is_passing: bool) -> FunctionError {
+    fn error(&self, detail: String, is_transient: bool) -> FunctionError {
         let function = &self.generation.function;
-        self.starter.boot_error(function, told, is_passing)
+        self.factory.boot_error(function, detail, is_transient)
     }
 
     fn failed(&self, failure: BootFailure) -> FunctionError {
-        self.error(failure.told, failure.is_late)
+        self.error(failure.message, failure.is_timeout)
     }
 
     fn launch(&self, process: Process, permit: OwnedSemaphorePermit, began: Instant) -> Launch {
-        let Starter { service, project } = self.starter;
+        let ProjectWorkerFactory { service, project } = self.factory;
         let Generation {
             function,
-            surroundings,
+            environment,
             config,
             ..
         } = self.generation;
         Launch {
-            variables: environment(project, function, surroundings, config, &process.id),
+            variables: variables(project, function, environment, config, &process.id),
             function: function.clone(),
             limits: config.limits.clone(),
-            is_single: config.policy == Policy::Oneshot,
-            freed: self.freed.clone(),
+            is_oneshot: config.policy == Policy::Oneshot,
+            released: self.released.clone(),
             tasks: service.0.tasks.clone(),
-            journal: self.journal.clone(),
+            log: self.log.clone(),
             project: project.clone(),
-            end: service.0.end.clone(),
+            shutdown: service.0.shutdown.clone(),
             process,
             began,
-            permit,
+            process_permit: permit,
         }
     }
 }
 
-/// Plinth itself and its database, as far as they are addresses or names of some.
-async fn own_addresses(told: &FunctionSurroundings) -> Vec<Vec<Network>> {
-    let mut places = Vec::new();
-    for text in [told.api_url.as_str(), told.database_url.expose()] {
+/// Everything private except what the settings name, Plinth itself and its database.
+async fn denied_networks(
+    config: &FunctionsConfig,
+    environment: &FunctionEnvironment,
+) -> Vec<Network> {
+    let own = own_addresses(environment).await;
+    let needs_ipv6 = |addresses: &Vec<Network>| addresses.iter().all(Network::is_ipv6);
+    let allows_ipv6 = config.allows_ipv6() || own.iter().any(needs_ipv6);
+    if allows_ipv6 && !config.allows_ipv6() {
+        tracing::warn!(
+            "functions may use IPv6, because Plinth or its database has only IPv6 addresses: private \
+             IPv6 ranges and denied ports are reachable for them"
+        );
+    }
+    let mut reachable = config.reachable_networks.clone();
+    reachable.extend(own.into_iter().flatten());
+    let mut denied = network::denied_networks(&reachable, allows_ipv6);
+    denied.extend(network::ports_on_all_hosts(&config.denied_ports));
+    denied
+}
+
+/// The addresses of Plinth itself and of its database, one list for each.
+async fn own_addresses(environment: &FunctionEnvironment) -> Vec<Vec<Network>> {
+    let mut hosts = Vec::new();
+    for text in [
+        environment.api_url.as_str(),
+        environment.database_url.expose(),
+    ] {
         let Ok(url) = Url::parse(text) else {
             continue;
         };
@@ -259,7 +249,7 @@ async fn own_addresses(told: &FunctionSurroundings) -> Vec<Vec<Network>> {
             Some(url::Host::Ipv4(address)) => vec![IpAddr::from(address).into()],
             Some(url::Host::Ipv6(address)) => vec![IpAddr::from(address).into()],
             Some(url::Host::Domain(name)) => {
-                // The scheme of databases is none that the library knows hosts of.
+                // For the scheme of databases, the library does not parse addresses.
                 let found = tokio::net::lookup_host((name.trim_matches(['[', ']']), 0)).await;
                 let found = found.into_iter().flatten();
                 found.map(|address| Network::from(address.ip())).collect()
@@ -267,8 +257,8 @@ async fn own_addresses(told: &FunctionSurroundings) -> Vec<Vec<Network>> {
             None => Vec::new(),
         };
         if !addresses.is_empty() {
-            places.push(addresses);
+            hosts.push(addresses);
         }
     }
-    places
+    hosts
 }

@@ -1,10 +1,15 @@
 //! The service: one value for all projects.
+//!
+//! `project_cache` knows functions and their environment, `prepare` readies their code, `boot` and
+//! `prewarmed` start workers, `watch` follows changes of the folder, `runner` serves the platform.
 
 mod boot;
-mod ground;
-mod known;
+mod directories;
+mod prepare;
+mod prewarmed;
+mod process_permits;
+mod project_cache;
 mod runner;
-mod spares;
 mod watch;
 
 use std::{
@@ -15,14 +20,15 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak, atomic::AtomicU64},
 };
 
-use plinth_project::{FunctionHost, FunctionShelf, Project, ProjectRef};
+use plinth_project::{FunctionHost, FunctionStore, Project, ProjectRef};
 use tokio::sync::Semaphore;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub(crate) use self::known::Found;
-use self::{ground::Ground, known::Known, spares::Spares};
+pub(crate) use self::project_cache::FoundFunction;
+use self::{directories::RuntimeDirs, prewarmed::PrewarmedProcesses, project_cache::ProjectCache};
 use crate::{
-    catalog::{FolderFunctions, InUse},
+    accounts::Accounts,
+    catalog::{FolderFunctions, SourcesInUse},
     deno::Deno,
     pool::{Generation, Pool},
 };
@@ -31,17 +37,17 @@ use crate::{
 pub struct FunctionsParts {
     /// The runtime.
     pub deno: Deno,
-    /// Where code and packages are kept ready; nothing is lost with it.
+    /// Where prepared code and packages are kept. It may be deleted while Plinth is stopped.
     pub home: PathBuf,
     /// The folder with `supabase/functions` in it, whose functions are the default project's.
     pub folder: Option<PathBuf>,
-    /// Whether whoever calls functions of the folder is developing them.
+    /// Whether callers of the folder's functions develop them, and get detailed errors.
     pub is_developing: bool,
-    /// Most workers of all functions together.
+    /// Limit on the worker processes of all functions together.
     pub max_workers: Option<usize>,
-    /// An address at which nobody but workers calls, where there is one.
-    pub door: Option<IpAddr>,
-    /// Tells what functions are told about their project.
+    /// An address that only workers connect to, where there is one.
+    pub internal_address: Option<IpAddr>,
+    /// Knows the URLs and keys of projects.
     pub host: Arc<dyn FunctionHost>,
 }
 
@@ -51,90 +57,91 @@ pub struct FunctionsService(Arc<Inner>);
 
 struct Inner {
     parts: FunctionsParts,
-    ground: OnceLock<Ground>,
-    ground_turn: Mutex<()>,
-    /// Folders in which code is made ready at the moment.
-    turns: Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>,
+    runtime_dirs: OnceLock<RuntimeDirs>,
+    runtime_dirs_lock: Mutex<()>,
+    /// Directories in which code is being prepared.
+    work_dir_locks: Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>,
     folder: Option<FolderFunctions>,
-    shelf: OnceLock<Arc<dyn FunctionShelf>>,
-    projects: Mutex<HashMap<ProjectRef, Known>>,
-    /// How often somebody said that something changed: what was read before is not kept.
-    changes: AtomicU64,
-    /// Deployed functions whose sources must stay on the disk.
-    in_use: InUse,
+    store: OnceLock<Arc<dyn FunctionStore>>,
+    projects: Mutex<HashMap<ProjectRef, ProjectCache>>,
+    /// Counts announced changes: what was read before one is not cached after it.
+    epoch: AtomicU64,
+    sources_in_use: SourcesInUse,
+    accounts: Accounts,
     pools: Mutex<HashMap<(ProjectRef, String), Arc<Pool>>>,
-    spares: Spares,
-    permits: Arc<Semaphore>,
+    prewarmed: PrewarmedProcesses,
+    /// One per worker process, prewarmed ones included.
+    process_permits: Arc<Semaphore>,
     tasks: TaskTracker,
-    /// Connections that stay go.
-    stop: CancellationToken,
-    /// Nobody is started any more.
-    end: CancellationToken,
+    /// Cancelled first: websockets close.
+    closing_connections: CancellationToken,
+    /// Cancelled then: no worker is started any more, and all of them retire.
+    shutdown: CancellationToken,
 }
 
 impl FunctionsService {
-    /// A service without a single worker. Without the runtime it can be made too, and says so when it
-    /// is asked.
+    /// A service without workers. It can be made without the runtime; functions respond with an error
+    /// then.
     pub fn new(parts: FunctionsParts) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let permits = parts.max_workers.unwrap_or(cores * 8);
         let folder = parts.folder.as_deref().map(FolderFunctions::new);
         Self(Arc::new(Inner {
             folder,
+            accounts: Accounts::new(parts.home.clone()),
             parts,
-            ground: OnceLock::new(),
-            ground_turn: Mutex::default(),
-            turns: Mutex::default(),
-            shelf: OnceLock::new(),
+            runtime_dirs: OnceLock::new(),
+            runtime_dirs_lock: Mutex::default(),
+            work_dir_locks: Mutex::default(),
+            store: OnceLock::new(),
             projects: Mutex::default(),
-            changes: AtomicU64::new(0),
-            in_use: InUse::default(),
+            epoch: AtomicU64::new(0),
+            sources_in_use: SourcesInUse::default(),
             pools: Mutex::default(),
-            spares: Spares::default(),
-            permits: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
+            prewarmed: PrewarmedProcesses::default(),
+            process_permits: Arc::new(Semaphore::new(permits.min(Semaphore::MAX_PERMITS))),
             tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
-            end: CancellationToken::new(),
+            closing_connections: CancellationToken::new(),
+            shutdown: CancellationToken::new(),
         }))
     }
 
-    /// Whether nobody but workers calls at the address.
-    pub(crate) fn is_inner_door(&self, address: IpAddr) -> bool {
-        self.0.parts.door == Some(address)
+    /// Whether only workers connect to the address.
+    pub(crate) fn is_internal_address(&self, address: IpAddr) -> bool {
+        self.0.parts.internal_address == Some(address)
     }
 
-    /// Says who keeps deployed functions and secrets.
-    pub fn attach_shelf(&self, shelf: Arc<dyn FunctionShelf>) {
-        // Whoever was first stays.
-        _ = self.0.shelf.set(shelf);
+    /// Sets the store of deployed functions and secrets. Only the first one counts.
+    pub fn attach_store(&self, store: Arc<dyn FunctionStore>) {
+        _ = self.0.store.set(store);
     }
 
-    pub(crate) fn tasks(&self) -> TaskTracker {
-        self.0.tasks.clone()
+    pub(crate) fn tasks(&self) -> &TaskTracker {
+        &self.0.tasks
     }
 
-    /// Cancelled when connections that stay must go.
-    pub(crate) fn stopping(&self) -> &CancellationToken {
-        &self.0.stop
+    /// Cancelled when websockets must close.
+    pub(crate) fn closing_connections(&self) -> &CancellationToken {
+        &self.0.closing_connections
     }
 
-    /// Ends open websockets. Requests are the edge's to wait for.
+    /// Closes open websockets. The gateway waits for requests in flight.
     pub fn begin_stop(&self) {
-        self.0.stop.cancel();
+        self.0.closing_connections.cancel();
     }
 
-    /// Ends all workers, with time to finish what goes on after answers, and waits for them.
+    /// Shuts all workers down, with a grace period for work after responses, and waits for them.
     pub async fn finish(&self) {
-        self.0.stop.cancel();
-        self.0.end.cancel();
+        self.0.closing_connections.cancel();
+        self.0.shutdown.cancel();
         for (_, pool) in self.pools().drain() {
-            pool.end_all(None);
+            pool.shut_down(None);
         }
         self.0.tasks.close();
         self.0.tasks.wait().await;
-        self.0.spares.end_all().await;
-        if let Some(ground) = self.0.ground.get() {
-            _ = fs::remove_dir_all(&ground.run_dir);
+        self.0.prewarmed.kill_all().await;
+        if let Some(dirs) = self.0.runtime_dirs.get() {
+            _ = fs::remove_dir_all(&dirs.run_dir);
         }
     }
 
@@ -142,7 +149,7 @@ impl FunctionsService {
         self.0.pools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn projects(&self) -> MutexGuard<'_, HashMap<ProjectRef, Known>> {
+    fn projects(&self) -> MutexGuard<'_, HashMap<ProjectRef, ProjectCache>> {
         self.0
             .projects
             .lock()
@@ -153,7 +160,7 @@ impl FunctionsService {
         self.0.parts.home.join(project.as_str())
     }
 
-    /// The workers of a function.
+    /// The pool of a function.
     pub(crate) fn pool(&self, project: &Project, generation: &Generation) -> Arc<Pool> {
         let key = (
             project.reference().clone(),

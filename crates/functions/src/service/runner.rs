@@ -6,19 +6,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-use plinth_project::{BadSource, BoxFuture, FunctionRunner, FunctionSource, Project, ProjectRef};
+use plinth_project::{
+    BoxFuture, FunctionRunner, FunctionSource, PreparationError, Project, ProjectRef, SourceError,
+};
 use uuid::Uuid;
 
-use super::{FunctionsService, ground::unreachable};
+use super::{FunctionsService, directories::TRIAL_PREFIX, prepare::denied_for_imports};
 use crate::{
     catalog,
-    deno::{self, Account, NOT_INSTALLED},
+    deno::{self, NOT_INSTALLED},
 };
 
-/// What folders of sources that are only tried begin with.
-pub(super) const TRIAL: &str = "trial-";
-/// How long a process that was killed may take to be gone.
-const LAST_WRITES: Duration = Duration::from_secs(5);
+/// How long processes that were killed may still write to a directory that is removed.
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(5);
+const REMOVE_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 impl FunctionRunner for FunctionsService {
     fn prepare<'a>(
@@ -26,73 +27,68 @@ impl FunctionRunner for FunctionsService {
         project: &'a Project,
         source: &'a FunctionSource,
         folder: &'a Path,
-    ) -> BoxFuture<'a, Result<(), BadSource>> {
+    ) -> BoxFuture<'a, Result<(), PreparationError>> {
         Box::pin(async move {
             let Some(program) = self.0.parts.deno.program() else {
-                return Err(BadSource(NOT_INSTALLED.to_owned()));
+                return Err(SourceError(NOT_INSTALLED.to_owned()).into());
             };
             let home = self.project_home(project.reference());
-            let place = home.join(format!("{TRIAL}{}", Uuid::new_v4().simple()));
-            let _trial = Trial(place.clone());
-            let account = Account::of(project.reference());
-            let code = catalog::deployed_code(source, place.clone(), &home, account);
-            let copied = self
-                .make_folders(project.reference(), &code)
-                .and_then(|()| {
-                    copy_folder(folder, &code.root)?;
-                    account.map_or(Ok(()), |account| account.own(&place))
-                });
-            match copied {
-                Ok(()) => deno::prepare(program, &code, &unreachable(project))
-                    .await
-                    .map_err(|unready| BadSource(unready.told)),
-                Err(error) => Err(BadSource(format!("the sources cannot be copied: {error}"))),
+            let trial = home.join(format!("{TRIAL_PREFIX}{}", Uuid::new_v4().simple()));
+            let _trial = Trial(trial.clone());
+            let account = self.0.accounts.of(project.reference())?;
+            let code = catalog::deployed_code(source, trial.clone(), &home, account);
+            self.create_directories(project.reference(), &code)?;
+            copy_folder(folder, &code.root)?;
+            if let Some(account) = account {
+                account.take_ownership(&trial)?;
             }
+            deno::prepare(program, &code, &denied_for_imports(project))
+                .await
+                .map_err(|error| SourceError(error.message).into())
         })
     }
 
-    fn changed<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, ()> {
+    fn reload<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let open = {
                 let mut projects = self.projects();
-                self.note_change();
-                let Some(known) = projects.get_mut(project) else {
+                self.begin_epoch();
+                let Some(cached) = projects.get_mut(project) else {
                     return;
                 };
-                known.deployed = None;
-                if let Some((made_with, _)) = &mut known.surroundings {
-                    *made_with = None;
-                }
-                known.project.clone()
+                cached.invalidate();
+                cached.project.clone()
             };
             if let Some(open) = open {
-                self.follow(&open).await;
+                self.refresh_project(&open).await;
             }
         })
     }
 
-    fn forget<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, io::Result<()>> {
+    fn remove_project<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, io::Result<()>> {
         Box::pin(async move {
             {
                 let mut projects = self.projects();
-                self.note_change();
+                self.begin_epoch();
                 projects.remove(project);
             }
             self.retire_pools(project, Some(Duration::ZERO));
-            remove_home(&self.project_home(project)).await
+            remove_home(&self.project_home(project)).await?;
+            // Nothing belongs to the user any more.
+            self.0.accounts.release(project)
         })
     }
 }
 
-/// Removes a folder that processes which are about to end may still write to.
+/// Removes a directory that processes which are being killed may still write to.
 async fn remove_home(home: &Path) -> io::Result<()> {
-    let until = Instant::now() + LAST_WRITES;
+    let deadline = Instant::now() + REMOVE_TIMEOUT;
     loop {
         match fs::remove_dir_all(home) {
             Ok(()) => return Ok(()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) if Instant::now() >= until => return Err(error),
-            Err(_) => tokio::time::sleep(Duration::from_millis(20)).await,
+            Err(error) if Instant::now() >= deadline => return Err(error),
+            Err(_) => tokio::time::sleep(REMOVE_RETRY_INTERVAL).await,
         }
     }
 }
@@ -112,7 +108,7 @@ fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Sources that are only tried. They go even if nobody waits for the outcome any more.
+/// Sources that are prepared before a deployment. Removed on drop, also if the request is cancelled.
 struct Trial(PathBuf);
 
 impl Drop for Trial {

@@ -1,6 +1,10 @@
-//! Changes: those that are saved in the folder, and those that somebody tells of.
+//! Follows changes: of the folder, and of deployed functions and secrets.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 
 use plinth_project::{BoxFuture, Project};
 use tokio::sync::Semaphore;
@@ -8,28 +12,30 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::FunctionsService;
 use crate::{
-    catalog::{Function, Place},
+    catalog::{FolderFunctions, FolderSnapshot, Function},
     config::FunctionsConfig,
-    deno::{NOT_INSTALLED, Unready},
-    pool::Starter,
-    record::Journal,
+    deno::{NOT_INSTALLED, PrepareError},
+    error::FunctionError,
+    function_log::FunctionLog,
 };
 
-/// How often the folder is looked at. What looks the same twice has been saved to its end.
-const LOOK: Duration = Duration::from_millis(250);
+/// How often the folder is scanned. Two equal snapshots in a row mean that files are completely saved.
+const SCAN_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How many functions are made ready at once. Most of that is waiting for somebody else's server.
-const AT_ONCE: usize = 4;
+/// How many functions are prepared at once. Most of that is waiting for package registries.
+const MAX_PREPARATIONS: usize = 4;
 
-/// A function of the folder that was taken over, or is about to be.
-struct Coming {
+/// Functions of the folder whose current version is deployed to workers, or about to be.
+type Updates = HashMap<String, Update>;
+
+struct Update {
     function: Arc<Function>,
-    /// Ends when a newer version comes.
+    /// Aborted when a newer version replaces it.
     task: AbortOnDropHandle<()>,
 }
 
 impl FunctionsService {
-    /// Looks at the folder until the service stops, and takes over what changed.
+    /// Watches the folder until the service stops, and replaces workers of functions that changed.
     pub async fn watch_folder(
         &self,
         project: impl Fn() -> BoxFuture<'static, Option<Project>> + Send,
@@ -37,102 +43,140 @@ impl FunctionsService {
         let Some(folder) = &self.0.folder else {
             return;
         };
-        let mut last = folder.look();
+        let mut last = folder.snapshot();
         let mut is_first = true;
-        let mut coming = HashMap::<String, Coming>::new();
-        let turns = Arc::new(Semaphore::new(AT_ONCE));
-        let mut pace = tokio::time::interval(LOOK);
-        pace.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while self.0.stop.run_until_cancelled(pace.tick()).await.is_some() {
-            let looks = folder.look();
-            let is_settled = looks == last;
-            last = looks;
-            if !is_settled || !(is_first || folder.differs(&last)) {
+        let mut updates = Updates::new();
+        let preparations = Arc::new(Semaphore::new(MAX_PREPARATIONS));
+        let mut interval = tokio::time::interval(SCAN_INTERVAL);
+        interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let closing = self.closing_connections();
+        while closing.run_until_cancelled(interval.tick()).await.is_some() {
+            let snapshot = folder.snapshot();
+            let is_settled = snapshot == last;
+            last = snapshot;
+            if !is_settled || !(is_first || folder.has_changed(&last)) {
                 continue;
             }
             let Some(project) = project().await else {
                 continue;
             };
-            is_first = false;
-            let home = self.project_home(project.reference());
-            let place = Place {
-                home: &home,
-                project: &project,
+            let was_first = is_first;
+            let Ok(functions) = self.reload_folder(folder, folder.snapshot(), &project) else {
+                continue;
             };
-            let functions = folder.take_over(folder.look(), &place);
+            is_first = false;
             if !functions.is_empty() && !self.0.parts.deno.is_installed() {
-                tracing::warn!("{NOT_INSTALLED}");
+                // For those that were there at the start, `warn_without_deno` has said it.
+                if !was_first {
+                    tracing::warn!("{NOT_INSTALLED}");
+                }
                 continue;
             }
-            self.note_change();
-            coming.retain(|slug, _| functions.contains_key(slug));
-            for (slug, function) in &*functions {
-                let known = coming.get(slug);
-                if known.is_some_and(|known| Arc::ptr_eq(&known.function, function)) {
-                    continue;
-                }
-                let (service, project, turns) = (self.clone(), project.clone(), turns.clone());
-                let (slug, function) = (slug.clone(), function.clone());
-                let its = function.clone();
-                // Whatever it imports may take long to come, and nobody else waits for that.
-                let task = self.0.tasks.spawn(async move {
-                    let _turn = turns.acquire().await;
-                    service.take_over(&project, &its).await;
-                });
-                let task = AbortOnDropHandle::new(task);
-                coming.insert(slug, Coming { function, task });
+            self.begin_epoch();
+            self.start_updates(&mut updates, &functions, &project, &preparations);
+            self.refresh_others(&updates, &project).await;
+        }
+    }
+
+    /// Warns if the folder has functions and there is nothing to run them. Called before the server is
+    /// ready, so that whoever starts it in the background is told.
+    pub fn warn_without_deno(&self, project: &Project) {
+        let Some(folder) = &self.0.folder else {
+            return;
+        };
+        if self.0.parts.deno.is_installed() {
+            return;
+        }
+        // Without a home nothing can be run either, and the first request says why.
+        let has_functions = |home| !folder.current(&home).is_empty();
+        if self.home(project).is_ok_and(has_functions) {
+            tracing::warn!("{NOT_INSTALLED}");
+        }
+    }
+
+    fn reload_folder(
+        &self,
+        folder: &FolderFunctions,
+        snapshot: FolderSnapshot,
+        project: &Project,
+    ) -> Result<Arc<BTreeMap<String, Arc<Function>>>, FunctionError> {
+        Ok(folder.reload(snapshot, &self.home(project)?))
+    }
+
+    /// Starts a task for every function that is new or changed. Each may wait long for its imports.
+    fn start_updates(
+        &self,
+        updates: &mut Updates,
+        functions: &BTreeMap<String, Arc<Function>>,
+        project: &Project,
+        preparations: &Arc<Semaphore>,
+    ) {
+        updates.retain(|slug, _| functions.contains_key(slug));
+        for (slug, function) in functions {
+            let is_same = |update: &Update| Arc::ptr_eq(&update.function, function);
+            if updates.get(slug).is_some_and(is_same) {
+                continue;
             }
-            // Workers of those that are there no more go; those that come follow by themselves.
-            for slug in self.slugs_with_pools(&project) {
-                let comes = |coming: &Coming| !coming.task.is_finished();
-                if !coming.get(&slug).is_some_and(comes) {
-                    self.follow_one(&project, &slug).await;
-                }
+            let (service, project) = (self.clone(), project.clone());
+            let (preparations, updated) = (preparations.clone(), function.clone());
+            let task = self.0.tasks.spawn(async move {
+                let _permit = preparations.acquire().await;
+                service.update_function(&project, &updated).await;
+            });
+            let update = Update {
+                function: function.clone(),
+                task: AbortOnDropHandle::new(task),
+            };
+            updates.insert(slug.clone(), update);
+        }
+    }
+
+    /// Retires the workers of functions that are gone. Updates that still run refresh their own.
+    async fn refresh_others(&self, updates: &Updates, project: &Project) {
+        for slug in self.slugs_with_pools(project) {
+            let is_running = |update: &Update| !update.task.is_finished();
+            if !updates.get(&slug).is_some_and(is_running) {
+                self.refresh_function(project, &slug).await;
             }
         }
     }
 
-    /// Makes a function of the folder ready before anybody asks for it, and replaces its workers.
-    async fn take_over(&self, project: &Project, function: &Arc<Function>) {
+    /// Prepares a function of the folder before the first request, and replaces its workers.
+    async fn update_function(&self, project: &Project, function: &Arc<Function>) {
         let was_prepared = *function.is_prepared.lock().await;
-        let ready = self
-            .0
-            .stop
-            .run_until_cancelled(self.make_ready(project, function));
-        if let Some(Err(Unready { told, .. })) = ready.await
+        let prepared = self.prepare_function(project, function);
+        let prepared = self.closing_connections().run_until_cancelled(prepared);
+        if let Some(Err(PrepareError { message, .. })) = prepared.await
             && !self.is_another_served(project, function).await
         {
             let config = project.config::<FunctionsConfig>();
-            let journal = Journal::new(project, function, &config.region);
-            journal.boot_failed(&told, None);
+            let log = FunctionLog::new(project, function, &config.region);
+            log.boot_failed(&message, None);
         }
         if !was_prepared {
-            self.follow_one(project, &function.slug).await;
+            self.refresh_function(project, &function.slug).await;
         }
     }
 
-    /// Whether one of the same name is, such as a deployed one that the settings name as well.
+    /// Whether another function of the same name is served, such as a deployed one that the settings
+    /// name as well.
     async fn is_another_served(&self, project: &Project, function: &Arc<Function>) -> bool {
         let found = self.find(project, &function.slug).await;
         found.is_ok_and(|found| found.is_some_and(|found| !Arc::ptr_eq(&found.function, function)))
     }
 
-    /// Brings the workers of a function up to date, where there are some.
-    async fn follow_one(&self, project: &Project, slug: &str) {
+    /// Replaces the workers of a function by current ones, or retires them if it is gone.
+    async fn refresh_function(&self, project: &Project, slug: &str) {
         match self.find(project, slug).await {
             Ok(Some(found)) => {
                 if let Ok(generation) = self.generation(project, &found).await {
-                    let starter = Starter {
-                        service: self.clone(),
-                        project: project.clone(),
-                    };
                     let pool = self.pool(project, &generation);
-                    pool.refresh(&starter, &generation);
+                    pool.refresh(&self.worker_factory(project), &generation);
                 }
             }
             Ok(None) => {
-                let pool = (project.reference().clone(), slug.to_owned());
-                let pool = self.pools().remove(&pool);
+                let key = (project.reference().clone(), slug.to_owned());
+                let pool = self.pools().remove(&key);
                 if let Some(pool) = pool {
                     pool.retire_all();
                 }
@@ -141,10 +185,10 @@ impl FunctionsService {
         }
     }
 
-    /// Replaces workers of a project whose functions or secrets changed.
-    pub(super) async fn follow(&self, project: &Project) {
+    /// Replaces the workers of a project whose functions or secrets changed.
+    pub(super) async fn refresh_project(&self, project: &Project) {
         for slug in self.slugs_with_pools(project) {
-            self.follow_one(project, &slug).await;
+            self.refresh_function(project, &slug).await;
         }
     }
 

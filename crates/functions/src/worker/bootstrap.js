@@ -1,13 +1,13 @@
 // Runs inside a worker before the user's code: makes plain Deno look like the edge runtime.
 //
-// The first line on standard input carries everything that the worker is told, secrets among it, so
-// that nothing of it stands in the process's environment. Later lines are questions and orders. What
-// goes out on standard output and begins with the mark is ours; everything else is the user's.
+// The first line on standard input is the init message. It carries the secrets, so that they are not in
+// the environment of the process. Later lines are commands: ping, retire, exit. Lines on standard output
+// that begin with the report prefix are reports to the monitor; everything else is the function's output.
 //
-// A process may be started before anybody knows which function it will serve. It waits for the first
-// line, so all that takes time and can be done without it stands before the line is read.
+// A process may be started before its function is known (prewarmed). It blocks until the init message
+// comes, so everything slow that does not depend on it is done before.
 
-const assigned = (() => {
+const assignedModule = (() => {
   const stdin = Deno.stdin;
   const stdout = Deno.stdout;
   const encoder = new TextEncoder();
@@ -15,14 +15,14 @@ const assigned = (() => {
   const exit = Deno.exit.bind(Deno);
   const memoryUsage = Deno.memoryUsage.bind(Deno);
   const now = () => performance.now();
-  // A function may put its own in its place.
+  // The function may replace the global.
   const NativeResponse = Response;
 
-  // -- What we are told ---------------------------------------------------------------------------
+  // -- Standard input and output------------------------------------------------------------------
 
   let pendingInput = "";
   const readLineSync = () => {
-    const piece = new Uint8Array(65536);
+    const chunk = new Uint8Array(65536);
     for (;;) {
       const end = pendingInput.indexOf("\n");
       if (end >= 0) {
@@ -30,43 +30,43 @@ const assigned = (() => {
         pendingInput = pendingInput.slice(end + 1);
         return line;
       }
-      const count = stdin.readSync(piece);
+      const count = stdin.readSync(chunk);
       if (count === null) exit(1);
-      pendingInput += decoder.decode(piece.subarray(0, count), { stream: true });
+      pendingInput += decoder.decode(chunk.subarray(0, count), { stream: true });
     }
   };
 
-  let told;
+  let init;
 
   const send = (message) => {
-    const bytes = encoder.encode(`${told.mark}${JSON.stringify(message)}\n`);
+    const bytes = encoder.encode(`${init.reportPrefix}${JSON.stringify(message)}\n`);
     let sent = 0;
     while (sent < bytes.length) sent += stdout.writeSync(bytes.subarray(sent));
   };
 
   // -- Console: one record per call ---------------------------------------------------------------
 
-  // The last is that of traces, whose ends of line come by themselves.
+  // By Deno's log level. The last is that of traces, whose line ends come as messages of their own.
   const levels = ["debug", "info", "warning", "error", "error"];
   const record = (level, text) => {
     if (text.endsWith("\n")) text = text.slice(0, -1);
-    if (text.length > told.longestMessage) text = text.slice(0, told.longestMessage);
+    if (text.length > init.maxMessageLength) text = text.slice(0, init.maxMessageLength);
     send({ log: text, level, request: requestId() });
   };
-  // What runs for which request.
+  // Which request the current code runs for.
   class Call {
     #request;
     #id;
     constructor(request) {
       this.#request = request;
     }
-    // Looked up when something is printed, because most requests print nothing.
+    // Looked up when something is logged, because most requests log nothing.
     get requestId() {
       if (!this.#request) return this.#id;
       try {
         this.#id = this.#request.headers.get("x-request-id") ?? undefined;
       } catch {
-        // It was answered long ago.
+        // The request was closed long ago.
       }
       this.#request = undefined;
       return this.#id;
@@ -76,28 +76,28 @@ const assigned = (() => {
   const requestId = () => calls?.current()?.requestId;
   const internal = Deno[Deno.internal];
   if (internal?.Console) {
-    const speaking = new internal.Console((text, level) => {
+    const recording = new internal.Console((text, level) => {
       if (level < 4 || text !== "\n") record(levels[level] ?? "info", text);
     });
-    for (const name of Object.keys(speaking)) {
-      if (typeof speaking[name] === "function") console[name] = speaking[name];
+    for (const name of Object.keys(recording)) {
+      if (typeof recording[name] === "function") console[name] = recording[name];
     }
   } else {
-    const say = (level) => (...parts) =>
+    const recorder = (level) => (...parts) =>
       record(level, parts.map((part) => typeof part === "string" ? part : Deno.inspect(part)).join(" "));
     const named = { debug: "debug", log: "info", info: "info", warn: "warning", error: "error", trace: "error" };
-    for (const [name, level] of Object.entries(named)) console[name] = say(level);
+    for (const [name, level] of Object.entries(named)) console[name] = recorder(level);
   }
-  // There is no screen.
+  // There is no terminal.
   console.clear = () => {};
 
-  // Values that everything which was begun with them finds again. `AsyncLocalStorage` keeps them in a
-  // weak map, and a map that every request adds to takes a fifth of a busy worker's time.
+  // Values that follow async calls. `AsyncLocalStorage` keeps them in a weak map; one that every request
+  // adds to takes a fifth of a busy worker's time.
   function asyncContext() {
     const { getAsyncContext, setAsyncContext } = Deno[Deno.internal]?.core ?? {};
     if (getAsyncContext && setAsyncContext) {
       const { assign } = Object;
-      // A text: the runtime takes a context for an empty one that has nothing but symbols.
+      // A string: the runtime treats a context that has only symbols as an empty one.
       const key = "plinth call";
       class Context {
         constructor(outside, value) {
@@ -124,16 +124,16 @@ const assigned = (() => {
     return { current: () => storage.getStore(), run: storage.run.bind(storage) };
   }
 
-  // -- Work that outlives an answer ---------------------------------------------------------------
+  // -- Work that outlives a response --------------------------------------------------------------
 
   const pending = new Map();
-  let lastGiven = 0;
+  let lastWaitUntil = 0;
   const waitUntil = (work) => {
     const promise = Promise.resolve(work);
     const entry = Symbol("work");
-    lastGiven = now();
-    pending.set(entry, lastGiven);
-    // What is printed later can still be told apart.
+    lastWaitUntil = now();
+    pending.set(entry, lastWaitUntil);
+    // Read now: what it logs later still needs its request id.
     requestId();
     const done = () => {
       pending.delete(entry);
@@ -152,10 +152,10 @@ const assigned = (() => {
 
   constant(globalThis, "EdgeRuntime", Object.freeze({ waitUntil }));
   if (!("window" in globalThis)) globalThis.window = globalThis;
-  // Threads of their own would see plain Deno.
+  // Worker threads would see plain Deno.
   delete globalThis.Worker;
-  // It outlives the worker, on the disk, by the name of the module that its process began with. The
-  // edge runtime has none.
+  // It would be kept on disk beyond the worker, under the main module of its process. The edge runtime
+  // has none.
   delete globalThis.localStorage;
   constant(globalThis, "Supabase", Object.freeze({
     ai: Object.freeze({
@@ -181,23 +181,23 @@ const assigned = (() => {
 
   const NativeRequest = globalThis.Request;
   const nativeUrl = Object.getOwnPropertyDescriptor(NativeRequest.prototype, "url").get;
-  const overSocket = "http+unix://";
+  const unixScheme = "http+unix://";
   const publicUrls = new WeakMap();
 
   const publicUrl = (request) => {
     const known = publicUrls.get(request);
     if (known !== undefined) return known;
     const native = nativeUrl.call(request);
-    if (!native.startsWith(overSocket)) return native;
+    if (!native.startsWith(unixScheme)) return native;
     const scheme = request.headers.get("x-forwarded-proto") === "https" ? "https" : "http";
-    let rest = native.slice(overSocket.length);
+    let rest = native.slice(unixScheme.length);
     // `Deno.serveHttp` calls the socket its host.
     if (rest.startsWith("%2F")) rest = request.headers.get("host") + rest.slice(rest.indexOf("/"));
     const url = `${scheme}://${rest}`;
     publicUrls.set(request, url);
     return url;
   };
-  // Once for all requests: to change each of them on its arrival takes longer than many a function.
+  // On the prototype: to define it on each request takes longer than many a function.
   Object.defineProperty(NativeRequest.prototype, "url", {
     get() { return publicUrl(this); }, enumerable: true, configurable: true,
   });
@@ -205,7 +205,7 @@ const assigned = (() => {
   class Request extends NativeRequest {
     constructor(input, init) {
       super(input, init);
-      // A copy may have other headers than what came.
+      // The copy may have other headers.
       if (input instanceof NativeRequest) publicUrls.set(this, publicUrl(input));
     }
     clone() {
@@ -221,7 +221,7 @@ const assigned = (() => {
     value: Request, writable: true, enumerable: false, configurable: true,
   });
 
-  // The runtime reads nothing from a websocket whose request's address was not read before.
+  // The runtime reads nothing from a websocket unless the request's url was read before.
   const nativeUpgrade = Deno.upgradeWebSocket;
   Deno.upgradeWebSocket = (request, options) => {
     publicUrl(request);
@@ -230,52 +230,52 @@ const assigned = (() => {
 
   // -- Serving: the first server gets the socket --------------------------------------------------
 
-  let isTaken = false;
-  const take = () => {
-    if (isTaken) return false;
-    isTaken = true;
-    queueMicrotask(listenToOrders);
+  let isSocketClaimed = false;
+  const claimSocket = () => {
+    if (isSocketClaimed) return false;
+    isSocketClaimed = true;
+    queueMicrotask(readCommands);
     return true;
   };
-  const sayParked = () => record("warning", "Only the first server of a function gets requests; this one gets none.");
+  const warnParked = () => record("warning", "Only the first server of a function gets requests; this one gets none.");
 
-  // Servers of node:http ask the environment for an address of their own when they begin to listen, which
-  // is the only time that it is there. They know no port then, and many ask for it. Every server after the
-  // first is parked: it hears that it listens, and nobody comes. All of them begin as emitters, so that their
-  // modules need not be loaded to find them: most functions have none.
-  const overSocketOnly = "DENO_SERVE_ADDRESS";
-  let taker;
+  // node:http servers take their address from the environment when they begin to listen, and it is only
+  // set for that moment. They have no port then, which many programs ask for. Every server after the first
+  // is parked: it emits "listening" and gets no requests. They are found when their event emitter is
+  // initialised, so that node modules need not be loaded: most functions have none.
+  const serveAddressVariable = "DENO_SERVE_ADDRESS";
+  let socketOwner;
   const patchListen = (prototype, isHttp) => {
     const nativeListen = prototype.listen;
-    const knowsPort = (server, details) => {
+    const fakePort = (server, details) => {
       const port = Number(details[0]?.port ?? details[0]) || 8000;
-      const getsockname = (told) => {
-        Object.assign(told, { address: "127.0.0.1", family: "IPv4", port });
+      const getsockname = (target) => {
+        Object.assign(target, { address: "127.0.0.1", family: "IPv4", port });
         return 0;
       };
       if (server._handle && !server._handle.getsockname) server._handle.getsockname = getsockname;
     };
     const park = (server, details) => {
-      sayParked();
-      const heard = details.at(-1);
-      if (typeof heard === "function") server.once("listening", heard);
+      warnParked();
+      const callback = details.at(-1);
+      if (typeof callback === "function") server.once("listening", callback);
       server._handle = { close() {}, ref() {}, unref() {} };
-      knowsPort(server, details);
+      fakePort(server, details);
       queueMicrotask(() => server.emit("listening"));
       return server;
     };
     prototype.listen = function (...details) {
-      if (isTaken && this !== taker) return park(this, details);
+      if (isSocketClaimed && this !== socketOwner) return park(this, details);
       if (!isHttp) return nativeListen.apply(this, details);
-      take();
-      taker = this;
-      Deno.env.set(overSocketOnly, `unix:${told.socket}`);
+      claimSocket();
+      socketOwner = this;
+      Deno.env.set(serveAddressVariable, `unix:${init.socket}`);
       try {
         nativeListen.apply(this, details);
       } finally {
-        Deno.env.delete(overSocketOnly);
+        Deno.env.delete(serveAddressVariable);
       }
-      knowsPort(this, details);
+      fakePort(this, details);
       return this;
     };
   };
@@ -284,7 +284,7 @@ const assigned = (() => {
     for (let above = Object.getPrototypeOf(emitter); above && !known.has(above); above = Object.getPrototypeOf(above)) {
       known.add(above);
       if (!Object.hasOwn(above, "listen")) continue;
-      // Classes of the function's own call these in the end. Others may have a method of that name, too.
+      // Subclasses call these in the end. Other classes may have a method of that name, too.
       const isHttp = "getConnections" in above &&
         (Object.hasOwn(above, "closeAllConnections") || above.constructor?.name === "Http2Server");
       if (isHttp || Object.hasOwn(above, "getConnections")) patchListen(above, isHttp);
@@ -302,7 +302,7 @@ const assigned = (() => {
     };
   }
 
-  // A class, because an object with getters of its own is slow to make, and every request makes one.
+  // A class, because an object literal with getters is slow to create, and every request creates one.
   class ServeHandlerInfo {
     #request;
     #native;
@@ -333,7 +333,7 @@ const assigned = (() => {
         return fail(error);
       }
     };
-    const answer = (request, info) => {
+    const respond = (request, info) => {
       let response;
       try {
         response = handler(request, new ServeHandlerInfo(request, info));
@@ -342,13 +342,13 @@ const assigned = (() => {
       }
       return response instanceof NativeResponse ? response : settle(response);
     };
-    if (!calls) return answer;
-    return (request, info) => calls.run(new Call(request), answer, request, info);
+    if (!calls) return respond;
+    return (request, info) => calls.run(new Call(request), respond, request, info);
   };
 
   const nativeServe = Deno.serve;
   const parked = () => {
-    sayParked();
+    warnParked();
     const finished = new Promise(() => {});
     return {
       addr: { transport: "tcp", hostname: "0.0.0.0", port: 0 },
@@ -360,11 +360,11 @@ const assigned = (() => {
     const options = typeof first === "function" ? (typeof second === "object" && second) || {} : first ?? {};
     const handler = typeof first === "function" ? first : typeof second === "function" ? second : options.handler;
     if (typeof handler !== "function") throw new TypeError("A handler function must be provided.");
-    if (!take()) return parked();
+    if (!claimSocket()) return parked();
     const { onListen, onError, signal } = options;
     const address = { transport: "tcp", hostname: options.hostname ?? "0.0.0.0", port: options.port ?? 8000 };
     server = nativeServe.call(Deno, {
-      path: told.socket,
+      path: init.socket,
       signal,
       onListen: () => onListen?.(address),
     }, wrap(handler, onError));
@@ -376,9 +376,9 @@ const assigned = (() => {
   const constantAddress = (object, name, port) =>
     Object.defineProperty(object, name, { value: { transport: "tcp", hostname: "127.0.0.1", port } });
   Deno.listen = (options) => {
-    if (!take()) throw new Deno.errors.NotSupported("A function listens once; this is its second time.");
+    if (!claimSocket()) throw new Deno.errors.NotSupported("A function can listen only once.");
     const port = options?.port ?? 8000;
-    const listener = nativeListen.call(Deno, { transport: "unix", path: told.socket });
+    const listener = nativeListen.call(Deno, { transport: "unix", path: init.socket });
     constantAddress(listener, "addr", port);
     const nativeAccept = listener.accept;
     listener.accept = async () => {
@@ -395,21 +395,21 @@ const assigned = (() => {
       throw new Deno.errors.NotSupported(`Deno.${name} is not available in functions.`);
     };
   }
-  const stays = (name) => () => record("warning", `${name} does nothing in functions.`);
-  Deno.exit = stays("Deno.exit");
+  const noOp = (name) => () => record("warning", `${name} does nothing in functions.`);
+  Deno.exit = noOp("Deno.exit");
   const nativeKill = Deno.kill;
-  const staysAlive = stays("Deno.kill");
-  Deno.kill = (pid, signal) => pid === Deno.pid ? staysAlive() : nativeKill.call(Deno, pid, signal);
+  const ignoreKill = noOp("Deno.kill");
+  Deno.kill = (pid, signal) => pid === Deno.pid ? ignoreKill() : nativeKill.call(Deno, pid, signal);
   const node = globalThis.process;
   if (node) {
-    // What packages ask of each other is no error of the function's.
+    // Deprecation warnings of packages are no errors of the function.
     node.noDeprecation = true;
-    for (const name of ["exit", "reallyExit", "abort"]) node[name] = stays(`process.${name}`);
+    for (const name of ["exit", "reallyExit", "abort"]) node[name] = noOp(`process.${name}`);
     const nodeKill = node.kill;
-    node.kill = (pid, signal) => pid === Deno.pid ? staysAlive() || true : nodeKill.call(node, pid, signal);
+    node.kill = (pid, signal) => pid === Deno.pid ? ignoreKill() || true : nodeKill.call(node, pid, signal);
   }
 
-  // Programs ask for these in passing; what the machine is called and reaches is not theirs to know.
+  // Packages call these in passing; functions get no details of the machine.
   Deno.hostname = () => "localhost";
   Deno.loadavg = () => [0, 0, 0];
   Deno.networkInterfaces = () => [{
@@ -417,41 +417,41 @@ const assigned = (() => {
     cidr: "127.0.0.1/8", mac: "00:00:00:00:00:00",
   }];
 
-  // The runtime reads these when it needs them: `os.homedir()` the one, which programs make paths of, the
-  // first encrypted connection the others. Nobody else is to see them.
-  const keepUnseen = (names) => {
+  // Variables that the runtime reads late: HOME in `os.homedir()`, which packages make paths of, the
+  // others for the first TLS connection. The function must not see them.
+  const hideVariables = (names) => {
     const { env } = Deno;
     const { delete: remove, get, has, set, toObject } = env;
     set.call(env, "HOME", "/home/deno");
-    const unseen = new Set(["HOME", ...names]);
-    const given = (change) => (...details) => {
-      unseen.delete(details[0]);
+    const hidden = new Set(["HOME", ...names]);
+    const visible = (change) => (...details) => {
+      hidden.delete(details[0]);
       return change.apply(env, details);
     };
     Object.assign(env, {
-      get: (name) => unseen.has(name) ? undefined : get.call(env, name),
-      has: (name) => !unseen.has(name) && has.call(env, name),
-      toObject: () => Object.fromEntries(Object.entries(toObject.call(env)).filter(([name]) => !unseen.has(name))),
-      set: given(set),
-      delete: given(remove),
+      get: (name) => hidden.has(name) ? undefined : get.call(env, name),
+      has: (name) => !hidden.has(name) && has.call(env, name),
+      toObject: () => Object.fromEntries(Object.entries(toObject.call(env)).filter(([name]) => !hidden.has(name))),
+      set: visible(set),
+      delete: visible(remove),
     });
   };
 
-  // -- Orders -------------------------------------------------------------------------------------
+  // -- Commands -----------------------------------------------------------------------------------
 
-  const announce = (name, detail) => {
+  const dispatch = (name, detail) => {
     try {
       globalThis.dispatchEvent(new CustomEvent(name, { detail, cancelable: true }));
     } catch (error) {
       record("error", describe(error));
     }
   };
-  const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
-  const leave = async () => {
-    // Answers that were cut hear of it first.
-    await Promise.race([server?.shutdown(), pause(200)]);
-    do await pause(20); while (pending.size > 0);
-    announce("unload");
+  const sleep = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+  const exitInOrder = async () => {
+    // Handlers of responses that were cut off run first.
+    await Promise.race([server?.shutdown(), sleep(200)]);
+    do await sleep(20); while (pending.size > 0);
+    dispatch("unload");
     pong(0);
     exit(0);
   };
@@ -462,37 +462,37 @@ const assigned = (() => {
       pong: number,
       pending: pending.size,
       oldest: oldest === undefined ? 0 : Math.round(now() - oldest),
-      newest: Math.round(now() - lastGiven),
+      newest: Math.round(now() - lastWaitUntil),
       heap: memory.heapUsed,
       external: memory.external,
     });
   };
-  const obey = (order) => {
-    if (order.ping !== undefined) pong(order.ping);
-    if (order.retire) {
-      announce("beforeunload", { reason: order.retire });
-      announce("drain", { reason: order.retire });
+  const handleCommand = (command) => {
+    if (command.ping !== undefined) pong(command.ping);
+    if (command.retire) {
+      dispatch("beforeunload", { reason: command.retire });
+      dispatch("drain", { reason: command.retire });
     }
-    if (order.leave) leave();
+    if (command.exit) exitInOrder();
   };
-  async function listenToOrders() {
-    const piece = new Uint8Array(4096);
+  async function readCommands() {
+    const chunk = new Uint8Array(4096);
     for (;;) {
       const end = pendingInput.indexOf("\n");
       if (end >= 0) {
         const line = pendingInput.slice(0, end);
         pendingInput = pendingInput.slice(end + 1);
-        obey(JSON.parse(line));
+        handleCommand(JSON.parse(line));
         continue;
       }
-      const count = await stdin.read(piece);
-      // Whoever started us is gone.
+      const count = await stdin.read(chunk);
+      // The server has exited.
       if (count === null) exit(0);
-      pendingInput += decoder.decode(piece.subarray(0, count), { stream: true });
+      pendingInput += decoder.decode(chunk.subarray(0, count), { stream: true });
     }
   }
 
-  // -- Caches belong to the module that a process began with, unless that is this one --------------
+  // -- Caches are keyed by the main module of a process, which a prewarmed one shares ---------------
 
   function separateCaches(module) {
     const caches = CacheStorage.prototype;
@@ -502,34 +502,34 @@ const assigned = (() => {
     const own = (method) => async function (name) {
       return await method.call(this, prefix + name);
     };
-    const ownKeys = async function () {
+    const ownNames = async function () {
       const names = await keys.call(this);
       return names.filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
     };
     const match = async function (request, options) {
       const asked = options?.cacheName;
-      for (const name of await ownKeys.call(this)) {
+      for (const name of await ownNames.call(this)) {
         if (asked !== undefined && name !== asked) continue;
         const cache = await open.call(this, prefix + name);
         const found = await cache.match(request, options);
         if (found) return found;
       }
     };
-    Object.assign(caches, { open: own(open), has: own(has), delete: own(remove), keys: ownKeys, match });
+    Object.assign(caches, { open: own(open), has: own(has), delete: own(remove), keys: ownNames, match });
   }
 
-  // -- From here on it is known what is served -----------------------------------------------------
+  // -- From here on the function is known ----------------------------------------------------------
 
-  told = JSON.parse(readLineSync());
-  for (const name of [...told.hidden, overSocketOnly]) Deno.env.delete(name);
-  keepUnseen(told.unseen);
-  for (const [name, value] of Object.entries(told.env)) Deno.env.set(name, value);
+  init = JSON.parse(readLineSync());
+  for (const name of [...init.deletedVariables, serveAddressVariable]) Deno.env.delete(name);
+  hideVariables(init.hiddenVariables);
+  for (const [name, value] of Object.entries(init.env)) Deno.env.set(name, value);
 
-  // A process that was started for this function runs it by itself. Any other looks from now on as if
-  // it were such a one.
-  const assignment = told.assignment;
+  // A process that was started for this function runs it as its main module. A prewarmed one imports it,
+  // and looks from now on as if it had been started for it.
+  const assignment = init.assignment;
   if (!assignment) return null;
-  for (const path of assignment.closed) Deno.permissions.revokeSync({ name: "read", path });
+  for (const path of assignment.revoked) Deno.permissions.revokeSync({ name: "read", path });
   Deno.chdir(assignment.folder);
   separateCaches(assignment.module);
   Object.defineProperty(Deno, "mainModule", { value: assignment.module, enumerable: true, configurable: true });
@@ -537,7 +537,7 @@ const assigned = (() => {
   return assignment.module;
 })();
 
-if (assigned) {
-  const { default: exported } = await import(assigned);
+if (assignedModule) {
+  const { default: exported } = await import(assignedModule);
   if (exported && Object.hasOwn(exported, "fetch")) Deno.serve((request, info) => exported.fetch(request, info));
 }

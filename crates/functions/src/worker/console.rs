@@ -1,4 +1,5 @@
-//! What a worker says: the user's words for the log, our script's for the monitor.
+//! Reads a worker's standard output and standard error: what the function prints goes to the log, what
+//! `bootstrap.js` reports goes to the monitor.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,26 +9,26 @@ use tokio::{
     sync::mpsc,
 };
 
-use crate::record::Journal;
+use crate::function_log::FunctionLog;
 
-/// A line that is longer is taken in pieces.
-const LONGEST_LINE: usize = 1 << 20;
-/// How much of what the runtime complains about is kept for explanations.
-const KEPT_WORDS: usize = 16_384;
+/// A longer line is handled in pieces.
+const MAX_LINE_BYTES: usize = 1 << 20;
+/// How much of standard error is kept for error messages.
+const STDERR_TAIL_BYTES: usize = 16_384;
 
-/// What our script tells the monitor.
+/// What `bootstrap.js` reports to the monitor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 pub(super) struct Report {
-    /// The answer to a question of that number.
+    /// The reply to the ping of that number.
     #[serde(default)]
     pub(super) pong: Option<u64>,
-    /// How much work goes on after its answer.
+    /// How many promises given to `waitUntil` are pending.
     #[serde(default)]
     pub(super) pending: usize,
-    /// For how many milliseconds the oldest of it has.
+    /// Age of the oldest of them in milliseconds.
     #[serde(default)]
     pub(super) oldest: u64,
-    /// How many milliseconds ago the last of it was given.
+    /// Milliseconds since the last call of `waitUntil`.
     #[serde(default)]
     pub(super) newest: u64,
     #[serde(default)]
@@ -36,18 +37,19 @@ pub(super) struct Report {
     pub(super) external: u64,
 }
 
+/// A call of `console`.
 #[derive(Deserialize)]
-struct Printed {
+struct ConsoleMessage {
     log: String,
     level: String,
     request: Option<String>,
 }
 
 /// Reads standard output to its end.
-pub(super) async fn listen(
+pub(super) async fn read_stdout(
     mut stdout: impl AsyncRead + Unpin,
-    mark: String,
-    journal: Arc<Journal>,
+    report_prefix: String,
+    log: Arc<FunctionLog>,
     id: String,
     reports: mpsc::UnboundedSender<Report>,
 ) {
@@ -56,57 +58,57 @@ pub(super) async fn listen(
     while let Ok(1..) = stdout.read_buf(&mut buffer).await {
         while let Some(end) = buffer[seen..].iter().position(|byte| *byte == b'\n') {
             let rest = buffer.split_off(seen + end + 1);
-            hear(&buffer, &mark, &journal, &id, &reports);
+            handle_line(&buffer, &report_prefix, &log, &id, &reports);
             buffer = rest;
             seen = 0;
         }
         seen = buffer.len();
-        if seen > LONGEST_LINE {
-            hear(&buffer, &mark, &journal, &id, &reports);
+        if seen > MAX_LINE_BYTES {
+            handle_line(&buffer, &report_prefix, &log, &id, &reports);
             buffer.clear();
             seen = 0;
         }
     }
-    hear(&buffer, &mark, &journal, &id, &reports);
+    handle_line(&buffer, &report_prefix, &log, &id, &reports);
 }
 
-fn hear(
+fn handle_line(
     line: &[u8],
-    mark: &str,
-    journal: &Journal,
+    report_prefix: &str,
+    log: &FunctionLog,
     id: &str,
     reports: &mpsc::UnboundedSender<Report>,
 ) {
     let line = String::from_utf8_lossy(line);
     let line = line.trim_end_matches('\n');
-    let (users, ours) = apart(line, mark);
-    if !users.is_empty() {
-        journal.print(id, "info", users, None);
+    let (printed, report) = split_report(line, report_prefix);
+    if !printed.is_empty() {
+        log.print(id, "info", printed, None);
     }
-    let Some(ours) = ours else {
+    let Some(report) = report else {
         return;
     };
-    if let Ok(printed) = serde_json::from_str::<Printed>(ours) {
-        journal.print(id, &printed.level, &printed.log, printed.request.as_deref());
-    } else if let Ok(report) = serde_json::from_str(ours) {
-        // A monitor that has gone needs no report.
+    if let Ok(message) = serde_json::from_str::<ConsoleMessage>(report) {
+        log.print(id, &message.level, &message.log, message.request.as_deref());
+    } else if let Ok(report) = serde_json::from_str(report) {
+        // The monitor has ended with its worker.
         _ = reports.send(report);
     }
 }
 
-/// What the user wrote, and what our script did: it may have begun in the middle of a line.
-fn apart<'a>(line: &'a str, mark: &str) -> (&'a str, Option<&'a str>) {
-    match line.split_once(mark) {
-        Some((users, ours)) => (users, Some(ours)),
+/// What the function printed, and the report behind it: a report may begin in the middle of a line.
+fn split_report<'a>(line: &'a str, report_prefix: &str) -> (&'a str, Option<&'a str>) {
+    match line.split_once(report_prefix) {
+        Some((printed, report)) => (printed, Some(report)),
         None => (line, None),
     }
 }
 
-/// The last words of a worker.
+/// The end of what a worker printed on standard error.
 #[derive(Default)]
-pub(super) struct Words(Mutex<String>);
+pub(super) struct StderrTail(Mutex<String>);
 
-impl Words {
+impl StderrTail {
     pub(super) fn text(&self) -> String {
         self.0
             .lock()
@@ -115,31 +117,30 @@ impl Words {
     }
 
     fn add(&self, text: &str) {
-        let mut words = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        words.push_str(text);
-        if words.len() > KEPT_WORDS {
-            let least = words.len() - KEPT_WORDS;
-            let from = (least..).find(|at| words.is_char_boundary(*at));
-            *words = words.split_off(from.unwrap_or_default());
+        let mut tail = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.push_str(text);
+        if tail.len() > STDERR_TAIL_BYTES {
+            let least = tail.len() - STDERR_TAIL_BYTES;
+            let from = (least..).find(|at| tail.is_char_boundary(*at));
+            *tail = tail.split_off(from.unwrap_or_default());
         }
     }
 }
 
-/// Reads what the runtime complains about to its end; until the worker serves, it is kept for the
-/// explanation alone.
-pub(super) async fn overhear(
+/// Reads standard error to its end. Until the worker serves, it is kept for the boot error alone.
+pub(super) async fn read_stderr(
     mut stderr: impl AsyncRead + Unpin,
-    journal: Arc<Journal>,
+    log: Arc<FunctionLog>,
     id: String,
-    words: Arc<Words>,
+    tail: Arc<StderrTail>,
     is_serving: Arc<std::sync::atomic::AtomicBool>,
 ) {
     let mut piece = vec![0; 16 << 10];
     while let Ok(count @ 1..) = stderr.read(&mut piece).await {
         let text = String::from_utf8_lossy(&piece[..count]);
-        words.add(&text);
+        tail.add(&text);
         if is_serving.load(std::sync::atomic::Ordering::Relaxed) {
-            journal.print(&id, "error", text.trim_end(), None);
+            log.print(&id, "error", text.trim_end(), None);
         }
     }
 }
@@ -150,19 +151,19 @@ mod tests {
 
     #[test]
     fn a_line_that_the_user_did_not_end_hides_no_report() {
-        assert_eq!(apart("\u{1}x:{}", "\u{1}x:"), ("", Some("{}")));
-        assert_eq!(apart("...\u{1}x:{}", "\u{1}x:"), ("...", Some("{}")));
-        assert_eq!(apart("plain", "\u{1}x:"), ("plain", None));
+        assert_eq!(split_report("\u{1}x:{}", "\u{1}x:"), ("", Some("{}")));
+        assert_eq!(split_report("...\u{1}x:{}", "\u{1}x:"), ("...", Some("{}")));
+        assert_eq!(split_report("plain", "\u{1}x:"), ("plain", None));
     }
 
     #[test]
-    fn the_last_words_are_kept_and_not_more() {
-        let words = Words::default();
+    fn the_end_of_standard_error_is_kept_and_not_more() {
+        let tail = StderrTail::default();
 
-        words.add(&"ä".repeat(KEPT_WORDS));
-        words.add("the end");
+        tail.add(&"ä".repeat(STDERR_TAIL_BYTES));
+        tail.add("the end");
 
-        let text = words.text();
-        assert!(text.len() <= KEPT_WORDS && text.ends_with("äthe end"));
+        let text = tail.text();
+        assert!(text.len() <= STDERR_TAIL_BYTES && text.ends_with("äthe end"));
     }
 }

@@ -1,4 +1,4 @@
-//! A worker's own folder: its socket, and room for temporary files.
+//! A worker's own directory, with its socket and its temporary files.
 
 use std::{
     fs, io,
@@ -6,14 +6,14 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::deno::Account;
+use crate::account::Account;
 
-/// Removed with the worker.
+/// Removed when it is dropped.
 pub(super) struct WorkerFolder(PathBuf);
 
 impl WorkerFolder {
     pub(super) fn create(run_dir: &Path, id: &str, account: Option<Account>) -> io::Result<Self> {
-        // Short, because the path of a socket must be.
+        // Short, because the path of a unix socket is limited.
         let name: String = id
             .chars()
             .filter(char::is_ascii_hexdigit)
@@ -25,7 +25,7 @@ impl WorkerFolder {
         private.create(&folder.0)?;
         private.create(folder.0.join("tmp"))?;
         if let Some(account) = account {
-            account.own(&folder.0)?;
+            account.take_ownership(&folder.0)?;
         }
         Ok(folder)
     }

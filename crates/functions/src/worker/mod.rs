@@ -1,20 +1,20 @@
 //! One process that serves one function over a unix socket.
 
+mod activity;
+mod connection;
 mod console;
 mod folder;
 mod launch;
-mod line;
 mod monitor;
+mod permit;
 mod process;
-mod usage;
-mod wire;
+mod stream;
 
 use std::{
-    collections::BTreeMap,
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -22,54 +22,61 @@ use std::{
 use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::task::TaskTracker;
 
-use crate::{catalog::Function, clock};
-
-pub(crate) use launch::{BootFailure, Launch, start};
-pub(crate) use line::{Line, Unsent};
-pub(crate) use process::{Birth, Process};
-pub(crate) use usage::Usage;
+use self::activity::Activity;
+pub(crate) use self::{
+    connection::{Connection, SendError},
+    launch::{BootFailure, Launch, start},
+    permit::RequestPermit,
+    process::{Process, ProcessSpec},
+};
+use crate::catalog::Function;
 
 /// The script that runs before the user's.
 pub(crate) const BOOTSTRAP: &str = include_str!("bootstrap.js");
 
-/// A process that serves. It goes when it is told to, when nobody needs it, and when it breaks a
-/// limit; its monitor alone decides.
+/// A process that serves. It retires when it is told to, when it is idle, and when it exceeds a limit;
+/// its monitor alone ends it.
 pub(crate) struct Worker {
-    /// What records and answers call it.
+    /// The execution id of log records and response headers.
     pub(crate) id: String,
     pub(crate) function: Arc<Function>,
     socket: PathBuf,
-    in_flight: AtomicUsize,
-    /// How much work goes on after its answer, as the worker last told.
-    pending: AtomicUsize,
-    /// Since when open requests have their places, in the order in which they came.
-    seated: Mutex<BTreeMap<u64, Instant>>,
-    /// Answers that may still be on their way.
-    answers: Mutex<Vec<Weak<dyn Answering>>>,
-    /// How many requests there have been.
-    admitted: AtomicU64,
-    has_answered: AtomicBool,
+    activity: Activity,
+    /// Responses whose bodies may still be streaming.
+    responses: Mutex<Vec<Weak<dyn ResponseInProgress>>>,
+    /// Whether it accepts requests.
     is_open: AtomicBool,
     is_lagging: AtomicBool,
-    /// Whether it stays although nobody needs it.
-    is_resident: AtomicBool,
-    last_used: AtomicU64,
-    /// Connections that wait for their next request.
-    lines: Mutex<Vec<Line>>,
-    orders: mpsc::UnboundedSender<Order>,
-    /// Tells the monitor that there is work again.
+    /// Whether `min_workers` keeps it although it is idle.
+    is_kept_warm: AtomicBool,
+    idle_connections: Mutex<Vec<Connection>>,
+    retire_orders: mpsc::UnboundedSender<RetireOrder>,
+    /// Tells the monitor that requests came or went.
     woken: Notify,
-    /// Whether it goes after its first request.
-    is_single: bool,
-    /// Told when a place is free again.
-    freed: Arc<Notify>,
+    /// Whether it exits after its first request.
+    is_oneshot: bool,
+    /// Notified when a request has left the worker.
+    released: Arc<Notify>,
     tasks: TaskTracker,
-    ending: watch::Receiver<Option<Ending>>,
+    exit: watch::Receiver<Option<WorkerExit>>,
 }
 
-/// Why a worker has to go.
+/// What a launch hands to a new worker.
+struct WorkerParts {
+    id: String,
+    function: Arc<Function>,
+    socket: PathBuf,
+    connection: Connection,
+    retire_orders: mpsc::UnboundedSender<RetireOrder>,
+    is_oneshot: bool,
+    released: Arc<Notify>,
+    tasks: TaskTracker,
+    exit: watch::Receiver<Option<WorkerExit>>,
+}
+
+/// Why a worker has to exit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub(crate) enum ShutdownReason {
     Cpu,
     Memory,
     WallClock,
@@ -77,9 +84,9 @@ pub(crate) enum Reason {
     Termination,
 }
 
-impl Reason {
-    /// As `beforeunload` names it.
-    fn name(self) -> &'static str {
+impl ShutdownReason {
+    /// The name in `beforeunload` events and metrics.
+    fn event_name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
             Self::Memory => "memory",
@@ -89,7 +96,7 @@ impl Reason {
         }
     }
 
-    /// As records name it.
+    /// The name in log records.
     fn record_name(self) -> &'static str {
         match self {
             Self::Cpu => "CPUTime",
@@ -103,209 +110,167 @@ impl Reason {
 
 /// How a worker ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ending {
-    /// It went as it was told.
-    Left,
-    /// It was ended for a limit, or died of one.
-    Limit(Reason),
-    /// It died by itself, or somebody killed it; so long after it began to serve.
-    Crashed { after: Duration },
+pub(crate) enum WorkerExit {
+    /// It was asked to exit.
+    Requested,
+    /// It was killed for a limit, or died of one.
+    LimitExceeded(ShutdownReason),
+    /// It exited unasked, or something else killed it.
+    Crashed { uptime: Duration },
 }
 
+/// Accept no more requests. What is in flight has so long to finish, or else its own limits.
 #[derive(Debug)]
-enum Order {
-    /// Takes no more requests; whatever is open may finish within that time, or else within its own.
-    Retire {
-        reason: Reason,
-        within: Option<Duration>,
-    },
+struct RetireOrder {
+    reason: ShutdownReason,
+    within: Option<Duration>,
 }
 
-/// An answer on its way to a client who may never read on, and so never ask for more.
-pub(crate) trait Answering: Send + Sync {
-    /// Lets go of the worker if the time of the answer is over.
-    fn look_at_time(&self, now: Instant);
+/// A response body that is streaming to a client, which may never read on.
+pub(crate) trait ResponseInProgress: Send + Sync {
+    /// Aborts the response and releases the worker if it is past its deadline.
+    fn abort_if_overdue(&self, now: Instant);
 }
 
 impl Worker {
-    /// Takes a place, unless the worker is about to go.
-    pub(crate) fn try_enter(self: &Arc<Self>) -> Option<Seat> {
-        self.in_flight.fetch_add(1, Ordering::SeqCst);
-        let number = self.admitted.fetch_add(1, Ordering::SeqCst);
-        self.seated().insert(number, Instant::now());
-        let seat = Seat {
-            worker: self.clone(),
-            number,
-        };
-        // Checked after the place was taken: whoever closes looks at places afterwards.
-        self.is_open().then(|| {
-            self.woken.notify_one();
-            seat
-        })
+    fn new(parts: WorkerParts) -> Self {
+        Self {
+            id: parts.id,
+            function: parts.function,
+            socket: parts.socket,
+            activity: Activity::new(),
+            responses: Mutex::default(),
+            is_open: AtomicBool::new(true),
+            is_lagging: AtomicBool::new(false),
+            is_kept_warm: AtomicBool::new(false),
+            idle_connections: Mutex::new(vec![parts.connection]),
+            retire_orders: parts.retire_orders,
+            woken: Notify::new(),
+            is_oneshot: parts.is_oneshot,
+            released: parts.released,
+            tasks: parts.tasks,
+            exit: parts.exit,
+        }
     }
 
+    /// Whether it accepts requests.
     pub(crate) fn is_open(&self) -> bool {
         self.is_open.load(Ordering::SeqCst)
     }
 
+    fn stop_accepting(&self) {
+        self.is_open.store(false, Ordering::SeqCst);
+    }
+
     pub(crate) fn in_flight(&self) -> usize {
-        self.in_flight.load(Ordering::SeqCst)
+        self.activity.in_flight()
     }
 
-    fn seated(&self) -> MutexGuard<'_, BTreeMap<u64, Instant>> {
-        self.seated.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Since when the oldest open request has its place.
-    fn oldest_since(&self) -> Option<Instant> {
-        self.seated().values().next().copied()
-    }
-
-    /// Takes note of how much work goes on after its answer.
-    fn note_pending(&self, pending: usize) {
-        let before = self.pending.swap(pending, Ordering::SeqCst);
-        if before > 0 && pending == 0 {
-            self.note_use();
-        }
-    }
-
-    fn note_use(&self) {
-        self.last_used.store(clock::millis(), Ordering::Relaxed);
-    }
-
-    /// How long it has done nothing; nothing while a request is open, or work goes on after one.
+    /// `None` while a request is in flight, or work after one.
     pub(crate) fn idle_for(&self) -> Option<Duration> {
-        let is_idle = self.in_flight() == 0 && self.pending.load(Ordering::SeqCst) == 0;
-        is_idle.then(|| clock::since(self.last_used.load(Ordering::Relaxed)))
+        self.activity.idle_for()
     }
 
-    /// It stays although nobody needs it.
-    pub(crate) fn settle_down(&self) {
-        self.is_resident.store(true, Ordering::Relaxed);
+    /// A response has begun.
+    pub(crate) fn note_response(&self) {
+        self.activity.note_response();
     }
 
-    /// An answer has begun.
-    pub(crate) fn note_answer(&self) {
-        self.has_answered.store(true, Ordering::Relaxed);
+    pub(crate) fn has_responded(&self) -> bool {
+        self.activity.has_responded()
     }
 
-    pub(crate) fn has_answered(&self) -> bool {
-        self.has_answered.load(Ordering::Relaxed)
-    }
-
-    /// Whether it is too busy to answer questions in time.
+    /// Whether it is too busy to answer pings in time.
     pub(crate) fn is_lagging(&self) -> bool {
         self.is_lagging.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn is_resident(&self) -> bool {
-        self.is_resident.load(Ordering::Relaxed)
+    /// Keeps it although it is idle.
+    pub(crate) fn keep_warm(&self) {
+        self.is_kept_warm.store(true, Ordering::Relaxed);
     }
 
-    /// No more requests; whatever is open may go on to its end, or its limit.
-    pub(crate) fn retire(&self, reason: Reason) {
-        self.close(reason, None);
+    pub(crate) fn is_kept_warm(&self) -> bool {
+        self.is_kept_warm.load(Ordering::Relaxed)
     }
 
-    /// No more requests, and an end to what is open within that time.
-    pub(crate) fn end_within(&self, reason: Reason, within: Duration) {
-        self.close(reason, Some(within));
+    /// No more requests; what is in flight may finish within its own limits.
+    pub(crate) fn retire(&self, reason: ShutdownReason) {
+        self.order_to_retire(reason, None);
     }
 
-    fn close(&self, reason: Reason, within: Option<Duration>) {
-        self.is_open.store(false, Ordering::SeqCst);
-        // Nobody listens once it has gone.
-        _ = self.orders.send(Order::Retire { reason, within });
+    /// No more requests, and so long for what is in flight.
+    pub(crate) fn retire_within(&self, reason: ShutdownReason, within: Duration) {
+        self.order_to_retire(reason, Some(within));
     }
 
-    /// Sees to it that the answer ends with its time.
-    pub(crate) fn watch(&self, answer: Weak<dyn Answering>) {
-        self.answers().push(answer);
+    fn order_to_retire(&self, reason: ShutdownReason, within: Option<Duration>) {
+        self.stop_accepting();
+        // The monitor ends with the process.
+        _ = self.retire_orders.send(RetireOrder { reason, within });
     }
 
-    fn answers(&self) -> MutexGuard<'_, Vec<Weak<dyn Answering>>> {
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Aborts the response at its deadline, whether it is read or not.
+    pub(crate) fn track_response(&self, response: Weak<dyn ResponseInProgress>) {
+        self.responses().push(response);
     }
 
-    /// Whether answers are on their way.
-    fn has_answers(&self) -> bool {
-        let mut answers = self.answers();
-        answers.retain(|answer| answer.strong_count() > 0);
-        !answers.is_empty()
+    fn responses(&self) -> MutexGuard<'_, Vec<Weak<dyn ResponseInProgress>>> {
+        self.responses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Breaks off answers whose time is over, whether anybody reads them or not.
-    fn look_at_answers(&self, now: Instant) {
-        self.answers().retain(|answer| match answer.upgrade() {
-            Some(answer) => {
-                answer.look_at_time(now);
-                true
-            }
-            None => false,
-        });
+    fn has_responses_in_progress(&self) -> bool {
+        let mut responses = self.responses();
+        responses.retain(|response| response.strong_count() > 0);
+        !responses.is_empty()
     }
 
-    /// How it ended, once it has.
-    pub(crate) async fn ended(&self) -> Ending {
-        let mut ending = self.ending.clone();
-        let ended = ending.wait_for(Option::is_some).await.map(|ended| *ended);
-        // A monitor that is gone without a word took its process along.
-        ended.ok().flatten().unwrap_or(Ending::Left)
+    fn abort_overdue_responses(&self, now: Instant) {
+        self.responses()
+            .retain(|response| match response.upgrade() {
+                Some(response) => {
+                    response.abort_if_overdue(now);
+                    true
+                }
+                None => false,
+            });
     }
 
-    /// A connection that waits; those that were closed meanwhile are let go.
-    fn free_line(&self) -> Option<Line> {
+    /// Waits until it has exited.
+    pub(crate) async fn exited(&self) -> WorkerExit {
+        let mut exit = self.exit.clone();
+        let exited = exit.wait_for(Option::is_some).await.map(|exit| *exit);
+        // A monitor that ended without a word has dropped, and so killed, its process.
+        exited.ok().flatten().unwrap_or(WorkerExit::Requested)
+    }
+
+    fn idle_connections(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.idle_connections
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An idle connection. Those that were closed meanwhile are dropped.
+    fn take_idle_connection(&self) -> Option<Connection> {
         loop {
-            let last = {
-                let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-                lines.pop()
-            };
-            let mut line = last?;
-            if line.is_free() {
-                return Some(line);
+            // Not locked while the connection is polled.
+            let last = self.idle_connections().pop();
+            let mut connection = last?;
+            if connection.is_idle() {
+                return Some(connection);
             }
         }
     }
 
-    fn keep(&self, line: Line) {
+    fn keep_idle_connection(&self, connection: Connection) {
         if self.is_open() {
-            let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-            lines.push(line);
+            self.idle_connections().push(connection);
         }
     }
 
-    fn close_lines(&self) {
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.clear();
-    }
-}
-
-/// A request's place at a worker. The worker stays while there is one.
-pub(crate) struct Seat {
-    worker: Arc<Worker>,
-    number: u64,
-}
-
-impl Seat {
-    pub(crate) fn worker(&self) -> &Arc<Worker> {
-        &self.worker
-    }
-}
-
-impl Drop for Seat {
-    fn drop(&mut self) {
-        let worker = &self.worker;
-        if worker.is_single {
-            // Before the place is free, so that nobody takes it.
-            worker.is_open.store(false, Ordering::SeqCst);
-        }
-        worker.note_use();
-        worker.seated().remove(&self.number);
-        worker.in_flight.fetch_sub(1, Ordering::SeqCst);
-        if worker.is_single {
-            worker.retire(Reason::EarlyDrop);
-        }
-        worker.woken.notify_one();
-        worker.freed.notify_waiters();
+    fn close_idle_connections(&self) {
+        self.idle_connections().clear();
     }
 }

@@ -1,4 +1,4 @@
-//! A process that does not serve yet.
+//! A process of the runtime that does not serve yet.
 
 use std::path::{Path, PathBuf};
 
@@ -9,28 +9,28 @@ use uuid::Uuid;
 
 use super::folder::WorkerFolder;
 use crate::{
-    catalog::Code,
-    deno::{self, Run},
-    network::{Network, is_without_ipv6},
-    spawner,
+    code::Code,
+    deno::{self, RunSpec},
+    network::{Network, denies_ipv6},
+    sandbox,
 };
 
-/// The share of the memory that V8 may use for its heap; the rest is for everything else.
+/// The share of the memory limit that V8 may use for its heap.
 const HEAP_SHARE: (u64, u64) = (4, 5);
 
-/// Started, and waiting to be told what to do. It ends when it is dropped.
+/// Started, and waiting for its init message. Dropping it kills it.
 pub(crate) struct Process {
-    /// What records and answers will call it.
+    /// The execution id of the worker that it becomes.
     pub(crate) id: String,
-    // Goes before its folder does.
+    // Dropped before its folder.
     pub(super) child: Child,
     pub(super) folder: WorkerFolder,
-    /// Sources of everything that it may become, if it was not started for one function.
+    /// The source roots that it may serve, if it was prewarmed rather than started for one function.
     candidates: Option<Vec<PathBuf>>,
 }
 
 /// What a process is started with.
-pub(crate) struct Birth<'a> {
+pub(crate) struct ProcessSpec<'a> {
     pub(crate) program: &'a Path,
     pub(crate) bootstrap: &'a Path,
     pub(crate) run_dir: &'a Path,
@@ -41,26 +41,26 @@ pub(crate) struct Birth<'a> {
 }
 
 impl Process {
-    /// A process for the code, or for any with these sources that agrees with it.
+    /// A process for the code; with candidates, a prewarmed one for any of those source roots.
     pub(crate) async fn start(
-        birth: &Birth<'_>,
+        spec: &ProcessSpec<'_>,
         candidates: Option<Vec<PathBuf>>,
     ) -> Result<Self, String> {
         let id = Uuid::new_v4().to_string();
-        let folder = WorkerFolder::create(birth.run_dir, &id, birth.code.account)
-            .map_err(|error| format!("no folder for the worker: {error}"))?;
-        let command = deno::run(&Run {
-            program: birth.program,
-            code: birth.code,
-            bootstrap: birth.bootstrap,
+        let folder = WorkerFolder::create(spec.run_dir, &id, spec.code.account)
+            .map_err(|error| format!("the directory of the worker cannot be created: {error}"))?;
+        let command = deno::run(&RunSpec {
+            program: spec.program,
+            code: spec.code,
+            bootstrap: spec.bootstrap,
             folder: folder.path(),
             socket: &folder.socket(),
-            denied: birth.denied,
-            heap_bytes: birth.memory_bytes / HEAP_SHARE.1 * HEAP_SHARE.0,
-            scratch_bytes: birth.scratch_bytes,
+            denied: spec.denied,
+            heap_bytes: spec.memory_bytes / HEAP_SHARE.1 * HEAP_SHARE.0,
+            scratch_bytes: spec.scratch_bytes,
             candidates: candidates.as_deref(),
         });
-        let child = spawner::spawn(command, is_without_ipv6(birth.denied))
+        let child = sandbox::spawn(command, denies_ipv6(spec.denied))
             .await
             .map_err(|error| format!("Deno could not be started: {error}"))?;
         Ok(Self {
@@ -71,35 +71,35 @@ impl Process {
         })
     }
 
-    /// Whether it was started before anybody knew what for.
-    pub(super) fn is_spare(&self) -> bool {
+    /// Whether it was started before its function was known.
+    pub(super) fn is_prewarmed(&self) -> bool {
         self.candidates.is_some()
     }
 
-    /// Whether it waits, and may read the sources.
-    pub(crate) fn can_become(&mut self, root: &Path) -> bool {
+    /// Whether it is prewarmed, still running, and may read the source root.
+    pub(crate) fn can_serve(&mut self, root: &Path) -> bool {
         let mut candidates = self.candidates.iter().flatten();
         candidates.any(|candidate| candidate == root) && matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Ends it, and waits until it has.
-    pub(crate) async fn end(mut self) {
-        // It may have ended by itself.
+    /// Kills it and reaps it.
+    pub(crate) async fn kill(mut self) {
+        // It may have exited already.
         _ = self.child.kill().await;
     }
 
-    /// What one that was not started for the code must know to run it, and nothing else.
+    /// What a prewarmed process must know to run the code.
     pub(super) fn assignment(&self, code: &Code) -> Option<Value> {
         let candidates = self.candidates.as_ref()?;
         let module = Url::from_file_path(&code.entrypoint).ok()?;
-        // To close a part of its own sources would close all of them.
+        // Revoking a part of its own sources would revoke all of them.
         let is_other = |candidate: &&PathBuf| !candidate.starts_with(&code.root);
-        let closed: Vec<_> = candidates.iter().filter(is_other).collect();
+        let revoked: Vec<_> = candidates.iter().filter(is_other).collect();
         Some(json!({
             "module": module.as_str(),
             "file": code.entrypoint,
-            "folder": code.working_folder(),
-            "closed": closed,
+            "folder": code.current_dir(),
+            "revoked": revoked,
         }))
     }
 }

@@ -8,7 +8,7 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::support::{TestFunctions, Wish};
+use crate::support::{TestFunctions, TestOptions};
 
 #[tokio::test]
 async fn a_worker_that_dies_takes_only_its_own_requests_along() {
@@ -33,7 +33,7 @@ async fn a_worker_that_dies_takes_only_its_own_requests_along() {
     let records = functions
         .records_with(|record| record.fields["event_type"] == "UncaughtException")
         .await;
-    let told = |record: &plinth_log::Record| {
+    let exception = |record: &plinth_log::Record| {
         record
             .fields
             .get("exception")
@@ -43,7 +43,7 @@ async fn a_worker_that_dies_takes_only_its_own_requests_along() {
     assert!(
         records
             .iter()
-            .any(|record| told(record).contains("nobody listens"))
+            .any(|record| exception(record).contains("nobody listens"))
     );
     for record in records {
         let fields = &record.fields;
@@ -89,7 +89,7 @@ async fn every_start_that_comes_to_nothing_is_an_execution() {
 async fn a_worker_that_is_killed_answers_for_its_requests_and_is_replaced() {
     let functions = TestFunctions::of(
         r#"Deno.serve(async (req) => {
-            if (req.url.endsWith('/wait')) await new Promise(() => {});
+            if (req.url.endsWith('/wait')) { console.log('waiting'); await new Promise(() => {}); }
             return new Response('fine');
         });"#,
     )
@@ -97,7 +97,7 @@ async fn a_worker_that_is_killed_answers_for_its_requests_and_is_replaced() {
     functions.fetch("hello").await;
 
     let waiting = tokio::spawn(functions.get("hello/wait").send());
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    functions.logged("waiting").await;
     for pid in functions.worker_pids() {
         kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
     }
@@ -109,7 +109,7 @@ async fn a_worker_that_is_killed_answers_for_its_requests_and_is_replaced() {
 }
 
 #[tokio::test]
-async fn what_does_not_start_says_why_to_whoever_develops_it() {
+async fn what_does_not_start_says_why_to_its_developer() {
     let functions = TestFunctions::with(
         &[
             ("syntax/index.ts", "const fine = 1;\nconst bad = = 2;\n"),
@@ -185,10 +185,10 @@ async fn a_function_may_take_care_of_rejections_itself() {
 
 #[tokio::test]
 async fn in_production_only_the_log_says_why() {
-    let functions = TestFunctions::start(Wish {
+    let functions = TestFunctions::start(TestOptions {
         files: &[("hello/index.ts", "throw new Error('a secret');")],
         is_production: true,
-        ..Wish::default()
+        ..TestOptions::default()
     })
     .await;
 
@@ -217,10 +217,10 @@ async fn what_never_starts_is_not_tried_for_ever() {
         assert_eq!(functions.failure("hello").await.0, 503);
     }
     let began = Instant::now();
-    let refused = functions.get("hello").send().await.unwrap();
+    let rejected = functions.get("hello").send().await.unwrap();
 
-    assert_eq!(refused.status(), 503);
-    assert_eq!(refused.headers()["retry-after"], "1");
+    assert_eq!(rejected.status(), 503);
+    assert_eq!(rejected.headers()["retry-after"], "1");
     assert!(
         began.elapsed() < Duration::from_millis(500),
         "answered at once"
@@ -244,9 +244,9 @@ async fn leaving_by_oneself_is_no_crash() {
     let still_here = (200, "still here, undefined true".to_owned());
     assert_eq!(functions.fetch("hello").await, still_here);
     for name in ["Deno.exit", "process.exit", "Deno.kill"] {
-        let told = format!("{name} does nothing in functions.");
+        let message = format!("{name} does nothing in functions.");
         functions
-            .records_with(|record| record.message == told)
+            .records_with(|record| record.message == message)
             .await;
     }
 }
@@ -256,7 +256,7 @@ async fn no_process_and_no_folder_outlives_the_service() {
     let functions = TestFunctions::of("Deno.serve(() => new Response('fine'));").await;
     functions.fetch("hello").await;
 
-    functions.spare().await;
+    functions.prewarmed_pid().await;
 
     functions.service.finish().await;
 
@@ -273,17 +273,17 @@ async fn a_second_server_gets_no_port() {
             (
                 "hello/index.ts",
                 r#"
-                Deno.serve(() => new Response('first ' + told));
-                Deno.serve({ port: 39871 }, () => new Response('second'));
-                let told = '';
-                try { Deno.listen({ port: 39872 }); } catch (error) { told = (error as Error).name; }
+                Deno.serve(() => new Response('first ' + seen));
+                Deno.serve({ port: 19871 }, () => new Response('second'));
+                let seen = '';
+                try { Deno.listen({ port: 19872 }); } catch (error) { seen = (error as Error).name; }
                 "#,
             ),
             (
                 "raw/index.ts",
                 r#"
                 import net from 'node:net';
-                Deno.serve(() => { net.createServer().listen(39873, '0.0.0.0'); return new Response('listening'); });
+                Deno.serve(() => { net.createServer().listen(19873, '0.0.0.0'); return new Response('listening'); });
                 "#,
             ),
             // An address that it may reach, and so might listen at.
@@ -291,12 +291,12 @@ async fn a_second_server_gets_no_port() {
                 "reachable/index.ts",
                 r#"
                 import net from 'node:net';
-                const told = await new Promise((resolve) => {
+                const seen = await new Promise((resolve) => {
                   const server = net.createServer();
                   server.on('error', (error) => resolve(error.code));
-                  server.listen(39874, '127.0.0.1', () => resolve('listening'));
+                  server.listen(19874, '127.0.0.1', () => resolve('listening'));
                 });
-                Deno.serve(() => new Response(told));
+                Deno.serve(() => new Response(seen));
                 "#,
             ),
         ],
@@ -312,7 +312,7 @@ async fn a_second_server_gets_no_port() {
         functions.fetch("reachable").await,
         (200, "EACCES".to_owned())
     );
-    for port in [39871, 39872, 39873] {
+    for port in [19871, 19872, 19873] {
         assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "{port}");
     }
     assert_eq!(functions.fetch("hello").await, first);

@@ -1,10 +1,10 @@
-//! Functions of a folder, while somebody works on them (functions contract §6, §11).
+//! Functions of a folder, while they are being developed (functions contract §6, §11).
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{PATIENCE, TestFunctions, becomes};
+use crate::support::{TEST_TIMEOUT, TestFunctions, wait_for_text};
 
 #[tokio::test]
 async fn what_is_saved_is_served() {
@@ -18,28 +18,28 @@ async fn what_is_saved_is_served() {
     )
     .await;
     functions.watch();
-    becomes(&functions, "hello", "one").await;
-    becomes(&functions, "other", "1").await;
+    wait_for_text(&functions, "hello", "one").await;
+    wait_for_text(&functions, "other", "1").await;
 
     functions.write("_shared/word.ts", "export const word = 'another one';");
-    becomes(&functions, "hello", "another one").await;
+    wait_for_text(&functions, "hello", "another one").await;
     functions.write(".env", "MORE=' and more'");
-    becomes(&functions, "hello", "another one and more").await;
+    wait_for_text(&functions, "hello", "another one and more").await;
 
     // A change of one function leaves others alone.
-    becomes(&functions, "other", "2").await;
+    wait_for_text(&functions, "other", "2").await;
     functions.write("hello/index.ts", "Deno.serve(() => new Response('new'));");
-    becomes(&functions, "hello", "new").await;
-    becomes(&functions, "other", "3").await;
+    wait_for_text(&functions, "hello", "new").await;
+    wait_for_text(&functions, "other", "3").await;
 
     functions.write("late/index.ts", "Deno.serve(() => new Response('late'));");
-    becomes(&functions, "late", "late").await;
+    wait_for_text(&functions, "late", "late").await;
     std::fs::remove_dir_all(functions.functions_folder().join("late")).unwrap();
     let gone = r#"{"code":"NOT_FOUND","message":"Requested function was not found"}"#;
-    becomes(&functions, "late", gone).await;
+    wait_for_text(&functions, "late", gone).await;
 }
 
-/// What it imports is on a server that takes connections and never answers.
+/// What it imports is on a server that takes connections and never responds.
 #[tokio::test]
 async fn a_function_that_waits_for_its_imports_holds_nobody_up() {
     let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
@@ -53,28 +53,28 @@ async fn a_function_that_waits_for_its_imports_holds_nobody_up() {
     )
     .await;
     functions.watch();
-    becomes(&functions, "a", "first").await;
-    becomes(&functions, "hello", "one").await;
+    wait_for_text(&functions, "a", "first").await;
+    wait_for_text(&functions, "hello", "one").await;
 
     let import =
         format!("import 'http://{address}/a.ts'; Deno.serve(() => new Response('never'));");
     functions.write("a/index.ts", &import);
-    // It has been asked, and keeps whoever asks waiting.
+    // The module was requested, and the server never responds.
     let kept = tokio::task::spawn_blocking(move || silent.accept().map(|asked| (asked, silent)));
     let _kept = kept.await.unwrap().unwrap();
     functions.write("hello/index.ts", "Deno.serve(() => new Response('two'));");
-    becomes(&functions, "hello", "two").await;
+    wait_for_text(&functions, "hello", "two").await;
     assert_eq!(functions.fetch("a").await, (200, "first".to_owned()));
 
     functions.write("a/index.ts", "Deno.serve(() => new Response('second'));");
-    becomes(&functions, "a", "second").await;
+    wait_for_text(&functions, "a", "second").await;
 }
 
 #[tokio::test]
 async fn a_mistake_shows_at_once_and_its_correction_too() {
     let functions = TestFunctions::of("Deno.serve(() => new Response('good'));").await;
     functions.watch();
-    becomes(&functions, "hello", "good").await;
+    wait_for_text(&functions, "hello", "good").await;
 
     functions.write("hello/index.ts", "Deno.serve(() => new Response('good')");
     let began = Instant::now();
@@ -87,14 +87,14 @@ async fn a_mistake_shows_at_once_and_its_correction_too() {
             );
             break;
         }
-        assert!(began.elapsed() < PATIENCE, "{status} {text}");
+        assert!(began.elapsed() < TEST_TIMEOUT, "{status} {text}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     functions.write(
         "hello/index.ts",
         "Deno.serve(() => new Response('better'));",
     );
-    becomes(&functions, "hello", "better").await;
+    wait_for_text(&functions, "hello", "better").await;
 }
 
 /// A module of WebAssembly that exports `add`; all of its bytes happen to be text.
@@ -152,14 +152,14 @@ async fn packages_of_npm_are_fetched_once_and_then_need_no_network() {
     let functions = TestFunctions::with(
         &[
             ("hello/index.ts", "import { createClient } from 'jsr:@supabase/supabase-js@2'; const client = createClient('http://a', 'b'); Deno.serve(() => new Response(typeof client.from));"),
-            ("late/index.ts", "Deno.serve(async () => { try { await import('npm:is-' + 'odd@3.0.1'); return new Response('fetched'); } catch (e) { return new Response('refused'); } });"),
+            ("late/index.ts", "Deno.serve(async () => { try { await import('npm:is-' + 'odd@3.0.1'); return new Response('fetched'); } catch (e) { return new Response('rejected'); } });"),
         ],
         &[],
     )
     .await;
 
     assert_eq!(functions.fetch("hello").await, (200, "function".to_owned()));
-    assert_eq!(functions.fetch("late").await, (200, "refused".to_owned()));
+    assert_eq!(functions.fetch("late").await, (200, "rejected".to_owned()));
 }
 
 #[tokio::test]
@@ -180,11 +180,11 @@ async fn what_the_settings_name_outside_of_the_folder_is_watched() {
     )
     .await;
     functions.watch();
-    becomes(&functions, "hello", "one").await;
+    wait_for_text(&functions, "hello", "one").await;
 
     functions.write("../import_map.json", &map("second"));
 
-    becomes(&functions, "hello", "second").await;
+    wait_for_text(&functions, "hello", "second").await;
 }
 
 #[tokio::test]
@@ -208,11 +208,11 @@ async fn files_and_checks_can_be_named_for_all_functions_at_once() {
     .await;
     functions.watch();
 
-    let answer = reqwest::get(functions.url("hello")).await.unwrap();
-    assert_eq!(answer.status(), 200);
-    assert_eq!(answer.text().await.unwrap(), "one and more");
+    let response = reqwest::get(functions.url("hello")).await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.text().await.unwrap(), "one and more");
     functions.write("../other.env", "MORE=' and less'");
-    becomes(&functions, "hello", "one and less").await;
+    wait_for_text(&functions, "hello", "one and less").await;
 }
 
 #[tokio::test]
@@ -237,19 +237,19 @@ async fn packages_read_their_own_files_and_look_for_others() {
         }));"#;
     let functions = TestFunctions::of(code).await;
 
-    let (status, told) = functions.fetch("hello").await;
+    let (status, seen) = functions.fetch("hello").await;
 
-    let told: Value = serde_json::from_str(&told).unwrap_or_else(|_| panic!("{status}: {told}"));
+    let seen: Value = serde_json::from_str(&seen).unwrap_or_else(|_| panic!("{status}: {seen}"));
     for name in ["name", "node", "fetched", "required"] {
-        assert_eq!(told[name], "uuid", "{told}");
+        assert_eq!(seen[name], "uuid", "{seen}");
     }
-    assert_eq!(told["exists"], json!([true, false, false]));
+    assert_eq!(seen["exists"], json!([true, false, false]));
     assert_eq!(
-        (&told["missing"], &told["stat"]),
+        (&seen["missing"], &seen["stat"]),
         (&json!("ENOENT"), &Value::Null)
     );
-    let written = told["written"].as_str().unwrap_or_default();
-    assert!(written.contains("write access"), "{told}");
+    let written = seen["written"].as_str().unwrap_or_default();
+    assert!(written.contains("write access"), "{seen}");
 }
 
 #[tokio::test]
@@ -268,9 +268,9 @@ async fn settings_that_change_while_a_function_starts_break_nothing() {
             functions.set(&[(&format!("functions.{name}.verify_jwt"), "false")]);
             functions.fetch(name).await
         };
-        let answers = tokio::join!(functions.fetch(name), changed);
+        let responses = tokio::join!(functions.fetch(name), changed);
         let expected = (200, "false".to_owned());
-        assert_eq!(answers, (expected.clone(), expected), "{name}");
+        assert_eq!(responses, (expected.clone(), expected), "{name}");
     }
 }
 
@@ -291,7 +291,7 @@ async fn static_files_outside_of_the_functions_folder_can_be_read() {
         "[functions.hello]\nstatic_files = [\"./pages/*.html\"]",
     )]);
 
-    becomes(&functions, "hello/page.html", "a page").await;
+    wait_for_text(&functions, "hello/page.html", "a page").await;
     assert_eq!(functions.fetch("hello/secret.txt").await.1, "NotFound");
 }
 
@@ -314,7 +314,7 @@ async fn a_function_that_the_settings_name_and_the_folder_lacks_says_so() {
         assert_eq!((status, &body["code"]), (503, &"BOOT_ERROR".into()));
         let message = body["message"].to_string();
         assert!(
-            message.contains(&format!("{path} is not there")),
+            message.contains(&format!("{path} does not exist")),
             "{message}"
         );
     }
@@ -323,5 +323,5 @@ async fn a_function_that_the_settings_name_and_the_folder_lacks_says_so() {
 
     functions.watch();
     functions.write("gone/index.ts", "Deno.serve(() => new Response('here'));");
-    becomes(&functions, "gone", "here").await;
+    wait_for_text(&functions, "gone", "here").await;
 }

@@ -1,47 +1,18 @@
 //! What functions import from elsewhere, and what they must not (functions contract §6, §14.5, §14.7).
 
-use std::{
-    fs,
-    net::SocketAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-};
+use std::fs;
 
-use axum::{Router, http::header::CONTENT_TYPE, response::IntoResponse as _};
+use plinth_testkit::Remote;
 use serde_json::json;
-use tokio::{net::TcpListener, task::JoinHandle};
 
 use crate::support::TestFunctions;
 
 /// A server of modules on this machine.
-struct Elsewhere {
-    address: SocketAddr,
-    asked: Arc<AtomicUsize>,
-    running: JoinHandle<()>,
-}
-
-impl Elsewhere {
-    async fn start() -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-        let address = listener.local_addr().expect("its address");
-        let asked = Arc::new(AtomicUsize::new(0));
-        let count = asked.clone();
-        let answer = async move || {
-            count.fetch_add(1, Ordering::SeqCst);
-            let kind = [(CONTENT_TYPE, "application/typescript")];
-            (kind, "export const word: string = 'from afar';").into_response()
-        };
-        let router = Router::new().fallback(answer);
-        let serving = async move { axum::serve(listener, router).await.expect("no end") };
-        let running = tokio::spawn(serving);
-        Self {
-            address,
-            asked,
-            running,
-        }
-    }
+async fn module_server() -> Remote {
+    let remote = Remote::start(200, "").await;
+    let module = "export const word: string = 'from afar';";
+    remote.set_response(200, "application/typescript", module);
+    remote
 }
 
 /// Writes a function that imports a word, and tells the service of it.
@@ -55,8 +26,8 @@ fn import_word(functions: &TestFunctions, slug: &str, from: &str, settings: &[(&
 #[tokio::test]
 async fn remote_modules_are_fetched_once_and_then_need_no_network() {
     let functions = TestFunctions::with(&[], &[]).await;
-    let elsewhere = Elsewhere::start().await;
-    let from = format!("http://{}/word.ts", elsewhere.address);
+    let elsewhere = module_server().await;
+    let from = format!("{}/word.ts", elsewhere.url);
     let settings = [
         ("plinth.functions.reachable_networks", "127.0.0.1"),
         // A process per request, so that each starts anew.
@@ -66,19 +37,18 @@ async fn remote_modules_are_fetched_once_and_then_need_no_network() {
 
     let fetched = (200, "from afar".to_owned());
     assert_eq!(functions.fetch("remote").await, fetched);
-    let asked = elsewhere.asked.load(Ordering::SeqCst);
-    elsewhere.running.abort();
-    _ = elsewhere.running.await;
+    let requests = elsewhere.received().len();
+    drop(elsewhere);
 
     assert_eq!(functions.fetch("remote").await, fetched);
-    assert_eq!(asked, 1);
+    assert_eq!(requests, 1);
 }
 
 #[tokio::test]
 async fn nothing_is_imported_from_private_addresses() {
     let functions = TestFunctions::with(&[], &[]).await;
-    let elsewhere = Elsewhere::start().await;
-    let port = elsewhere.address.port();
+    let elsewhere = module_server().await;
+    let port = elsewhere.port();
 
     for (slug, host) in [
         ("number", "127.0.0.1"),
@@ -99,7 +69,7 @@ async fn nothing_is_imported_from_private_addresses() {
         assert!(message.contains(&place), "{message}");
     }
 
-    assert_eq!(elsewhere.asked.load(Ordering::SeqCst), 0);
+    assert!(elsewhere.received().is_empty());
 }
 
 #[tokio::test]
@@ -160,7 +130,7 @@ async fn files_of_another_project_cannot_be_imported() {
     for (slug, way) in &ways {
         let code = format!("{way}\nDeno.serve(() => new Response(s.word));");
         let file = format!("{slug}/index.ts");
-        functions.shelf.deploy(slug, &[(&file, &code)]);
+        functions.store.deploy(slug, &[(&file, &code)]);
     }
 
     for (slug, _) in ways {
@@ -175,8 +145,8 @@ async fn files_of_another_project_cannot_be_imported() {
 #[tokio::test]
 async fn no_registry_at_a_private_address_is_asked() {
     let functions = TestFunctions::with(&[], &[]).await;
-    let elsewhere = Elsewhere::start().await;
-    let port = elsewhere.address.port();
+    let elsewhere = module_server().await;
+    let port = elsewhere.port();
     let code = "import 'npm:not-there@1';\nDeno.serve(() => new Response());";
 
     for (slug, host) in [("number", "127.0.0.1"), ("name", "localhost")] {
@@ -192,15 +162,12 @@ async fn no_registry_at_a_private_address_is_asked() {
         let message = body["message"].as_str().unwrap();
         assert!(message.contains(".npmrc names"), "{message}");
     }
-    assert_eq!(elsewhere.asked.load(Ordering::SeqCst), 0);
+    assert!(elsewhere.received().is_empty());
 
     functions.set(&[
         ("config.toml", "[functions.number]\nenv = { OTHER = \"x\" }"),
         ("plinth.functions.reachable_networks", "127.0.0.1"),
     ]);
     functions.failure("number").await;
-    assert!(
-        elsewhere.asked.load(Ordering::SeqCst) > 0,
-        "it may be asked"
-    );
+    assert!(!elsewhere.received().is_empty(), "it may be asked");
 }

@@ -1,4 +1,4 @@
-//! What a worker may use, and the answers beyond that (functions contract §9, §10).
+//! What a worker may use, and the responses beyond that (functions contract §9, §10).
 
 use serde_json::json;
 
@@ -62,7 +62,7 @@ async fn a_request_that_uses_up_its_processor_time_is_ended_although_the_worker_
     let expected = json!({ "code": "WORKER_RESOURCE_LIMIT", "message": message });
     assert_eq!((status, body), (546, expected));
     assert_eq!(functions.fetch("hello").await, (200, "fine".to_owned()));
-    // At half of it the worker was told, and got no more requests.
+    // At half of it the worker retires.
     functions
         .records_with(|record| record.message == "going for cpu")
         .await;
@@ -70,15 +70,12 @@ async fn a_request_that_uses_up_its_processor_time_is_ended_although_the_worker_
         .records_with(|record| record.message == "CPU time limit of 1 s exceeded")
         .await;
 
-    // What goes on after an answer counts, too.
+    // Work after a response counts, too.
     let [worker] = functions.worker_pids()[..] else {
         panic!("one worker");
     };
     assert_eq!(functions.fetch("hello/later/60000").await.0, 200);
-    until("the worker to go", || {
-        !functions.worker_pids().contains(&worker)
-    })
-    .await;
+    until(async || !functions.worker_pids().contains(&worker)).await;
 }
 
 #[tokio::test]
@@ -99,9 +96,9 @@ async fn requests_do_not_share_their_processor_time() {
         assert_eq!(functions.fetch("hello/now/700").await.0, 200);
     }
     let calls = (0..6).map(|_| functions.fetch("hello/now/3000"));
-    let answers = futures_util::future::join_all(calls).await;
+    let responses = futures_util::future::join_all(calls).await;
 
-    assert_eq!(answers, vec![(200, "fine".to_owned()); 6]);
+    assert_eq!(responses, vec![(200, "fine".to_owned()); 6]);
     assert_eq!(functions.worker_pids(), workers, "the same worker");
 }
 
@@ -134,7 +131,7 @@ async fn memory_is_limited_on_the_heap_and_beside_it() {
     functions
         .records_with(|record| record.fields.get("reason") == Some(&json!("Memory")))
         .await;
-    // It is told before it is too late.
+    // It is warned before it is killed.
     functions
         .records_with(|record| record.message == "going for memory")
         .await;
@@ -150,7 +147,7 @@ async fn what_a_function_prints_has_its_limits() {
     functions.fetch("hello").await;
 
     let is_notice = |record: &plinth_log::Record| {
-        record.message == "The function prints too much: messages are left out for a while"
+        record.message == "Log rate limit exceeded: dropping messages of this function"
     };
     let records = functions.records_with(is_notice).await;
     let printed = |start: &str| {
@@ -175,7 +172,8 @@ async fn all_workers_of_a_function_share_what_it_may_print() {
     functions.fetch("hello").await;
     functions.fetch("hello").await;
 
-    let is_notice = |record: &plinth_log::Record| record.message.contains("prints too much");
+    let is_notice =
+        |record: &plinth_log::Record| record.message.contains("Log rate limit exceeded");
     let records = functions.records_with(is_notice).await;
     let lines = records
         .iter()
@@ -196,9 +194,9 @@ async fn many_requests_at_once_have_the_time_of_each() {
     functions.fetch("hello").await;
 
     let calls = (0..10).map(|_| functions.fetch("hello"));
-    let answers = futures_util::future::join_all(calls).await;
+    let responses = futures_util::future::join_all(calls).await;
 
-    for answer in answers {
-        assert_eq!(answer, (200, "fine".to_owned()));
+    for response in responses {
+        assert_eq!(response, (200, "fine".to_owned()));
     }
 }

@@ -4,7 +4,7 @@ use std::{fs, path::Path, process::Command};
 
 use serde_json::Value;
 
-use crate::support::{PATIENCE, TestFunctions, runtime_dirs, until};
+use crate::support::{TEST_TIMEOUT, TestFunctions, runtime_dirs, until};
 
 /// Tries one thing after the other, and tells what became of each.
 async fn attempt(functions: &TestFunctions, attempts: &str) -> Value {
@@ -17,19 +17,19 @@ async fn attempt(functions: &TestFunctions, attempts: &str) -> Value {
         const soon = (work: Promise<unknown>) => Promise.race([work, late()]);
         const attempts: Record<string, () => unknown> = {{ {attempts} }};
         Deno.serve(async () => {{
-          const told: Record<string, string> = {{}};
+          const outcomes: Record<string, string> = {{}};
           for (const [name, attempt] of Object.entries(attempts)) {{
-            try {{ await attempt(); told[name] = 'done'; }} catch (error) {{ told[name] = (error as Error).name + ': ' + (error as Error).message; }}
+            try {{ await attempt(); outcomes[name] = 'done'; }} catch (error) {{ outcomes[name] = (error as Error).name + ': ' + (error as Error).message; }}
           }}
-          return Response.json(told);
+          return Response.json(outcomes);
         }});
         void net; void fs;"#
     );
     functions.write("attempts/index.ts", &code);
     functions.set(&[("functions.attempts.verify_jwt", "true")]);
-    let answer = functions.get("attempts").send().await;
-    let answer = answer.expect("an answer");
-    answer.json().await.expect("JSON")
+    let response = functions.get("attempts").send().await;
+    let response = response.expect("a response");
+    response.json().await.expect("JSON")
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn files_processes_and_other_sockets_are_out_of_reach() {
         .find(|socket| socket.exists())
         .expect("the other worker's socket");
 
-    let told = attempt(
+    let outcomes = attempt(
         &functions,
         &format!(
             r#"
@@ -70,18 +70,18 @@ async fn files_processes_and_other_sockets_are_out_of_reach() {
     )
     .await;
 
-    for (name, outcome) in told.as_object().unwrap() {
+    for (name, outcome) in outcomes.as_object().unwrap() {
         let outcome = outcome.as_str().unwrap();
         match name.as_str() {
             "temporary" | "own" => assert_eq!(outcome, "done", "{name}"),
-            // As packages expect that look for files.
+            // Packages that probe for files expect this.
             "passwd" | "environ" | "nodeFs" | "keys" | "socket" | "nodeSocket" => {
                 assert!(outcome.contains("o such file"), "{name}: {outcome}");
             }
             _ => assert!(outcome.starts_with("NotCapable"), "{name}: {outcome}"),
         }
     }
-    assert_eq!(told.as_object().unwrap().len(), 13);
+    assert_eq!(outcomes.as_object().unwrap().len(), 13);
 }
 
 #[tokio::test]
@@ -110,12 +110,12 @@ async fn temporary_files_are_a_workers_own() {
 
     let mut folders = Vec::new();
     for _ in 0..2 {
-        let answer = functions.get("hello").send().await.unwrap();
-        let told: Value = answer.json().await.unwrap();
-        assert_eq!(told["before"], 0, "empty at first");
-        assert_eq!(told["texts"], serde_json::json!(["a", "b", "c"]));
-        assert_eq!(told["isInside"], true);
-        folders.push(told["folder"].as_str().unwrap().to_owned());
+        let response = functions.get("hello").send().await.unwrap();
+        let outcomes: Value = response.json().await.unwrap();
+        assert_eq!(outcomes["before"], 0, "empty at first");
+        assert_eq!(outcomes["texts"], serde_json::json!(["a", "b", "c"]));
+        assert_eq!(outcomes["isInside"], true);
+        folders.push(outcomes["folder"].as_str().unwrap().to_owned());
     }
 
     if has_own_tmp() {
@@ -123,17 +123,15 @@ async fn temporary_files_are_a_workers_own() {
         return;
     }
     assert_ne!(folders[0], folders[1]);
-    until("them to go with their workers", || {
-        folders.iter().all(|folder| !Path::new(folder).exists())
-    })
-    .await;
+    until(async || folders.iter().all(|folder| !Path::new(folder).exists())).await;
 }
 
 /// Whether workers can have a `/tmp` of their own here, with a runtime that lies elsewhere.
 fn has_own_tmp() -> bool {
-    let user = match rustix::process::geteuid().is_root() {
-        true => "--mount",
-        false => "--map-root-user",
+    let user = if rustix::process::geteuid().is_root() {
+        "--mount"
+    } else {
+        "--map-root-user"
     };
     let mut unshare = Command::new("unshare");
     let mount = ["--mount", "mount", "-t", "tmpfs", "tmpfs", "/tmp"];
@@ -177,22 +175,28 @@ async fn tmp_is_a_workers_own_and_bounded() {
     )
     .await;
 
-    let answer = functions.get("hello").send().await.unwrap();
-    let told: Value = answer.json().await.unwrap();
+    let response = functions.get("hello").send().await.unwrap();
+    let outcomes: Value = response.json().await.unwrap();
 
-    let said = |name: &str| told[name].as_str().unwrap_or_default();
+    let outcome = |name: &str| outcomes[name].as_str().unwrap_or_default();
     if has_own_tmp() {
-        assert_eq!(said("written"), "ab");
-        assert!(said("foreign").contains("No such file"), "{told}");
-        assert!(said("big").contains("No space left"), "{told}");
+        assert_eq!(outcome("written"), "ab");
+        assert!(outcome("foreign").contains("No such file"), "{outcomes}");
+        assert!(outcome("big").contains("No space left"), "{outcomes}");
         let written = secret.path().with_extension("txt");
         assert!(!written.exists(), "it is everybody's");
     } else {
-        assert!(said("written").contains("Requires write access"), "{told}");
-        assert!(said("foreign").contains("No such file"), "{told}");
-        assert!(said("big").contains("File too large"), "{told}");
+        assert!(
+            outcome("written").contains("Requires write access"),
+            "{outcomes}"
+        );
+        assert!(outcome("foreign").contains("No such file"), "{outcomes}");
+        assert!(outcome("big").contains("File too large"), "{outcomes}");
     }
-    assert!(said("outside").contains("Requires write access"), "{told}");
+    assert!(
+        outcome("outside").contains("Requires write access"),
+        "{outcomes}"
+    );
 }
 
 #[tokio::test]
@@ -221,12 +225,15 @@ async fn nothing_is_kept_on_the_disk() {
 
     let beside = socket.with_file_name("beside");
     let asked = functions.post("hello").body(beside.display().to_string());
-    let told: Value = asked.send().await.unwrap().json().await.unwrap();
+    let outcomes: Value = asked.send().await.unwrap().json().await.unwrap();
 
-    let said = |name: &str| told[name].as_str().unwrap_or_default();
-    assert!(said("beside").contains("Requires write access"), "{told}");
-    assert_eq!(said("kept"), "kept");
-    assert_eq!(told["address"]["transport"], "tcp", "{told}");
+    let outcome = |name: &str| outcomes[name].as_str().unwrap_or_default();
+    assert!(
+        outcome("beside").contains("Requires write access"),
+        "{outcomes}"
+    );
+    assert_eq!(outcome("kept"), "kept");
+    assert_eq!(outcomes["address"]["transport"], "tcp", "{outcomes}");
     if has_own_tmp() {
         let project = functions
             .home()
@@ -242,13 +249,13 @@ async fn nothing_is_kept_on_the_disk() {
 async fn private_addresses_are_out_of_reach_but_for_plinths_own() {
     let functions = TestFunctions::of("Deno.serve(() => new Response('other'));").await;
     let port = functions.address.port();
-    // Stands for Plinth's inner door, which the test's service does not have.
+    // Stands for Plinth's internal address, which the test's service does not have.
     let own = tokio::net::TcpListener::bind(("127.80.76.73", port))
         .await
         .unwrap();
     tokio::spawn(async move { axum::serve(own, axum::Router::new()).await });
 
-    let told = attempt(
+    let outcomes = attempt(
         &functions,
         &format!(
             r#"
@@ -267,7 +274,7 @@ async fn private_addresses_are_out_of_reach_but_for_plinths_own() {
     )
     .await;
 
-    for (name, outcome) in told.as_object().unwrap() {
+    for (name, outcome) in outcomes.as_object().unwrap() {
         let outcome = outcome.as_str().unwrap();
         match name.as_str() {
             "own" => assert_eq!(outcome, "done"),
@@ -276,18 +283,18 @@ async fn private_addresses_are_out_of_reach_but_for_plinths_own() {
     }
     functions.set(&[("plinth.functions.reachable_networks", "127.0.0.1")]);
     let began = std::time::Instant::now();
-    let told = loop {
-        let answer = functions.get("attempts").send().await.unwrap();
-        let told: Value = answer.json().await.unwrap();
+    let outcomes = loop {
+        let response = functions.get("attempts").send().await.unwrap();
+        let outcomes: Value = response.json().await.unwrap();
         // The worker with the old rules serves until the new one does.
-        if told["loopback"] == "done" {
-            break told;
+        if outcomes["loopback"] == "done" {
+            break outcomes;
         }
-        assert!(began.elapsed() < PATIENCE, "{told}");
+        assert!(began.elapsed() < TEST_TIMEOUT, "{outcomes}");
     };
-    assert_eq!(told["node"], "done");
+    assert_eq!(outcomes["node"], "done");
     assert!(
-        told["neighbour"]
+        outcomes["neighbour"]
             .as_str()
             .unwrap()
             .starts_with("NotCapable")
@@ -303,27 +310,27 @@ async fn nothing_is_reached_over_ipv6_unless_somebody_names_networks_of_it() {
         fetched: () => soon(fetch('http://[fd12:3456::1]/').catch((error) => { throw error.cause ?? error; })),
         four: () => soon(Deno.connect({ hostname: '127.80.76.73', port: 1 })),
     "#;
-    let is_refused = |told: &Value, name: &str| {
-        let told = told[name].as_str().unwrap();
-        told.contains("Address family not supported")
+    let is_denied = |outcomes: &Value, name: &str| {
+        let outcomes = outcomes[name].as_str().unwrap();
+        outcomes.contains("Address family not supported")
     };
 
-    let told = attempt(&functions, attempts).await;
+    let outcomes = attempt(&functions, attempts).await;
 
     for name in ["private", "mail", "fetched"] {
-        assert!(is_refused(&told, name), "{name}: {told}");
+        assert!(is_denied(&outcomes, name), "{name}: {outcomes}");
     }
-    assert!(!is_refused(&told, "four"), "{told}");
+    assert!(!is_denied(&outcomes, "four"), "{outcomes}");
     functions.set(&[("plinth.functions.reachable_networks", "2000::/3")]);
     let began = std::time::Instant::now();
     loop {
-        let answer = functions.get("attempts").send().await.unwrap();
-        let told: Value = answer.json().await.unwrap();
+        let response = functions.get("attempts").send().await.unwrap();
+        let outcomes: Value = response.json().await.unwrap();
         // The worker with the old rules serves until the new one does.
-        if !is_refused(&told, "mail") {
+        if !is_denied(&outcomes, "mail") {
             break;
         }
-        assert!(began.elapsed() < PATIENCE, "{told}");
+        assert!(began.elapsed() < TEST_TIMEOUT, "{outcomes}");
     }
 }
 
@@ -340,13 +347,12 @@ async fn a_root_plinth_gives_workers_to_somebody_else() {
         let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
         value.unwrap().split_whitespace().collect::<Vec<_>>()
     };
-    match rustix::process::geteuid().is_root() {
-        true => {
-            assert!((61_184..65_520).contains(&uid.parse().unwrap()), "{uid}");
-            assert_eq!(field("Gid"), [&*uid; 4]);
-            assert!(field("Groups").is_empty(), "{status}");
-        }
-        false => assert_eq!(uid, rustix::process::geteuid().as_raw().to_string()),
+    if rustix::process::geteuid().is_root() {
+        assert!((61_184..65_520).contains(&uid.parse().unwrap()), "{uid}");
+        assert_eq!(field("Gid"), [&*uid; 4]);
+        assert!(field("Groups").is_empty(), "{status}");
+    } else {
+        assert_eq!(uid, rustix::process::geteuid().as_raw().to_string());
     }
     assert_eq!(field("Uid"), [&*uid; 4]);
     for rights in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
@@ -382,42 +388,42 @@ async fn ports_of_mail_are_out_of_reach_unless_somebody_says_otherwise() {
     let attempts = [25, 587, port].map(connect).concat();
     // A name may have both addresses.
     let reachable = ("plinth.functions.reachable_networks", "127.0.0.1,::1");
-    let told = async |settings: &[(&str, &str)], is_so: &dyn Fn(&Value) -> bool| {
+    let outcomes = async |settings: &[(&str, &str)], is_so: &dyn Fn(&Value) -> bool| {
         functions.set(settings);
         let began = std::time::Instant::now();
         loop {
-            let answer = functions.get("attempts").send().await.unwrap();
-            let told: Value = answer.json().await.unwrap();
+            let response = functions.get("attempts").send().await.unwrap();
+            let outcomes: Value = response.json().await.unwrap();
             // The worker with the old rules serves until the new one does.
-            if is_so(&told) {
-                break told;
+            if is_so(&outcomes) {
+                break outcomes;
             }
-            assert!(began.elapsed() < PATIENCE, "{told}");
+            assert!(began.elapsed() < TEST_TIMEOUT, "{outcomes}");
         }
     };
-    let is_refused = |told: &Value, way: &str, port: u16| {
-        let told = told[format!("{way}{port}")].as_str().unwrap();
-        told.starts_with("NotCapable")
+    let is_denied = |outcomes: &Value, way: &str, port: u16| {
+        let outcomes = outcomes[format!("{way}{port}")].as_str().unwrap();
+        outcomes.starts_with("NotCapable")
     };
     let ways = ["address", "name", "mapped", "tls", "node"];
     attempt(&functions, &attempts).await;
 
-    let usual = told(&[reachable], &|told| {
-        told[format!("address{port}")] == "done"
+    let usual = outcomes(&[reachable], &|outcomes| {
+        outcomes[format!("address{port}")] == "done"
     })
     .await;
     for way in ways {
-        assert!(is_refused(&usual, way, 25), "{way}: {usual}");
-        assert!(is_refused(&usual, way, 587), "{way}: {usual}");
-        assert!(!is_refused(&usual, way, port), "{way}: {usual}");
+        assert!(is_denied(&usual, way, 25), "{way}: {usual}");
+        assert!(is_denied(&usual, way, 587), "{way}: {usual}");
+        assert!(!is_denied(&usual, way, port), "{way}: {usual}");
     }
 
     let only = port.to_string();
-    let settings = [reachable, ("plinth.functions.refused_ports", only.as_str())];
-    let chosen = told(&settings, &|told| is_refused(told, "address", port)).await;
+    let settings = [reachable, ("plinth.functions.denied_ports", only.as_str())];
+    let chosen = outcomes(&settings, &|outcomes| is_denied(outcomes, "address", port)).await;
     for way in ways {
-        assert!(is_refused(&chosen, way, port), "{way}: {chosen}");
-        assert!(!is_refused(&chosen, way, 25), "{way}: {chosen}");
-        assert!(!is_refused(&chosen, way, 587), "{way}: {chosen}");
+        assert!(is_denied(&chosen, way, port), "{way}: {chosen}");
+        assert!(!is_denied(&chosen, way, 25), "{way}: {chosen}");
+        assert!(!is_denied(&chosen, way, 587), "{way}: {chosen}");
     }
 }

@@ -3,7 +3,7 @@
 use plinth_log::Record;
 use serde_json::{Value, json};
 
-use crate::support::{PUBLISHABLE_KEY, SECRET_KEY, TestFunctions, becomes, read};
+use crate::support::{PUBLISHABLE_KEY, SECRET_KEY, TestFunctions, read, wait_for_text};
 
 #[tokio::test]
 async fn every_way_to_serve_answers_on_the_workers_socket() {
@@ -16,9 +16,9 @@ async fn every_way_to_serve_answers_on_the_workers_socket() {
             ("node/index.ts", "import http from 'node:http'; http.createServer((req, res) => res.end('node ' + req.url)).listen(3000);"),
             ("address/index.ts", r#"
                 import http from 'node:http';
-                let told = 'nothing';
-                const server = http.createServer((_req, res) => res.end(told));
-                server.listen(3000, () => { told = typeof (server.address() as any).port; });
+                let seen = 'nothing';
+                const server = http.createServer((_req, res) => res.end(seen));
+                server.listen(3000, () => { seen = typeof (server.address() as any).port; });
             "#),
             ("old/index.ts", r#"
                 const listener = Deno.listen({ port: 9000 });
@@ -85,7 +85,7 @@ async fn servers_after_the_first_are_parked() {
     .await;
 
     for slug in ["deno", "node", "inside", "later", "derived"] {
-        becomes(&functions, slug, "first").await;
+        wait_for_text(&functions, slug, "first").await;
         let alive = functions.worker_pids();
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         assert_eq!(functions.fetch(slug).await, (200, "first".to_owned()));
@@ -245,11 +245,11 @@ async fn a_function_finds_its_environment_and_nothing_of_ours() {
             [functions.hello.env]\nONLY_HERE = \"yes\"\nSUPABASE_ANON_KEY = \"forged\"")],
     )
     .await;
-    functions.shelf.set_secret("KEPT", "by an operator");
+    functions.store.set_secret("KEPT", "by an operator");
 
-    let answer = functions.get("hello").send().await.unwrap();
-    let execution_id = answer.headers()["x-deno-execution-id"].clone();
-    let seen: Value = answer.json().await.unwrap();
+    let response = functions.get("hello").send().await.unwrap();
+    let execution_id = response.headers()["x-deno-execution-id"].clone();
+    let seen: Value = response.json().await.unwrap();
 
     let environment = seen[0].as_object().unwrap();
     let value = |name: &str| {
@@ -450,15 +450,15 @@ async fn everything_that_a_console_can_do_is_one_record() {
         .records_with(|record| record.message == "last")
         .await;
     let printed = |record: &&Record| record.fields["event_type"] == "Log";
-    let told = |record: &Record| {
+    let seen = |record: &Record| {
         let level = record.fields["level"].as_str().unwrap_or_default();
         let line = record.message.lines().next().unwrap_or_default();
         format!("{level}: {line}")
     };
-    let mut told: Vec<_> = records.iter().filter(printed).map(told).collect();
-    told.reverse();
+    let mut seen: Vec<_> = records.iter().filter(printed).map(seen).collect();
+    seen.reverse();
     assert_eq!(
-        told,
+        seen,
         [
             "Debug: debugged",
             "Error: failed",
@@ -505,8 +505,8 @@ async fn what_is_printed_finds_its_request_on_every_way() {
 
     let names = ["first", "second", "third", "fourth"];
     let calls = names.map(|name| functions.get("hello").header("x-request-id", name).send());
-    for answer in futures_util::future::join_all(calls).await {
-        assert_eq!(answer.unwrap().text().await.unwrap(), "said");
+    for response in futures_util::future::join_all(calls).await {
+        assert_eq!(response.unwrap().text().await.unwrap(), "said");
     }
 
     for name in names {
@@ -597,7 +597,7 @@ async fn another_protocol_than_websockets_is_not_offered_to_a_function() {
         .header("connection", "Upgrade, HTTP2-Settings")
         .header("upgrade", "h2c")
         .header("http2-settings", "AAMAAABkAAQCAAAAAAIAAAAA");
-    let answer = read(request.send().await.unwrap()).await;
+    let response = read(request.send().await.unwrap()).await;
 
-    assert_eq!(answer, (200, " abc".to_owned()));
+    assert_eq!(response, (200, " abc".to_owned()));
 }

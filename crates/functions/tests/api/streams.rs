@@ -10,7 +10,7 @@ use tokio::{
 };
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::support::{PATIENCE, PUBLISHABLE_KEY, TestFunctions, until};
+use crate::support::{PUBLISHABLE_KEY, TEST_TIMEOUT, TestFunctions, until};
 
 #[tokio::test]
 async fn an_answer_is_passed_on_piece_by_piece() {
@@ -34,7 +34,10 @@ async fn an_answer_is_passed_on_piece_by_piece() {
 
     for number in 0..3 {
         // The next piece is only made once this one has arrived.
-        let piece = timeout(PATIENCE, events.chunk()).await.unwrap().unwrap();
+        let piece = timeout(TEST_TIMEOUT, events.chunk())
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(
             piece.as_deref(),
             Some(format!("data: {number}\n\n").as_bytes())
@@ -62,13 +65,13 @@ async fn a_huge_answer_waits_for_its_reader_and_is_kept_nowhere() {
     )
     .await;
     let made = async || {
-        let answer = functions.post("hello").send().await.unwrap();
-        answer.text().await.unwrap().parse::<usize>().unwrap()
+        let response = functions.post("hello").send().await.unwrap();
+        response.text().await.unwrap().parse::<usize>().unwrap()
     };
 
-    let mut answer = functions.get("hello").send().await.unwrap();
-    let mut bytes = answer.chunk().await.unwrap().unwrap().len();
-    // As long as nobody reads on, only what fits into the buffers on the way is made.
+    let mut response = functions.get("hello").send().await.unwrap();
+    let mut bytes = response.chunk().await.unwrap().unwrap().len();
+    // Unless the client reads on, only what fits into the buffers on the way is made.
     let mut before = 0;
     loop {
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -79,7 +82,7 @@ async fn a_huge_answer_waits_for_its_reader_and_is_kept_nowhere() {
         before = now;
     }
     assert!(before < PIECES / 4, "{before} pieces were made for nobody");
-    while let Some(piece) = answer.chunk().await.unwrap() {
+    while let Some(piece) = response.chunk().await.unwrap() {
         bytes += piece.len();
     }
 
@@ -106,8 +109,8 @@ async fn connections_to_a_worker_are_used_again() {
 
     for _ in 0..10 {
         let calls = (0..8).map(|_| functions.post("hello").body("x").send());
-        for answer in futures_util::future::join_all(calls).await {
-            assert_eq!(answer.unwrap().status(), 200);
+        for response in futures_util::future::join_all(calls).await {
+            assert_eq!(response.unwrap().status(), 200);
         }
     }
 
@@ -140,11 +143,11 @@ async fn a_request_without_a_length_streams_in() {
     }
     stream.write_all(b"0\r\n\r\n").await.unwrap();
 
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
     assert!(
-        answer.starts_with("HTTP/1.1 200") && answer.contains("52428800"),
-        "{answer}"
+        response.starts_with("HTTP/1.1 200") && response.contains("52428800"),
+        "{response}"
     );
 }
 
@@ -157,7 +160,7 @@ async fn a_function_hears_that_its_client_has_gone() {
           if (req.method === 'POST') return new Response(`${[...seen]} seen, ${[...gone]} gone`);
           const name = new URL(req.url).pathname.split('/')[2];
           seen.add(name);
-          // Once an answer has begun, the runtime tells the stream; the signal may stay silent.
+          // Once a response has begun, the runtime tells the stream; the signal may stay silent.
           const note = () => { gone.add(name); };
           req.signal.addEventListener('abort', note);
           if (name === 'silent') return new Promise(() => {});
@@ -168,15 +171,15 @@ async fn a_function_hears_that_its_client_has_gone() {
         });"#,
     )
     .await;
-    let becomes = async |expected: &str| {
+    let wait_for_text = async |expected: &str| {
         let began = std::time::Instant::now();
         loop {
-            let answer = functions.post("hello").send().await.unwrap();
-            let told = answer.text().await.unwrap();
-            if told == expected {
+            let response = functions.post("hello").send().await.unwrap();
+            let seen = response.text().await.unwrap();
+            if seen == expected {
                 break;
             }
-            assert!(began.elapsed() < PATIENCE, "{told}");
+            assert!(began.elapsed() < TEST_TIMEOUT, "{seen}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
@@ -184,12 +187,12 @@ async fn a_function_hears_that_its_client_has_gone() {
     let mut endless = functions.get("hello/endless").send().await.unwrap();
     endless.chunk().await.unwrap();
     drop(endless);
-    becomes("endless seen, endless gone").await;
+    wait_for_text("endless seen, endless gone").await;
     let silent = tokio::spawn(functions.get("hello/silent").send());
-    becomes("endless,silent seen, endless gone").await;
+    wait_for_text("endless,silent seen, endless gone").await;
     silent.abort();
 
-    becomes("endless,silent seen, endless,silent gone").await;
+    wait_for_text("endless,silent seen, endless,silent gone").await;
     assert_eq!(functions.worker_pids().len(), 1, "the worker stays");
 }
 
@@ -197,10 +200,10 @@ async fn a_function_hears_that_its_client_has_gone() {
 async fn a_signal_stays_silent_when_all_went_well() {
     let functions = TestFunctions::of(
         r#"
-        let told = 'nobody asked yet';
+        let seen = 'nobody asked yet';
         Deno.serve((req) => {
-          if (req.method === 'POST') return new Response(told);
-          EdgeRuntime.waitUntil(new Promise<void>((done) => setTimeout(() => { told = String(req.signal.aborted); done(); }, 200)));
+          if (req.method === 'POST') return new Response(seen);
+          EdgeRuntime.waitUntil(new Promise<void>((done) => setTimeout(() => { seen = String(req.signal.aborted); done(); }, 200)));
           return new Response('fine');
         });"#,
     )
@@ -208,17 +211,17 @@ async fn a_signal_stays_silent_when_all_went_well() {
     assert_eq!(functions.fetch("hello").await, (200, "fine".to_owned()));
 
     let began = std::time::Instant::now();
-    let told = loop {
-        let answer = functions.post("hello").send().await.unwrap();
-        let told = answer.text().await.unwrap();
-        if told != "nobody asked yet" {
-            break told;
+    let seen = loop {
+        let response = functions.post("hello").send().await.unwrap();
+        let seen = response.text().await.unwrap();
+        if seen != "nobody asked yet" {
+            break seen;
         }
-        assert!(began.elapsed() < PATIENCE);
+        assert!(began.elapsed() < TEST_TIMEOUT);
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
 
-    assert_eq!(told, "false");
+    assert_eq!(seen, "false");
     let warned = |record: &plinth_log::Record| record.fields["event_type"] == "Boot";
     let records = functions.records_with(warned).await;
     assert!(
@@ -248,14 +251,17 @@ async fn what_an_answer_says_at_its_end_is_passed_on() {
     );
     stream.write_all(head.as_bytes()).await.unwrap();
 
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
-    assert!(answer.contains("trailer: x-sum\r\n"), "{answer}");
-    assert!(answer.ends_with("abc\r\n0\r\nx-sum: 3\r\n\r\n"), "{answer}");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
+    assert!(response.contains("trailer: x-sum\r\n"), "{response}");
+    assert!(
+        response.ends_with("abc\r\n0\r\nx-sum: 3\r\n\r\n"),
+        "{response}"
+    );
 }
 
 #[tokio::test]
-async fn whoever_asks_first_is_told_to_go_on() {
+async fn expect_100_continue_is_answered() {
     let functions =
         TestFunctions::of("Deno.serve(async (req) => new Response(await req.text()));").await;
     let mut stream = TcpStream::connect(functions.address).await.unwrap();
@@ -265,17 +271,17 @@ async fn whoever_asks_first_is_told_to_go_on() {
     );
     stream.write_all(head.as_bytes()).await.unwrap();
 
-    let mut heard = [0; 25];
-    let read = timeout(PATIENCE, stream.read_exact(&mut heard)).await;
+    let mut received = [0; 25];
+    let read = timeout(TEST_TIMEOUT, stream.read_exact(&mut received)).await;
     read.expect("it is told").unwrap();
-    assert_eq!(&heard, b"HTTP/1.1 100 Continue\r\n\r\n");
+    assert_eq!(&received, b"HTTP/1.1 100 Continue\r\n\r\n");
     stream.write_all(b"hello").await.unwrap();
 
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).await.unwrap();
     assert!(
-        answer.starts_with("HTTP/1.1 200") && answer.ends_with("hello"),
-        "{answer}"
+        response.starts_with("HTTP/1.1 200") && response.ends_with("hello"),
+        "{response}"
     );
 }
 
@@ -316,12 +322,13 @@ async fn a_websocket_ends_with_its_time() {
         .await
         .unwrap();
 
-    let end = timeout(PATIENCE, socket.next()).await.expect("it ends");
+    let end = timeout(TEST_TIMEOUT, socket.next()).await.expect("it ends");
     assert!(!matches!(end, Some(Ok(Message::Text(_)))), "{end:?}");
 }
 
 #[tokio::test]
 async fn websockets_pass_through_and_keep_their_worker() {
+    const WORKER_IDLE: Duration = Duration::from_millis(200);
     let functions = TestFunctions::with(
         &[("hello/index.ts", CHAT)],
         &[
@@ -332,21 +339,21 @@ async fn websockets_pass_through_and_keep_their_worker() {
     .await;
     let request = handshake(&functions);
 
-    let (mut socket, answer) = tokio_tungstenite::connect_async(request).await.unwrap();
-    assert_eq!(answer.headers()["sec-websocket-protocol"], "chat");
+    let (mut socket, response) = tokio_tungstenite::connect_async(request).await.unwrap();
+    assert_eq!(response.headers()["sec-websocket-protocol"], "chat");
     for text in ["one", "two"] {
         // Longer than a worker without one may live.
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        tokio::time::sleep(WORKER_IDLE * 2).await;
         socket.send(Message::text(text)).await.unwrap();
-        let heard = timeout(PATIENCE, socket.next())
+        let received = timeout(TEST_TIMEOUT, socket.next())
             .await
             .unwrap()
             .unwrap()
             .unwrap();
-        assert_eq!(heard.to_text().unwrap(), format!("me: {text}"));
+        assert_eq!(received.to_text().unwrap(), format!("me: {text}"));
     }
     socket.close(None).await.unwrap();
     drop(socket);
 
-    until("the worker to go", || functions.worker_pids().is_empty()).await;
+    until(async || functions.worker_pids().is_empty()).await;
 }

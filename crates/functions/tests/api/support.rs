@@ -1,4 +1,4 @@
-//! A folder of functions, the service over it on a port of its own, and whoever calls.
+//! A folder of functions, the service for it on a port of its own, and an HTTP client.
 
 use std::{
     collections::BTreeMap,
@@ -7,8 +7,10 @@ use std::{
     net::SocketAddr,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
-    time::{Duration, Instant},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use axum::Extension;
@@ -16,51 +18,47 @@ use plinth_db::{DbError, PoolConfig};
 use plinth_functions::{Deno, FunctionsParts, FunctionsService, routes};
 use plinth_log::{LogStore, Query, Record, Source, WriterThread};
 use plinth_project::{
-    ApiKey, BoxFuture, Cluster, DeployedFunction, FunctionHost, FunctionRunner as _, FunctionShelf,
-    FunctionSource, FunctionSurroundings, Logins, Project, ProjectDb, ProjectKeys, ProjectKind,
-    ProjectRef, UnpackError, logins, prepare_cluster,
+    BoxFuture, DeployedFunction, FunctionEnvironment, FunctionHost, FunctionRunner as _,
+    FunctionSource, FunctionStore, Project, ProjectRef, UnpackError,
 };
-use plinth_settings::{Loader, Settings, SettingsHandle};
-use plinth_testkit::{TestDatabase, TestServer};
-use plinth_token::{ApiKeyKind, KeySet, Secret, credential_hash};
-use serde_json::{Value, json};
+use plinth_settings::Settings;
+use plinth_testkit::{
+    Listener, ProjectBuilder, ProjectLogins, TestDatabase, bind_loopback, load_settings, until_some,
+};
+use plinth_token::Secret;
+use serde_json::Value;
 use tempfile::TempDir;
-use tokio::{net::TcpListener, sync::OnceCell};
 use uuid::Uuid;
 
-pub(crate) const SECRET: &str = "a secret that is long enough for HMAC";
-pub(crate) const PUBLISHABLE_KEY: &str = "sb_publishable_of_this_project";
-pub(crate) const SECRET_KEY: &str = "sb_secret_of_this_project";
-
-/// Longer than anything here takes, also on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-
-static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();
+pub(crate) use plinth_testkit::{
+    ANN, PUBLISHABLE_KEY, SECRET_KEY, TEST_TIMEOUT, now, sign, until, user_token,
+};
 
 /// The service over a folder of the test's own.
 pub(crate) struct TestFunctions {
     pub(crate) address: SocketAddr,
     pub(crate) project: Project,
     pub(crate) service: FunctionsService,
-    pub(crate) shelf: Arc<TestShelf>,
+    pub(crate) store: Arc<TestStore>,
     pub(crate) client: reqwest::Client,
     pub(crate) logs: LogStore,
     _writer: WriterThread,
     _db: TestDatabase,
+    _listener: Listener,
     folder: TempDir,
 }
 
-/// A process that was started for a function, or before anybody knew for which.
+/// A process that was started for a function, or prewarmed.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
-    /// Whether it has got no function yet.
-    pub(crate) is_waiting: bool,
+    /// Whether it waits for a function.
+    pub(crate) is_prewarmed: bool,
 }
 
-/// How a test's service differs from others.
+/// How a test's service differs from the default.
 #[derive(Default)]
-pub(crate) struct Wish<'a> {
+pub(crate) struct TestOptions<'a> {
     pub(crate) files: &'a [(&'a str, &'a str)],
     pub(crate) settings: &'a [(&'a str, &'a str)],
     pub(crate) has_no_deno: bool,
@@ -69,44 +67,40 @@ pub(crate) struct Wish<'a> {
 }
 
 impl TestFunctions {
-    /// One function that anybody may call.
+    /// One function.
     pub(crate) async fn of(code: &str) -> Self {
         Self::with(&[("hello/index.ts", code)], &[]).await
     }
 
     pub(crate) async fn with(files: &[(&str, &str)], settings: &[(&str, &str)]) -> Self {
-        Self::start(Wish {
+        Self::start(TestOptions {
             files,
             settings,
-            ..Wish::default()
+            ..TestOptions::default()
         })
         .await
     }
 
-    pub(crate) async fn start(wish: Wish<'_>) -> Self {
-        // Not below `/tmp`, which workers have for themselves.
+    pub(crate) async fn start(options: TestOptions<'_>) -> Self {
+        // Not below `/tmp`, which is private to workers.
         let folder = TempDir::new_in("/var/tmp").expect("a folder");
-        // Workers of a root Plinth are other users.
+        // Workers of a Plinth that runs as root have other users.
         let open = Permissions::from_mode(0o755);
         fs::set_permissions(folder.path(), open).expect("an open folder");
-        write_all(folder.path(), wish.files);
+        write_all(folder.path(), options.files);
         let (logs, writer) =
             LogStore::open(folder.path().join("logs"), plinth_log::Config::default())
                 .expect("a log store");
         let writer = writer.start().expect("a writer");
         let db = TestDatabase::create().await;
-        let reference = ProjectRef::generate();
-        let project = Project::new(
-            reference.clone(),
-            ProjectKind::Default,
-            connect(&db, &reference).await,
-            project_keys(),
-            SettingsHandle::new(load(wish.settings)),
-            logs.clone(),
-        );
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-        let address = listener.local_addr().expect("its address");
-        let runtime_dirs = if wish.has_no_deno {
+        let logins = ProjectLogins::create(&db).await;
+        let project = ProjectBuilder::new(logins.connect(&db, PoolConfig::default()).await)
+            .reference(logins.reference)
+            .settings(load(options.settings))
+            .logs(logs.clone())
+            .build();
+        let (socket, address) = bind_loopback().await;
+        let runtime_dirs = if options.has_no_deno {
             vec![]
         } else {
             runtime_dirs()
@@ -115,29 +109,29 @@ impl TestFunctions {
             deno: Deno::find(&runtime_dirs),
             home: folder.path().join("home"),
             folder: Some(folder.path().to_owned()),
-            is_developing: !wish.is_production,
-            max_workers: wish.max_workers,
-            door: None,
+            is_developing: !options.is_production,
+            max_workers: options.max_workers,
+            internal_address: None,
             host: Arc::new(TestHost(address)),
         });
-        let shelf = Arc::new(TestShelf::default());
-        service.attach_shelf(shelf.clone());
+        let store = Arc::new(TestStore::default());
+        service.attach_store(store.clone());
         let router = routes(service.clone()).layer(Extension(project.clone()));
-        tokio::spawn(async move { axum::serve(listener, router).await });
         Self {
             address,
             project,
             service,
-            shelf,
+            store,
             client: reqwest::Client::new(),
             logs,
             _writer: writer,
             _db: db,
+            _listener: Listener::serve((socket, address), router),
             folder,
         }
     }
 
-    /// Follows changes of the folder from now on.
+    /// Watches the folder from now on.
     pub(crate) fn watch(&self) {
         let (service, project) = (self.service.clone(), self.project.clone());
         tokio::spawn(async move {
@@ -161,9 +155,9 @@ impl TestFunctions {
         write_all(self.folder.path(), &[(name, text)]);
     }
 
-    /// Says that something was deployed, removed or set.
+    /// Announces that something was deployed, removed or set.
     pub(crate) async fn changed(&self) {
-        self.service.changed(self.project.reference()).await;
+        self.service.reload(self.project.reference()).await;
     }
 
     pub(crate) fn set(&self, settings: &[(&str, &str)]) {
@@ -186,14 +180,14 @@ impl TestFunctions {
             .header("apikey", PUBLISHABLE_KEY)
     }
 
-    /// Status and text of an answer.
+    /// Status and text of a response.
     pub(crate) async fn fetch(&self, path: &str) -> (u16, String) {
-        read(self.get(path).send().await.expect("an answer")).await
+        read(self.get(path).send().await.expect("a response")).await
     }
 
-    /// An answer of ours, with its code.
+    /// An error response of the service.
     pub(crate) async fn failure(&self, path: &str) -> (u16, Value) {
-        let response = self.get(path).send().await.expect("an answer");
+        let response = self.get(path).send().await.expect("a response");
         let status = response.status().as_u16();
         (status, response.json().await.expect("JSON"))
     }
@@ -201,21 +195,18 @@ impl TestFunctions {
     /// The processes of this test's workers.
     pub(crate) fn worker_pids(&self) -> Vec<i32> {
         let processes = self.processes().into_iter();
-        let workers = processes.filter(|process| !process.is_waiting);
+        let workers = processes.filter(|process| !process.is_prewarmed);
         workers.map(|process| process.pid).collect()
     }
 
-    /// The process that waits for a function, as soon as there is one.
-    pub(crate) async fn spare(&self) -> i32 {
-        let mut found = None;
-        until("a process that waits", || {
+    /// The prewarmed process, as soon as there is one.
+    pub(crate) async fn prewarmed_pid(&self) -> i32 {
+        until_some(async || {
             let processes = self.processes();
-            let spare = processes.iter().find(|process| process.is_waiting);
-            found = spare.map(|process| process.pid);
-            found.is_some()
+            let prewarmed = processes.iter().find(|process| process.is_prewarmed);
+            prewarmed.map(|process| process.pid)
         })
-        .await;
-        found.expect("a process")
+        .await
     }
 
     /// All processes that this test's service has started for functions.
@@ -237,29 +228,32 @@ impl TestFunctions {
                     arguments.find_map(|argument| argument.strip_prefix("--allow-write="));
                 let socket = written.and_then(|paths| paths.split(',').next());
                 let serves = socket.is_some_and(|socket| Path::new(socket).exists());
-                let is_waiting = !serves && !line.contains("--preload");
-                found.push(Process { pid, is_waiting });
+                let is_prewarmed = !serves && !line.contains("--preload");
+                found.push(Process { pid, is_prewarmed });
             }
         }
         found
     }
 
+    /// Waits until a function has logged exactly this.
+    pub(crate) async fn logged(&self, message: &str) {
+        self.records_with(|record| record.message == message).await;
+    }
+
     /// Records of functions, as soon as there is one that fits.
     pub(crate) async fn records_with(&self, fits: impl Fn(&Record) -> bool) -> Vec<Record> {
-        let mut records = Vec::new();
-        until("a record", || {
+        until_some(async || {
             let mut query = Query::project(self.project.reference().as_str());
             query.sources = vec![Source::Functions];
             query.limit = 200;
-            records = self.logs.search(&query).expect("readable").records;
-            records.iter().any(&fits)
+            let records = self.logs.search(&query).expect("readable").records;
+            records.iter().any(&fits).then_some(records)
         })
-        .await;
-        records
+        .await
     }
 }
 
-/// Workers that outlived the test's folder would make some of it again.
+/// Workers that outlive the test's folder would create parts of it again.
 impl Drop for TestFunctions {
     fn drop(&mut self) {
         for process in self.processes() {
@@ -274,29 +268,9 @@ pub(crate) async fn read(response: reqwest::Response) -> (u16, String) {
     (status, response.text().await.expect("text"))
 }
 
-/// Asks until the answer is the expected one.
-pub(crate) async fn becomes(functions: &TestFunctions, path: &str, expected: &str) {
-    let began = Instant::now();
-    loop {
-        let (status, text) = functions.fetch(path).await;
-        if text == expected {
-            return;
-        }
-        assert!(
-            began.elapsed() < PATIENCE,
-            "{path}: {status} {text}, expected {expected}"
-        );
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
-/// Waits until something is so.
-pub(crate) async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "waited too long for {what}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+/// Calls the function until the response is the expected one.
+pub(crate) async fn wait_for_text(functions: &TestFunctions, path: &str, expected: &str) {
+    until(async || functions.fetch(path).await.1 == expected).await;
 }
 
 fn write_all(root: &Path, files: &[(&str, &str)]) {
@@ -308,83 +282,27 @@ fn write_all(root: &Path, files: &[(&str, &str)]) {
 }
 
 pub(crate) fn runtime_dirs() -> Vec<PathBuf> {
-    let told = std::env::var_os("PLINTH_RUNTIME_DIR").map(PathBuf::from);
+    let configured = std::env::var_os("PLINTH_RUNTIME_DIR").map(PathBuf::from);
     let source = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime"));
-    told.into_iter().chain([source]).collect()
+    configured.into_iter().chain([source]).collect()
 }
 
-/// Settings by name; a whole file is called `config.toml`.
 pub(crate) fn load(settings: &[(&str, &str)]) -> Settings {
     let usual = [("plinth.functions.boot_timeout", "60s")];
-    let add = |loader: Loader, (name, value): &(&str, &str)| match *name {
-        "config.toml" => loader.config_text(*name, *value),
-        name => loader.command_line(name, *value),
-    };
-    let loader = usual.iter().chain(settings).fold(Loader::new(), add);
-    loader.load().expect("good settings").settings
+    load_settings(usual.iter().chain(settings))
 }
 
-async fn connect(db: &TestDatabase, reference: &ProjectRef) -> ProjectDb {
-    let server = TestServer::shared().await.admin();
-    let cluster = CLUSTER
-        .get_or_init(async || {
-            let mut admin = server.connect().await.expect("the server answers");
-            prepare_cluster(&mut admin).await.expect("the shared roles")
-        })
-        .await;
-    let passwords = Logins::generate();
-    let mut sql = logins::create_sql(cluster, reference, &passwords);
-    sql.push_str(&logins::open_database_sql(cluster, reference, db.name()));
-    let done = db.admin().await.batch_execute(&sql).await;
-    done.expect("logins of the project");
-    let pool = PoolConfig::default();
-    ProjectDb::new(&server, cluster, reference, db.name(), passwords, pool)
-}
-
-fn project_keys() -> ProjectKeys {
-    let key = |text: &str, kind| {
-        let key = ApiKey::new(Default::default(), "default", kind);
-        (credential_hash(text), key.into())
-    };
-    ProjectKeys {
-        api_keys: [
-            key(PUBLISHABLE_KEY, ApiKeyKind::Publishable),
-            key(SECRET_KEY, ApiKeyKind::Secret),
-        ]
-        .into(),
-        ..ProjectKeys::new(keyset())
-    }
-}
-
-fn keyset() -> KeySet {
-    let keys = KeySet::builder().legacy_secret(SECRET);
-    keys.build().expect("a good secret")
-}
-
-/// A token with these claims, signed with the project's secret.
-pub(crate) fn sign(claims: &Value) -> String {
-    keyset().sign(claims).expect("signed")
-}
-
-pub(crate) fn now() -> i64 {
-    time::OffsetDateTime::now_utc().unix_timestamp()
-}
-
-pub(crate) fn token() -> String {
-    sign(&json!({ "role": "authenticated", "sub": "ann", "exp": now() + 3600 }))
-}
-
-/// Tells functions where the test listens.
+/// The URLs and keys of the test's project.
 struct TestHost(SocketAddr);
 
 impl FunctionHost for TestHost {
-    fn surroundings<'a>(
+    fn environment<'a>(
         &'a self,
         _project: &'a ProjectRef,
-    ) -> BoxFuture<'a, Result<FunctionSurroundings, Box<dyn Error + Send + Sync>>> {
+    ) -> BoxFuture<'a, Result<FunctionEnvironment, Box<dyn Error + Send + Sync>>> {
         let keys = |text: &str| BTreeMap::from([("default".to_owned(), Secret::new(text))]);
-        let told = FunctionSurroundings {
-            // Not where the test listens: so it is the only private address that can be reached.
+        let environment = FunctionEnvironment {
+            // Not where the test listens: it is the only private address that functions can reach.
             api_url: format!("http://127.80.76.73:{}", self.0.port()),
             public_url: "https://api.example".to_owned(),
             database_url: Secret::new("postgresql://postgres:secret@127.80.76.73:5432/postgres"),
@@ -393,7 +311,7 @@ impl FunctionHost for TestHost {
             publishable_keys: keys(PUBLISHABLE_KEY),
             secret_keys: keys(SECRET_KEY),
         };
-        Box::pin(async move { Ok(told) })
+        Box::pin(async move { Ok(environment) })
     }
 }
 
@@ -402,14 +320,16 @@ type Files = Vec<(String, String)>;
 
 /// Deployed functions in memory.
 #[derive(Default)]
-pub(crate) struct TestShelf {
+pub(crate) struct TestStore {
     functions: Mutex<BTreeMap<String, (DeployedFunction, Files)>>,
     secrets: Mutex<BTreeMap<String, String>>,
-    /// Whoever asks for functions waits for it with the answer in hand.
+    /// Delays listing functions after they were read.
     pub(crate) gate: Mutex<Option<Arc<tokio::sync::Semaphore>>>,
+    /// How many have come to the gate.
+    pub(crate) came_to_gate: AtomicUsize,
 }
 
-impl TestShelf {
+impl TestStore {
     /// A new version of a function. Of one that was removed, it is the first of another function.
     pub(crate) fn deploy(&self, slug: &str, files: &[(&str, &str)]) -> FunctionSource {
         let mut functions = self.functions.lock().expect("no panic");
@@ -438,7 +358,7 @@ impl TestShelf {
         source
     }
 
-    /// From now on nobody needs a token for it.
+    /// Switches `verify_jwt` off.
     pub(crate) fn open(&self, slug: &str) {
         let mut functions = self.functions.lock().expect("no panic");
         functions.get_mut(slug).expect("a function").0.verify_jwt = false;
@@ -454,7 +374,7 @@ impl TestShelf {
     }
 }
 
-impl FunctionShelf for TestShelf {
+impl FunctionStore for TestStore {
     fn functions<'a>(
         &'a self,
         _project: &'a ProjectRef,
@@ -467,6 +387,7 @@ impl FunctionShelf for TestShelf {
         let gate = self.gate.lock().expect("no panic").clone();
         Box::pin(async move {
             if let Some(gate) = gate {
+                self.came_to_gate.fetch_add(1, Ordering::SeqCst);
                 let _passed = gate.acquire().await.expect("an open gate");
             }
             Ok(all)

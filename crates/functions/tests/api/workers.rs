@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::support::{PATIENCE, TestFunctions, Wish, until};
+use crate::support::{TEST_TIMEOUT, TestFunctions, TestOptions, until};
 
 #[tokio::test]
 async fn a_busy_worker_gets_help() {
@@ -47,35 +47,44 @@ async fn a_function_that_calls_itself_needs_no_second_worker() {
     )
     .await;
 
-    // More at once than a worker is comfortable with.
-    let answer = functions.fetch("hello?left=20").await;
+    // More at once than the target of a worker.
+    let response = functions.fetch("hello?left=20").await;
 
-    assert_eq!(answer, (200, "the bottom".to_owned()));
+    assert_eq!(response, (200, "the bottom".to_owned()));
     assert_eq!(functions.worker_pids().len(), 1);
 }
 
 #[tokio::test]
 async fn all_functions_share_one_budget() {
-    let code = "Deno.serve(async (req) => { if (req.url.endsWith('/slow')) await new Promise((r) => setTimeout(r, 60_000)); return new Response('fine'); });";
-    let functions = TestFunctions::start(Wish {
+    let code = r#"Deno.serve(async (req) => {
+        if (req.url.endsWith('/slow')) {
+            console.log('busy');
+            await new Promise((r) => setTimeout(r, 60_000));
+        }
+        return new Response('fine');
+    });"#;
+    let functions = TestFunctions::start(TestOptions {
         files: &[("one/index.ts", code), ("two/index.ts", code)],
-        settings: &[("plinth.functions.wait_timeout", "500ms")],
+        // Longer than a boot takes on a busy machine.
+        settings: &[("plinth.functions.wait_timeout", "5s")],
         max_workers: Some(1),
-        ..Wish::default()
+        ..TestOptions::default()
     })
     .await;
 
-    // Whoever is idle goes.
+    // The idle worker is evicted.
     assert_eq!(functions.fetch("one").await.0, 200);
     assert_eq!(functions.fetch("two").await.0, 200);
     assert_eq!(functions.worker_pids().len(), 1);
 
-    // Whoever is busy stays, and others are told to come back.
+    // The busy worker stays, and others are told to come back.
     let busy = tokio::spawn(functions.get("two/slow").send());
-    tokio::time::sleep(Duration::from_millis(300)).await;
-    let refused = functions.get("one").send().await.unwrap();
-    assert_eq!(refused.status(), 503);
-    assert_eq!(refused.headers()["x-relay-error"], "true");
+    functions
+        .records_with(|record| record.message.contains("busy"))
+        .await;
+    let rejected = functions.get("one").send().await.unwrap();
+    assert_eq!(rejected.status(), 503);
+    assert_eq!(rejected.headers()["x-relay-error"], "true");
     busy.abort();
 }
 
@@ -93,7 +102,7 @@ async fn one_worker_per_request_where_that_is_asked_for() {
     for _ in 0..3 {
         assert_eq!(functions.fetch("hello").await, (200, "1".to_owned()));
     }
-    until("all workers to go", || functions.worker_pids().is_empty()).await;
+    until(async || functions.worker_pids().is_empty()).await;
 }
 
 #[tokio::test]
@@ -157,20 +166,23 @@ async fn one_request_at_a_time_where_that_is_asked_for() {
     .await;
 
     let calls = (0..8).map(|_| async {
-        let answer = functions.get("hello").send().await.unwrap();
-        answer.json::<serde_json::Value>().await.unwrap()
+        let response = functions.get("hello").send().await.unwrap();
+        response.json::<serde_json::Value>().await.unwrap()
     });
-    let answers = futures_util::future::join_all(calls).await;
+    let responses = futures_util::future::join_all(calls).await;
 
-    assert!(answers.iter().all(|told| told["most"] == 1), "{answers:?}");
+    assert!(
+        responses.iter().all(|body| body["most"] == 1),
+        "{responses:?}"
+    );
     let workers = functions.worker_pids();
     assert_eq!(workers.len(), 2, "no more than may be, and they stay");
     let counts = |pid: i32| {
-        let own = answers.iter().filter(|told| told["pid"] == pid);
-        own.filter_map(|told| told["count"].as_u64()).max()
+        let own = responses.iter().filter(|body| body["pid"] == pid);
+        own.filter_map(|body| body["count"].as_u64()).max()
     };
     let served: u64 = workers.iter().filter_map(|pid| counts(*pid)).sum();
-    assert_eq!(served, 8, "{answers:?}");
+    assert_eq!(served, 8, "{responses:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -189,9 +201,9 @@ async fn no_second_request_enters_a_worker_for_one() {
     .await;
 
     let calls = (0..12).map(|_| functions.fetch("hello"));
-    let answers = futures_util::future::join_all(calls).await;
+    let responses = futures_util::future::join_all(calls).await;
 
-    assert_eq!(answers, vec![(200, "1".to_owned()); 12]);
+    assert_eq!(responses, vec![(200, "1".to_owned()); 12]);
 }
 
 #[tokio::test]
@@ -211,11 +223,13 @@ async fn a_worker_that_never_listens_again_gets_no_more_requests() {
             .get("hello")
             .timeout(Duration::from_secs(1))
             .send();
-        if asked.await.is_ok_and(|answer| answer.status() == 200) && began.elapsed().as_secs() > 1 {
+        if asked.await.is_ok_and(|response| response.status() == 200)
+            && began.elapsed().as_secs() > 1
+        {
             break;
         }
         assert!(
-            began.elapsed() < PATIENCE,
+            began.elapsed() < TEST_TIMEOUT,
             "everybody waits for one that is stuck"
         );
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -238,7 +252,7 @@ async fn a_line_without_an_end_makes_no_worker_look_deaf() {
         )],
         &[
             ("plinth.functions.cpu", "1s"),
-            ("plinth.functions.spare_processes", "0"),
+            ("plinth.functions.prewarmed_processes", "0"),
         ],
     )
     .await;

@@ -1,8 +1,8 @@
-//! The size of a request's body.
+//! The body limit of a request.
 //!
-//! The limit is looked at while the body is read, not before: a service may change it for its own
-//! routes ([`BodyLimit`]). Whoever reads too far gets the same error that axum's extractors turn
-//! into a 413. `axum::extract::DefaultBodyLimit` is switched off, this one counts.
+//! It is checked while the body is read, not before, because a service may change it for its own
+//! routes ([`BodyLimit`]). Reading beyond it yields the error that axum's extractors turn into a
+//! 413. `axum::extract::DefaultBodyLimit` is disabled in favour of this one.
 
 use std::{
     pin::Pin,
@@ -37,10 +37,10 @@ where
         }
     }
 
-    fn refuse(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+    fn reject(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         self.limit.mark_exceeded();
         self.inner = None;
-        // The error's type cannot be made from outside, and it is the one that axum knows.
+        // axum recognises this error type, and only `Limited` can construct it.
         Pin::new(&mut Limited::new(Full::new(Bytes::from_static(b"x")), 0)).poll_frame(cx)
     }
 }
@@ -62,9 +62,9 @@ where
         let Some(inner) = &mut self.inner else {
             return Poll::Ready(None);
         };
-        // The declared length is enough to refuse a body of which nothing has been read.
+        // A declared length beyond the limit is rejected before anything is read.
         if inner.size_hint().lower().saturating_add(read) > max_bytes {
-            return self.refuse(cx);
+            return self.reject(cx);
         }
         let frame = ready!(Pin::new(inner).poll_frame(cx));
         let Some(Ok(frame)) = frame else {
@@ -74,7 +74,7 @@ where
         self.read += frame.data_ref().map_or(0, |data| data.len() as u64);
         self.limit.note_activity();
         if self.read > max_bytes {
-            return self.refuse(cx);
+            return self.reject(cx);
         }
         Poll::Ready(Some(Ok(frame)))
     }
@@ -113,14 +113,18 @@ mod tests {
         let limit = BodyLimit::new(6);
         let body = LimitedBody::new(pieces(&["abc", "def"]), limit.clone());
 
-        let read = body.collect().await.expect("within the limit").to_bytes();
+        let read = body
+            .collect()
+            .await
+            .expect("with_timeout the limit")
+            .to_bytes();
 
         assert_eq!(read, "abcdef");
         assert!(!limit.is_exceeded());
     }
 
     #[tokio::test]
-    async fn one_byte_more_is_refused_with_the_error_that_axum_knows() {
+    async fn one_byte_more_is_rejected_with_the_error_that_axum_knows() {
         let limit = BodyLimit::new(5);
         let body = LimitedBody::new(pieces(&["abc", "def"]), limit.clone());
 
@@ -131,11 +135,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_declared_length_is_refused_before_anything_is_read() {
+    async fn a_declared_length_is_rejected_before_anything_is_read() {
         let limit = BodyLimit::new(2);
         let mut body = LimitedBody::new(Full::new(Bytes::from_static(b"abc")), limit.clone());
 
-        assert!(body.frame().await.expect("an answer").is_err());
+        assert!(body.frame().await.expect("a result").is_err());
         assert_eq!(body.read, 0);
         assert!(body.frame().await.is_none());
     }

@@ -1,12 +1,12 @@
-//! What a request may cost: the size of its head, the size of its body, its time.
+//! Limits of a request: head size, body size, time until the response begins.
 
 mod body;
-mod time;
+mod timeout;
 
 use http::Request;
 
 pub(crate) use body::LimitedBody;
-pub(crate) use time::within;
+pub(crate) use timeout::with_timeout;
 
 /// The bytes of a request's head as HTTP/1.1 would send it.
 pub(crate) fn head_bytes<B>(request: &Request<B>) -> usize {

@@ -1,7 +1,7 @@
-//! Numbers for Prometheus (console contract N142).
+//! Prometheus metrics (console contract N142).
 //!
-//! What happens is counted as it happens, through the crate `metrics`, which other crates may use
-//! too; what merely is (memory, pools) is read when somebody asks ([`page`]).
+//! Events are recorded through the crate `metrics`, which other crates use too; current values
+//! (memory, pools) are sampled when `/metrics` is scraped ([`page`]).
 
 mod page;
 mod process;
@@ -14,22 +14,22 @@ use metrics::{Gauge, Unit, describe_counter, describe_gauge, describe_histogram,
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 
 pub(crate) use page::render;
-pub(crate) use requests::Requests;
+pub(crate) use requests::RequestMetrics;
 
 const REQUESTS: &str = "plinth_http_requests_total";
 const DURATION: &str = "plinth_http_request_duration_seconds";
 const IN_FLIGHT: &str = "plinth_http_requests_in_flight";
 const CONNECTIONS: &str = "plinth_http_connections";
 
-/// From a cached answer to the longest time that a request may take, in seconds.
+/// From a cached response to the default request timeout, in seconds.
 const BUCKETS: &[f64] = &[
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0,
 ];
 
-/// Times of functions: how long calls wait for a process, and how long one takes to start.
+/// Prefix of the function histograms: time in the queue, and boot time of a worker.
 const FUNCTIONS: &str = "plinth_functions_";
 
-/// Spreads of the realtime service, whose names say `_bucket`: milliseconds, and bytes.
+/// Prefix of the realtime histograms, in milliseconds.
 const REALTIME: &str = "realtime_tenants_";
 const REALTIME_BUCKETS: &[f64] = &[
     1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1_000.0, 5_000.0,
@@ -45,15 +45,15 @@ const REALTIME_PAYLOAD_BUCKETS: &[f64] = &[
 ];
 
 /// How long a batch of row changes takes, in milliseconds.
-const REALTIME_DECIDING: &str = "realtime_replication_poller_query_duration";
-/// How many groups of subscribers one change is asked about.
+const REALTIME_POLL_DURATION: &str = "realtime_replication_poller_query_duration";
+/// How many groups of subscribers policies are checked for, per row change.
 const REALTIME_GROUPS: &str = "realtime_changes_groups";
 const REALTIME_GROUPS_BUCKETS: &[f64] = &[0.0, 1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 500.0, 1_000.0];
 
-/// How often samples are folded into their buckets when nobody asks.
-const UPKEEP: Duration = Duration::from_secs(5);
+/// How often samples are folded into their buckets between scrapes.
+const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
 
-/// The recorder of this process.
+/// The metrics recorder of this process.
 #[derive(Clone)]
 pub struct Metrics(PrometheusHandle);
 
@@ -63,7 +63,7 @@ pub struct Metrics(PrometheusHandle);
 pub struct MetricsError(String);
 
 impl Metrics {
-    /// Makes this process record. Once per process, before the gateway is made.
+    /// Installs the recorder. Once per process, before the gateway is created.
     pub fn install() -> Result<Self, MetricsError> {
         let failed = |error: &dyn std::fmt::Display| MetricsError(error.to_string());
         let mut builder = PrometheusBuilder::new();
@@ -76,7 +76,7 @@ impl Metrics {
                 REALTIME_PAYLOAD_BUCKETS,
             ),
             (
-                Matcher::Full(REALTIME_DECIDING.to_owned()),
+                Matcher::Full(REALTIME_POLL_DURATION.to_owned()),
                 REALTIME_BUCKETS,
             ),
             (
@@ -88,16 +88,22 @@ impl Metrics {
             builder = with_buckets.map_err(|error| failed(&error))?;
         }
         let handle = builder.install_recorder().map_err(|error| failed(&error))?;
-        describe_counter!(REQUESTS, "Requests answered.");
-        describe_histogram!(DURATION, Unit::Seconds, "Time until an answer began.");
-        describe_gauge!(IN_FLIGHT, "Requests whose answer is not sent completely.");
-        describe_gauge!(CONNECTIONS, "Open connections, upgraded ones included.");
+        describe_counter!(REQUESTS, "HTTP requests completed.");
+        describe_histogram!(DURATION, Unit::Seconds, "Time until the response began.");
+        describe_gauge!(
+            IN_FLIGHT,
+            "HTTP requests in flight, until the response is sent completely."
+        );
+        describe_gauge!(
+            CONNECTIONS,
+            "Open client connections, upgraded ones (WebSocket) included."
+        );
         let upkeep = handle.clone();
         std::thread::Builder::new()
             .name("plinth-metrics".to_owned())
             .spawn(move || {
                 loop {
-                    std::thread::sleep(UPKEEP);
+                    std::thread::sleep(UPKEEP_INTERVAL);
                     upkeep.run_upkeep();
                 }
             })
@@ -105,7 +111,7 @@ impl Metrics {
         Ok(Self(handle))
     }
 
-    /// What was recorded so far, as Prometheus reads it.
+    /// The recorded metrics in Prometheus' text format.
     pub fn render(&self) -> String {
         let mut page = self.0.render();
         sums::add_sums(&mut page);
@@ -113,12 +119,12 @@ impl Metrics {
     }
 }
 
-/// The requests whose answer is not sent completely.
+/// Requests in flight.
 pub(crate) fn in_flight() -> Gauge {
     gauge!(IN_FLIGHT)
 }
 
-/// The open connections.
+/// Open connections.
 pub(crate) fn connections() -> Gauge {
     gauge!(CONNECTIONS)
 }

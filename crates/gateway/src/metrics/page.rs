@@ -1,4 +1,4 @@
-//! The text of `/metrics`: what was recorded, and what is read at this moment.
+//! The text of `/metrics`: recorded metrics, and values sampled now.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use plinth_project::Project;
 
 use super::{Metrics, process::Process};
 
-/// `projects` are the open ones; closed ones have no pool to speak of.
+/// `projects` are the open ones; only those have pools.
 pub(crate) fn render(metrics: Option<&Metrics>, logs: &LogStore, projects: &[Project]) -> String {
     let mut page = Page(metrics.map(Metrics::render).unwrap_or_default());
     add_process(&mut page, &Process::read());
@@ -24,7 +24,7 @@ impl Page {
         let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
     }
 
-    /// Labels are ours: refs and fixed words, which need no escaping.
+    /// Label values are refs and fixed words, which need no escaping.
     fn sample(&mut self, name: &str, labels: &str, value: impl std::fmt::Display) {
         let _ = writeln!(self.0, "{name}{labels} {value}");
     }
@@ -40,15 +40,10 @@ fn add_process(page: &mut Page, process: &Process) {
     page.single(name, "counter", "Processor time used.", process.cpu_seconds);
     if let Some(bytes) = process.resident_bytes {
         let name = "process_resident_memory_bytes";
-        page.single(name, "gauge", "Memory that is really held.", bytes);
+        page.single(name, "gauge", "Resident memory.", bytes);
     }
     if let Some(count) = process.open_fds {
-        page.single(
-            "process_open_fds",
-            "gauge",
-            "Open files and sockets.",
-            count,
-        );
+        page.single("process_open_fds", "gauge", "Open file descriptors.", count);
     }
 }
 
@@ -57,12 +52,12 @@ fn add_logs(page: &mut Page, logs: &LogStore) {
     let counters = [
         (
             "plinth_log_records_written_total",
-            "Log records written.",
+            "Log records written to the log store.",
             status.written,
         ),
         (
             "plinth_log_records_dropped_total",
-            "Log records lost.",
+            "Log records dropped because the queue was full or the disk failed.",
             status.dropped,
         ),
     ];
@@ -73,7 +68,7 @@ fn add_logs(page: &mut Page, logs: &LogStore) {
     page.single(
         name,
         "gauge",
-        "Space that the log takes on disk.",
+        "Size of the log store on disk.",
         status.bytes_on_disk,
     );
 }
@@ -82,11 +77,15 @@ fn add_pools(page: &mut Page, projects: &[Project]) {
     page.single(
         "plinth_open_projects",
         "gauge",
-        "Projects that are open.",
+        "Projects that are open on this node.",
         projects.len(),
     );
     let name = "plinth_pool_connections";
-    page.family(name, "gauge", "Database connections for callers, by state.");
+    page.family(
+        name,
+        "gauge",
+        "Pooled database connections for callers, by state.",
+    );
     for project in projects {
         let Some(usage) = project.db.usage() else {
             continue;
@@ -108,6 +107,26 @@ fn add_pools(page: &mut Page, projects: &[Project]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_metric_is_documented() {
+        let documented = include_str!("../../../../docs/metrics.md");
+        let code = [include_str!("page.rs"), include_str!("mod.rs")];
+        let names: Vec<&str> = code
+            .iter()
+            .flat_map(|code| code.split('"'))
+            .filter(|text| text.starts_with("plinth_") || text.starts_with("process_"))
+            .filter(|text| text.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+            .filter(|text| !text.ends_with('_'))
+            .collect();
+        assert!(names.len() > 10, "{names:?}");
+        for name in names {
+            assert!(
+                documented.contains(&format!("`{name}`")),
+                "{name} is missing"
+            );
+        }
+    }
 
     #[test]
     fn the_page_is_prometheus_text() {

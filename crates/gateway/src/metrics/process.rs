@@ -1,4 +1,4 @@
-//! What this process uses at this moment, as far as the system tells.
+//! CPU, memory and file descriptors of this process.
 
 use rustix::time::{ClockId, clock_gettime};
 
@@ -18,7 +18,7 @@ impl Process {
             resident_bytes: std::fs::read_to_string("/proc/self/status")
                 .ok()
                 .and_then(|status| resident_bytes(&status)),
-            // One of them is the folder itself.
+            // One of them is the directory being read.
             open_fds: std::fs::read_dir("/proc/self/fd")
                 .ok()
                 .map(|entries| entries.count().saturating_sub(1)),

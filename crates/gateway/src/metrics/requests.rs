@@ -1,4 +1,4 @@
-//! Answered requests: how many of which kind, and how long they took.
+//! Request counter and duration histogram, by labels.
 
 use std::{
     collections::HashMap,
@@ -12,28 +12,28 @@ use plinth_project::ProjectRef;
 
 use super::{DURATION, REQUESTS};
 
-/// The numbers of each kind of request. They are looked up once: to find them by their labels takes
-/// longer than to count.
+/// The metrics of all requests, cached by labels: looking a series up in the recorder takes longer
+/// than incrementing it.
 #[derive(Default)]
-pub(crate) struct Requests(RwLock<HashMap<Kind, Numbers>>);
+pub(crate) struct RequestMetrics(RwLock<HashMap<Labels, Series>>);
 
-/// What tells requests apart. All of it comes from small sets, so that clients cannot invent labels.
+/// All values come from small sets, so that clients cannot create series.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Kind {
+struct Labels {
     service: &'static str,
     method: &'static str,
     status_class: &'static str,
-    /// One that exists.
+    /// An existing project.
     project: Option<ProjectRef>,
 }
 
-struct Numbers {
+struct Series {
     count: Counter,
     duration: Histogram,
 }
 
-impl Requests {
-    /// One answered request. `project` is one that exists.
+impl RequestMetrics {
+    /// Counts a completed request. `project` is one that exists.
     pub(crate) fn count(
         &self,
         service: &'static str,
@@ -42,37 +42,37 @@ impl Requests {
         project: Option<&ProjectRef>,
         duration: Duration,
     ) {
-        let kind = Kind {
+        let labels = Labels {
             service,
             method: method_label(method),
             status_class: class_label(status),
             project: project.cloned(),
         };
         {
-            let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(numbers) = known.get(&kind) {
-                return numbers.add(duration);
+            let cached = self.0.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(series) = cached.get(&labels) {
+                return series.add(duration);
             }
         }
-        let numbers = kind.numbers();
-        numbers.add(duration);
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        known.insert(kind, numbers);
+        let series = labels.series();
+        series.add(duration);
+        let mut cached = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        cached.insert(labels, series);
     }
 }
 
-impl Numbers {
+impl Series {
     fn add(&self, duration: Duration) {
         self.count.increment(1);
         self.duration.record(duration);
     }
 }
 
-impl Kind {
-    fn numbers(&self) -> Numbers {
+impl Labels {
+    fn series(&self) -> Series {
         let project = self.project.as_ref();
         let project = project.map_or_else(|| "none".to_owned(), ToString::to_string);
-        Numbers {
+        Series {
             count: counter!(
                 REQUESTS,
                 "service" => self.service,
@@ -85,7 +85,7 @@ impl Kind {
     }
 }
 
-/// Anybody may send any method; only those that mean something become labels.
+/// Clients may send any method; unknown ones share a label.
 fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -124,8 +124,8 @@ mod tests {
     }
 
     #[test]
-    fn requests_of_one_kind_share_their_numbers() {
-        let requests = Requests::default();
+    fn requests_with_equal_labels_share_a_series() {
+        let requests = RequestMetrics::default();
         let project = ProjectRef::generate();
         let shop = Some(&project);
 

@@ -1,8 +1,7 @@
 //! Sums over all projects (realtime contract §12): what the realtime service counts by project,
-//! `realtime_x{project="…"}`, is told once more without that label, as `realtime_global_x`.
+//! `realtime_x{project="…"}`, is also rendered without that label, as `realtime_global_x`.
 //!
-//! They are added up from the page itself when somebody asks for it, so that each number is counted
-//! once and nothing that happens a million times per second happens twice.
+//! They are summed up from the rendered text at each scrape, so that events are counted only once.
 
 use std::{collections::HashMap, fmt::Write as _};
 
@@ -10,7 +9,7 @@ const OWN: &str = "realtime_";
 const GLOBAL: &str = "realtime_global_";
 const LABEL: &str = "project=\"";
 
-/// Databases may be on one server: being behind there adds up to nothing.
+/// Replication lags of several databases have no meaningful sum.
 const NOT_SUMMED: &str = "realtime_replication_lag_";
 
 /// Adds the sums to a page in Prometheus' format.
@@ -23,7 +22,7 @@ pub(super) fn add_sums(page: &mut String) {
             help = text;
         } else if let Some(text) = line.strip_prefix("# TYPE ") {
             finish(family.take(), &mut sums);
-            family = Family::of(text, help);
+            family = Family::parse(text, help);
         } else if let Some(family) = &mut family {
             family.add(line);
         }
@@ -38,17 +37,17 @@ fn finish(family: Option<Family>, sums: &mut String) {
     }
 }
 
-/// All that is told under one name.
+/// All samples of one metric.
 struct Family {
     head: String,
-    /// By name and other labels, in the order of the page: buckets stand in theirs.
+    /// By name and other labels, in the order of the page, which keeps buckets sorted.
     sums: Vec<(String, f64)>,
-    places: HashMap<String, usize>,
+    indexes: HashMap<String, usize>,
 }
 
 impl Family {
-    /// Quantiles cannot be added up.
-    fn of(name_and_kind: &str, help: &str) -> Option<Self> {
+    /// `None` if it is not summed; quantiles cannot be.
+    fn parse(name_and_kind: &str, help: &str) -> Option<Self> {
         let (name, kind) = name_and_kind.split_once(' ')?;
         let own = name.strip_prefix(OWN)?;
         if kind == "summary" || name.starts_with(NOT_SUMMED) {
@@ -65,18 +64,18 @@ impl Family {
         Some(Self {
             head,
             sums: Vec::new(),
-            places: HashMap::new(),
+            indexes: HashMap::new(),
         })
     }
 
     fn add(&mut self, line: &str) {
-        let Some((sample, value)) = read(line) else {
+        let Some((sample, value)) = parse_sample(line) else {
             return;
         };
-        match self.places.get(&sample) {
-            Some(place) => self.sums[*place].1 += value,
+        match self.indexes.get(&sample) {
+            Some(index) => self.sums[*index].1 += value,
             None => {
-                self.places.insert(sample.clone(), self.sums.len());
+                self.indexes.insert(sample.clone(), self.sums.len());
                 self.sums.push((sample, value));
             }
         }
@@ -94,23 +93,25 @@ impl Family {
     }
 }
 
-/// A line of a project: what it is called in the sum, and its value.
-fn read(line: &str) -> Option<(String, f64)> {
+/// A project's sample: its name and labels in the sum, and its value.
+fn parse_sample(line: &str) -> Option<(String, f64)> {
     let (sample, value) = line.rsplit_once(' ')?;
     let (name, labels) = sample.strip_prefix(OWN)?.split_once('{')?;
     let labels = without_project(labels.strip_suffix('}')?)?;
-    let sample = match labels.is_empty() {
-        true => format!("{GLOBAL}{name}"),
-        false => format!("{GLOBAL}{name}{{{labels}}}"),
+    let sample = if labels.is_empty() {
+        format!("{GLOBAL}{name}")
+    } else {
+        format!("{GLOBAL}{name}{{{labels}}}")
     };
     Some((sample, value.parse().ok()?))
 }
 
 /// Refs need no escaping, so the label ends with the next quote.
 fn without_project(labels: &str) -> Option<String> {
-    let start = match labels.starts_with(LABEL) {
-        true => 0,
-        false => labels.find(&format!(",{LABEL}"))? + 1,
+    let start = if labels.starts_with(LABEL) {
+        0
+    } else {
+        labels.find(&format!(",{LABEL}"))? + 1
     };
     let (before, own) = labels.split_at(start);
     let (_, after) = own[LABEL.len()..].split_once('"')?;

@@ -1,36 +1,36 @@
-//! Taking an address, with one clear sentence when it cannot be had.
+//! Binding a listener, with an error that says what to do.
 
 use std::{io, net::SocketAddr, path::PathBuf};
 
 use tokio::net::TcpListener;
 
-/// Why there is no listener.
+/// A listener cannot be bound.
 #[derive(Debug, thiserror::Error)]
 pub enum BindError {
-    /// Somebody else listens there.
+    /// Another program listens there.
     #[error(
         "port {} is already in use on {}: stop the program that uses it, or choose another port \
          (`--port auto` takes a free one)",
         .0.port(), .0.ip()
     )]
     PortInUse(SocketAddr),
-    /// The system keeps the port for itself.
+    /// The user may not bind this port.
     #[error(
         "port {} may not be used by this account: choose one above 1023, or grant the right to \
          bind low ports",
         .0.port()
     )]
     PortForbidden(SocketAddr),
-    /// The address is some other machine's.
+    /// The address does not belong to this machine.
     #[error("{0} is no address of this machine: choose 127.0.0.1, or 0.0.0.0 for all")]
     NotOurAddress(std::net::IpAddr),
     /// Anything else about a port.
     #[error("cannot listen on {0}: {1}")]
     Port(SocketAddr, #[source] io::Error),
-    /// Another process answers on the socket.
-    #[error("another plinth is already running here: it answers on {0}")]
+    /// Another process listens on the socket.
+    #[error("another plinth is already running here: it listens on {0}")]
     SocketInUse(PathBuf),
-    /// There is a file in the socket's place that is no socket.
+    /// The path exists and is no socket.
     #[error("{0} is in the way: it is no socket; move it elsewhere and start again")]
     NotASocket(PathBuf),
     /// The system allows about a hundred bytes for a socket's path.
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_busy_port_is_told_in_one_sentence() {
+    async fn a_busy_port_is_an_error_of_one_sentence() {
         let first = bind(([127, 0, 0, 1], 0).into()).await.expect("a free port");
         let address = first.local_addr().expect("its address");
 
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_foreign_address_is_told_apart() {
+    async fn a_foreign_address_has_its_own_error() {
         let error = bind(([192, 0, 2, 1], 0).into())
             .await
             .expect_err("not ours");

@@ -1,4 +1,4 @@
-//! Connections as a crowd: each learns that it is time to end, and later that time is up.
+//! All connections of a listener: graceful shutdown first, abort after the drain timeout.
 
 use std::{
     pin::pin,
@@ -12,11 +12,11 @@ use std::{
 use hyper_util::server::graceful::GracefulConnection;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// How a shutdown went.
+/// Outcome of draining a listener at shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drained {
-    /// Connections that had not finished when the time was up.
-    pub cut_off: usize,
+    /// Connections that had not finished within the drain timeout.
+    pub aborted: usize,
 }
 
 /// All connections of one listener.
@@ -25,25 +25,25 @@ pub(crate) struct Connections {
     connection: Connection,
 }
 
-/// What one of them needs to know.
+/// Shutdown signals, as one connection sees them.
 #[derive(Clone)]
 pub(crate) struct Connection {
-    /// Finish what is under way, begin nothing new.
-    stop: CancellationToken,
-    /// Time is up.
-    cut: CancellationToken,
-    cut_off: Arc<AtomicUsize>,
+    /// Finish requests in flight, take no new ones.
+    shutdown: CancellationToken,
+    /// The drain timeout has passed: end at once.
+    abort: CancellationToken,
+    aborted: Arc<AtomicUsize>,
 }
 
 impl Connections {
-    pub(crate) fn new(stop: CancellationToken) -> Self {
-        let cut = CancellationToken::new();
+    pub(crate) fn new(shutdown: CancellationToken) -> Self {
+        let abort = CancellationToken::new();
         Self {
             tasks: TaskTracker::new(),
             connection: Connection {
-                stop,
-                cut,
-                cut_off: Arc::default(),
+                shutdown,
+                abort,
+                aborted: Arc::default(),
             },
         }
     }
@@ -56,24 +56,25 @@ impl Connections {
         self.tasks.spawn(serve(self.connection.clone()));
     }
 
-    /// Waits for all of them, then drops the rest. They have been told to stop.
-    pub(crate) async fn finish(self, drain: Duration) -> Drained {
+    /// Waits for all of them up to the timeout, then aborts the rest. Their shutdown token has to be
+    /// cancelled already.
+    pub(crate) async fn drain(self, timeout: Duration) -> Drained {
         self.tasks.close();
-        if tokio::time::timeout(drain, self.tasks.wait())
+        if tokio::time::timeout(timeout, self.tasks.wait())
             .await
             .is_err()
         {
-            self.connection.cut.cancel();
+            self.connection.abort.cancel();
             self.tasks.wait().await;
         }
         Drained {
-            cut_off: self.connection.cut_off.load(Relaxed),
+            aborted: self.connection.aborted.load(Relaxed),
         }
     }
 }
 
 impl Connection {
-    /// Runs the connection to its end, whichever it is.
+    /// Runs the connection until it ends by itself, is shut down, or is aborted.
     pub(crate) async fn drive<C>(&self, connection: C)
     where
         C: GracefulConnection,
@@ -86,15 +87,15 @@ impl Connection {
                 biased;
                 ended = &mut connection => {
                     if let Err(error) = ended {
-                        tracing::debug!("a connection ended early: {error:?}");
+                        tracing::debug!("connection ended with an error: {error:?}");
                     }
                     return;
                 }
-                () = self.cut.cancelled() => {
-                    self.cut_off.fetch_add(1, Relaxed);
+                () = self.abort.cancelled() => {
+                    self.aborted.fetch_add(1, Relaxed);
                     return;
                 }
-                () = self.stop.cancelled(), if !is_stopping => {
+                () = self.shutdown.cancelled(), if !is_stopping => {
                     is_stopping = true;
                     connection.as_mut().graceful_shutdown();
                 }
@@ -102,14 +103,14 @@ impl Connection {
         }
     }
 
-    /// Does the work unless it is time to end.
-    pub(crate) async fn unless_stopped<T, E, F>(&self, work: F) -> Result<T, Option<E>>
+    /// Runs the work until shutdown; `Err(None)` is the shutdown.
+    pub(crate) async fn until_shutdown<T, E, F>(&self, work: F) -> Result<T, Option<E>>
     where
         F: Future<Output = Result<T, E>>,
     {
         tokio::select! {
             biased;
-            () = self.stop.cancelled() => Err(None),
+            () = self.shutdown.cancelled() => Err(None),
             done = work => done.map_err(Some),
         }
     }

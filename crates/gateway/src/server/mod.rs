@@ -1,9 +1,9 @@
-//! Listeners and connections: HTTP/1.1 and HTTP/2 on one port, TLS if wanted, and an orderly end.
+//! Listeners and connections: HTTP/1.1 and HTTP/2 on one port, optional TLS, graceful shutdown.
 
 mod bind;
 mod connections;
-mod lingering;
-mod patience;
+mod lingering_close;
+mod opening_timeout;
 mod protocol;
 mod tls;
 mod unix;
@@ -25,19 +25,18 @@ pub use unix::serve_unix;
 
 use crate::{Gateway, Peer};
 use connections::Connections;
-use lingering::{Lingering, Unread};
-use patience::{Impatient, Seat};
+use lingering_close::{LingeringStream, UnreadBody};
+use opening_timeout::{ConnectionPermit, OpeningTimeout};
 use protocol::Protocol;
 
 /// A client that is admitted but does not finish the TLS handshake is dropped after this time.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long accepting rests when the system has no file left for another connection.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Delay before the next `accept` after it failed, for example for lack of file descriptors.
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
-/// Serves until `shutdown`, then gives open requests `drain` to finish, and tells how many
-/// connections had to be cut off. Upgraded connections belong to their service and are not waited
-/// for.
+/// Serves until `shutdown`, then waits up to `drain` for requests in flight, and returns how many
+/// connections were aborted. Upgraded connections belong to their service and are not awaited.
 pub async fn serve(
     listener: TcpListener,
     tls: Option<Tls>,
@@ -47,13 +46,13 @@ pub async fn serve(
 ) -> Drained {
     let connections = Connections::new(shutdown.clone());
     let protocol = Protocol::new(gateway.config());
-    let seats = Arc::new(Semaphore::new(gateway.config().max_connections));
+    let permits = Arc::new(Semaphore::new(gateway.config().max_connections));
     let is_tls = tls.is_some();
     loop {
         let accepted = tokio::select! {
             biased;
             () = shutdown.cancelled() => break,
-            accepted = accept(&listener, &seats) => accepted,
+            accepted = accept(&listener, &permits) => accepted,
         };
         let Some((stream, remote, permit)) = accepted else {
             continue;
@@ -66,11 +65,11 @@ pub async fn serve(
             local,
             is_tls,
         };
-        let seat = Seat::new(permit);
+        let permit = ConnectionPermit::new(permit);
         let (tls, gateway, protocol) = (tls.clone(), gateway.clone(), protocol.clone());
         connections.spawn(|connection| async move {
-            let patience = gateway.config().header_timeout;
-            let unread = Unread::default();
+            let timeout = gateway.config().header_timeout;
+            let unread = UnreadBody::default();
             let bodies = unread.clone();
             let service = service_fn(move |request: Request<Incoming>| {
                 let gateway = gateway.clone();
@@ -79,41 +78,43 @@ pub async fn serve(
             });
             match tls {
                 None => {
-                    let stream = Lingering::new(Impatient::new(stream, patience, seat), unread);
+                    let stream =
+                        LingeringStream::new(OpeningTimeout::new(stream, timeout, permit), unread);
                     connection.drive(protocol.serve(stream, service)).await;
                 }
                 Some(tls) => {
                     let handshake = tokio::time::timeout(HANDSHAKE_TIMEOUT, tls.accept(stream));
-                    // Scanners and plain HTTP end here; that is their business.
-                    let Ok(Ok(stream)) = connection.unless_stopped(handshake).await else {
+                    // Port scanners and plain HTTP fail here; that is not worth a log line.
+                    let Ok(Ok(stream)) = connection.until_shutdown(handshake).await else {
                         return;
                     };
-                    let stream = Lingering::new(Impatient::new(stream, patience, seat), unread);
+                    let stream =
+                        LingeringStream::new(OpeningTimeout::new(stream, timeout, permit), unread);
                     connection.drive(protocol.serve(stream, service)).await;
                 }
             }
         });
     }
     drop(listener);
-    connections.finish(drain).await
+    connections.drain(drain).await
 }
 
-/// The next connection. Clients beyond the limit wait in the system's queue.
+/// The next connection. Clients beyond `max_connections` wait in the kernel's accept queue.
 async fn accept(
     listener: &TcpListener,
-    seats: &Arc<Semaphore>,
+    permits: &Arc<Semaphore>,
 ) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
-    let permit = Arc::clone(seats).acquire_owned().await.ok()?;
+    let permit = Arc::clone(permits).acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((stream, remote)) => {
-            // Answers are written in one piece; waiting for more would only delay them.
+            // Responses are written in one piece; Nagle's algorithm would only delay them.
             let _ = stream.set_nodelay(true);
             Some((stream, remote, permit))
         }
         Err(error) => {
             if !is_clients_fault(&error) {
-                tracing::warn!("no further connection can be accepted at the moment: {error}");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+                tracing::warn!("accepting connections failed, retrying: {error}");
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
             None
         }

@@ -10,10 +10,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{GatewayConfig, TrackedBody};
 
-/// A head up to the limit is answered by us, with a reason; only above this the library answers.
-const ROOM_FOR_REFUSALS: usize = 4;
+/// Heads up to this multiple of the limit are parsed, so that we can reject them with a reason;
+/// larger ones are rejected by hyper.
+const HEAD_LIMIT_FACTOR: usize = 4;
 
-/// As the library has it; smaller ones would slow large bodies down.
+/// hyper's default; a smaller buffer slows large bodies down.
 const MIN_BUFFER: usize = 400 << 10;
 
 const MAX_STREAMS: u32 = 200;
@@ -22,23 +23,23 @@ const CONNECTION_WINDOW: u32 = 1 << 20;
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How connections are spoken with. Cheap to clone.
+/// Protocol settings of all connections. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Protocol(Arc<Builder<TokioExecutor>>);
 
 impl Protocol {
     pub(crate) fn new(config: &GatewayConfig) -> Self {
-        let readable_head = config.max_header_bytes.saturating_mul(ROOM_FOR_REFUSALS);
+        let max_parsed_head = config.max_header_bytes.saturating_mul(HEAD_LIMIT_FACTOR);
         let mut builder = Builder::new(TokioExecutor::new());
         builder
             .http1()
             .timer(TokioTimer::new())
             .header_read_timeout(config.header_timeout)
-            .max_buf_size(readable_head.max(MIN_BUFFER));
+            .max_buf_size(max_parsed_head.max(MIN_BUFFER));
         builder
             .http2()
             .timer(TokioTimer::new())
-            .max_header_list_size(u32::try_from(readable_head).unwrap_or(u32::MAX))
+            .max_header_list_size(u32::try_from(max_parsed_head).unwrap_or(u32::MAX))
             .max_concurrent_streams(MAX_STREAMS)
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)

@@ -15,7 +15,7 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
 use crate::TlsFiles;
 
-/// Why there is no TLS.
+/// Certificate and key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
     /// A file cannot be read.
@@ -50,15 +50,16 @@ pub enum TlsError {
     },
 }
 
-/// A certificate in use. Cheap to clone; all clones are renewed together.
+/// A loaded certificate. Cheap to clone; a reload applies to all clones.
 #[derive(Clone)]
 pub struct Tls {
     acceptor: TlsAcceptor,
+    config: Arc<ServerConfig>,
     current: Arc<Current>,
     files: TlsFiles,
 }
 
-/// The certificate that the next handshake shows.
+/// The certificate for the next handshake.
 #[derive(Debug)]
 struct Current(ArcSwap<CertifiedKey>);
 
@@ -80,11 +81,20 @@ impl Tls {
             .with_no_client_auth()
             .with_cert_resolver(Arc::clone(&current) as Arc<dyn ResolvesServerCert>);
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        let config = Arc::new(config);
         Ok(Self {
-            acceptor: TlsAcceptor::from(Arc::new(config)),
+            acceptor: TlsAcceptor::from(Arc::clone(&config)),
+            config,
             current,
             files,
         })
+    }
+
+    /// The same certificate for another protocol, named as in ALPN. A reload applies to it, too.
+    pub fn for_protocol(&self, name: &str) -> Arc<ServerConfig> {
+        let mut config = ServerConfig::clone(&self.config);
+        config.alpn_protocols = vec![name.as_bytes().to_vec()];
+        Arc::new(config)
     }
 
     /// Reads the files again, as after a renewal. On failure the old certificate stays.
@@ -105,18 +115,18 @@ fn read(files: &TlsFiles, provider: &CryptoProvider) -> Result<CertifiedKey, Tls
         key_file,
     } = files;
     let what = "the certificate";
-    let refused = |error| refusal(error, what, "CERTIFICATE", cert_file);
-    let chain = CertificateDer::pem_file_iter(cert_file).map_err(refused)?;
-    let chain = chain.collect::<Result<Vec<_>, _>>().map_err(refused)?;
+    let failed = |error| pem_error(error, what, "CERTIFICATE", cert_file);
+    let chain = CertificateDer::pem_file_iter(cert_file).map_err(failed)?;
+    let chain = chain.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     if chain.is_empty() {
-        return Err(refused(pem::Error::NoItemsFound));
+        return Err(failed(pem::Error::NoItemsFound));
     }
     let key = PrivateKeyDer::from_pem_file(key_file)
-        .map_err(|error| refusal(error, "the private key", "PRIVATE KEY", key_file))?;
+        .map_err(|error| pem_error(error, "the private key", "PRIVATE KEY", key_file))?;
     CertifiedKey::from_der(chain, key, provider).map_err(|error| unusable(files, &error))
 }
 
-fn refusal(
+fn pem_error(
     error: pem::Error,
     what: &'static str,
     label: &'static str,
@@ -172,11 +182,11 @@ mod tests {
     }
 
     fn message(files: TlsFiles) -> String {
-        Tls::load(files).err().expect("refused").to_string()
+        Tls::load(files).err().expect("rejected").to_string()
     }
 
     #[test]
-    fn each_mistake_has_its_sentence() {
+    fn each_mistake_has_its_own_message() {
         let folder = tempfile::tempdir().expect("a folder");
         let (one, two) = (
             write_pair(folder.path(), "one"),
@@ -209,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_renewal_is_taken_over_and_a_broken_one_is_not() {
+    fn a_renewed_certificate_is_used_and_a_broken_one_is_not() {
         let folder = tempfile::tempdir().expect("a folder");
         let files = write_pair(folder.path(), "one");
         let tls = Tls::load(files.clone()).expect("a good pair");

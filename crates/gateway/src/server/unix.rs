@@ -1,7 +1,7 @@
-//! The control socket: HTTP for the one account that started the server.
+//! The control socket: HTTP for the operating-system user that started the server.
 //!
-//! The socket is made in a folder that only we can enter, given its permissions there, and then
-//! moved to its place: at no moment can anybody else connect.
+//! The socket is created in a directory of mode 0700, gets mode 0600 there, and is then renamed to
+//! its path: at no moment can another user connect.
 
 use std::{
     fs,
@@ -27,8 +27,8 @@ use tower::{ServiceExt, service_fn};
 use super::{BindError, Drained, connections::Connections};
 use crate::{error::EdgeError, panics, request_id};
 
-/// Serves the router on a socket until `shutdown`. `mark` adds to each request what tells it
-/// apart from those that came over the network.
+/// Serves the router on a unix socket until `shutdown`. `mark` adds an extension by which handlers
+/// know that a request did not come over the network.
 pub async fn serve_unix(
     path: &Path,
     router: Router,
@@ -48,15 +48,16 @@ pub async fn serve_unix(
         let stream = match accepted {
             Ok((stream, _)) => stream,
             Err(error) => {
-                tracing::warn!("the control socket cannot accept at the moment: {error}");
-                tokio::time::sleep(super::ACCEPT_PAUSE).await;
+                tracing::warn!("accepting on the control socket failed, retrying: {error}");
+                tokio::time::sleep(super::ACCEPT_RETRY_DELAY).await;
                 continue;
             }
         };
         let (router, mark) = (router.clone(), Arc::clone(&mark));
         connections.spawn(|connection| async move {
-            let service =
-                service_fn(move |request| answer(router.clone(), Arc::clone(&mark), request));
+            let service = service_fn(move |request| {
+                serve_request(router.clone(), Arc::clone(&mark), request)
+            });
             let builder = Builder::new(TokioExecutor::new());
             let stream = TokioIo::new(stream);
             let served =
@@ -70,26 +71,26 @@ pub async fn serve_unix(
         inode,
     } = socket;
     drop(listener);
-    let drained = connections.finish(drain).await;
-    // By now another process may have put its own there.
+    let drained = connections.drain(drain).await;
+    // Another process may have replaced it with its own.
     if fs::symlink_metadata(&path).is_ok_and(|found| found.ino() == inode) {
         let _ = fs::remove_file(&path);
     }
     Ok(drained)
 }
 
-async fn answer(
+async fn serve_request(
     router: Router,
     mark: Arc<impl Fn(&mut Extensions)>,
     mut request: http::Request<Incoming>,
 ) -> Result<axum::response::Response, std::convert::Infallible> {
-    let id = request_id::name(request.headers(), true);
+    let id = request_id::assign(request.headers(), true);
     request.extensions_mut().insert(id.clone());
     mark(request.extensions_mut());
-    match panics::caught(router.oneshot(request)).await {
+    match panics::catch(router.oneshot(request)).await {
         Ok(response) => response,
         Err(panic) => {
-            tracing::error!(request_id = %id, "a handler panicked: {}", panics::describe(&*panic));
+            tracing::error!(request_id = %id, "request handler panicked: {}", panics::message(&*panic));
             Ok(axum::response::IntoResponse::into_response(
                 EdgeError::Panicked(id),
             ))
@@ -105,34 +106,34 @@ struct Socket {
 
 impl Socket {
     async fn bind(path: &Path) -> Result<Self, BindError> {
-        // It would bind, since it is made elsewhere, but nobody could connect to it.
+        // Binding would succeed, since the socket is made elsewhere, but nothing could connect.
         if std::os::unix::net::SocketAddr::from_pathname(path).is_err() {
             return Err(BindError::PathTooLong(path.to_owned()));
         }
-        refuse_if_taken(path).await?;
+        ensure_not_in_use(path).await?;
         let parent = path.parent().unwrap_or(Path::new("."));
-        let workshop = parent.join(format!(".s{}", std::process::id()));
-        let made = Self::make(parent, &workshop, path);
-        let _ = fs::remove_dir_all(&workshop);
-        made.map_err(|error| match error.kind() {
+        let private_dir = parent.join(format!(".s{}", std::process::id()));
+        let socket = Self::create(parent, &private_dir, path);
+        let _ = fs::remove_dir_all(&private_dir);
+        socket.map_err(|error| match error.kind() {
             ErrorKind::InvalidInput => BindError::PathTooLong(path.to_owned()),
             _ => BindError::Socket(path.to_owned(), error),
         })
     }
 
-    fn make(parent: &Path, workshop: &Path, path: &Path) -> io::Result<Self> {
+    fn create(parent: &Path, private_dir: &Path, path: &Path) -> io::Result<Self> {
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(parent)?;
-        // A crashed process of the same number may have left one; it was ours alone as well.
-        let _ = fs::remove_dir_all(workshop);
-        fs::DirBuilder::new().mode(0o700).create(workshop)?;
-        let made = workshop.join("s");
+        // May be left over from a crashed process of the same pid.
+        let _ = fs::remove_dir_all(private_dir);
+        fs::DirBuilder::new().mode(0o700).create(private_dir)?;
+        let made = private_dir.join("s");
         let listener = UnixListener::bind(&made)?;
         fs::set_permissions(&made, fs::Permissions::from_mode(0o600))?;
         let inode = fs::symlink_metadata(&made)?.ino();
-        // Takes the place of a stale socket in one step.
+        // Replaces a stale socket atomically.
         fs::rename(&made, path)?;
         Ok(Self {
             listener,
@@ -142,8 +143,8 @@ impl Socket {
     }
 }
 
-/// A socket on which nobody answers is stale and may be replaced; anything else may not.
-async fn refuse_if_taken(path: &Path) -> Result<(), BindError> {
+/// Only a stale socket, on which nothing listens, may be replaced.
+async fn ensure_not_in_use(path: &Path) -> Result<(), BindError> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(BindError::Socket(path.to_owned(), error)),

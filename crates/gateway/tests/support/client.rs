@@ -1,4 +1,4 @@
-//! HTTP clients that show everything.
+//! HTTP clients that show the whole response.
 
 use std::net::SocketAddr;
 
@@ -16,20 +16,21 @@ use tokio::{
 
 /// One connection.
 pub enum Client {
-    Http1(http1::SendRequest<Body>),
+    /// With the `Host` that it sends, unless a test gives another.
+    Http1(http1::SendRequest<Body>, String),
     Http2(http2::SendRequest<Body>),
 }
 
-/// A whole answer.
+/// A whole response.
 #[derive(Debug)]
-pub struct Answer {
+pub struct TestResponse {
     pub version: Version,
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Bytes,
 }
 
-impl Answer {
+impl TestResponse {
     pub fn json(&self) -> Value {
         assert_eq!(self.header("content-type"), "application/json", "{self:?}");
         serde_json::from_slice(&self.body).expect("JSON")
@@ -61,15 +62,22 @@ impl Answer {
 impl Client {
     pub async fn http1(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).await.expect("a connection");
-        Self::http1_on(stream).await
+        Self::http1_at(stream, address.to_string()).await
     }
 
     pub async fn http1_on(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Self {
+        Self::http1_at(stream, "localhost".to_owned()).await
+    }
+
+    async fn http1_at(
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        host: String,
+    ) -> Self {
         let (sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .expect("HTTP/1.1");
         tokio::spawn(connection.with_upgrades());
-        Self::Http1(sender)
+        Self::Http1(sender, host)
     }
 
     pub async fn http2_on(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> Self {
@@ -81,7 +89,7 @@ impl Client {
         Self::Http2(sender)
     }
 
-    pub async fn get(&mut self, path: &str, headers: &[(&str, &str)]) -> Answer {
+    pub async fn get(&mut self, path: &str, headers: &[(&str, &str)]) -> TestResponse {
         self.send(Method::GET, path, headers, Body::empty()).await
     }
 
@@ -91,10 +99,18 @@ impl Client {
         path: &str,
         headers: &[(&str, &str)],
         body: Body,
-    ) -> Answer {
+    ) -> TestResponse {
         let mut request = Request::builder().method(method);
         request = match self {
-            Self::Http1(_) => request.uri(path),
+            Self::Http1(_, host) => {
+                let is_given = headers.iter().any(|(name, _)| *name == "host");
+                let request = request.uri(path);
+                if is_given {
+                    request
+                } else {
+                    request.header("host", host.as_str())
+                }
+            }
             Self::Http2(_) => request.uri(format!("http://localhost{path}")),
         };
         for (name, value) in headers {
@@ -102,15 +118,15 @@ impl Client {
         }
         let request = request.body(body).expect("a request");
         let response = match self {
-            Self::Http1(sender) => {
+            Self::Http1(sender, _) => {
                 sender.ready().await.expect("an open connection");
-                sender.send_request(request).await.expect("an answer")
+                sender.send_request(request).await.expect("a response")
             }
-            Self::Http2(sender) => sender.send_request(request).await.expect("an answer"),
+            Self::Http2(sender) => sender.send_request(request).await.expect("a response"),
         };
         let (parts, body) = response.into_parts();
         let body = body.collect().await.expect("a whole body").to_bytes();
-        Answer {
+        TestResponse {
             version: parts.version,
             status: parts.status,
             headers: parts.headers,
@@ -123,8 +139,8 @@ impl Client {
 pub async fn exchange(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.expect("a connection");
     stream.write_all(bytes).await.expect("sent");
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     // A reset is as good an end as any other.
-    let _ = stream.read_to_end(&mut answer).await;
-    String::from_utf8_lossy(&answer).into_owned()
+    let _ = stream.read_to_end(&mut response).await;
+    String::from_utf8_lossy(&response).into_owned()
 }

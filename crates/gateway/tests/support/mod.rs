@@ -14,14 +14,14 @@ use std::{net::SocketAddr, time::Duration};
 
 use axum::Router;
 use plinth_gateway::{
-    Drained, Gateway, GatewayConfig, GatewayParts, Metrics, Mounts, Tls, bind, serve,
+    Drained, Gateway, GatewayConfig, GatewayParts, Metrics, Mounts, Readiness, Tls, bind, serve,
 };
 use plinth_log::{LogStore, LogWriter, Query, Record, TailItem, TailReceiver};
 use plinth_settings::Settings;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub use client::{Answer, Client, exchange};
+pub use client::{Client, TestResponse, exchange};
 pub use projects::{
     BROKEN, COMING_UP, DEFAULT, PAUSED, PLATFORM, UNAVAILABLE, registry, secret_key, user_token,
 };
@@ -32,7 +32,7 @@ pub struct Setup {
     pub mounts: Mounts,
     pub metrics: Option<Metrics>,
     pub tls: Option<Tls>,
-    pub is_ready: bool,
+    pub readiness: Readiness,
     pub drain: Duration,
 }
 
@@ -48,12 +48,12 @@ impl Setup {
             mounts,
             metrics: None,
             tls: None,
-            is_ready: true,
+            readiness: Readiness::Ready,
             drain: Duration::from_secs(10),
         }
     }
 
-    /// Proxies on this machine are believed.
+    /// Proxies on this machine are trusted.
     pub fn behind_proxy(mut self) -> Self {
         self.config.trusted_proxies = vec!["127.0.0.1".parse().expect("a network")];
         self
@@ -64,7 +64,7 @@ impl Setup {
         let (logs, writer) = LogStore::open(folder.path(), plinth_log::Config::default())
             .expect("a store opens in an empty folder");
         let tail = logs.tail(Query::all());
-        let is_ready = self.is_ready;
+        let readiness = self.readiness;
         let gateway = Gateway::new(GatewayParts {
             config: self.config,
             mounts: self.mounts,
@@ -72,7 +72,7 @@ impl Setup {
             logs,
             platform: PLATFORM.parse().expect("a ref"),
             metrics: self.metrics,
-            ready: std::sync::Arc::new(move || Box::pin(std::future::ready(is_ready))),
+            ready: std::sync::Arc::new(move || Box::pin(std::future::ready(readiness))),
         });
         let listener = bind(([127, 0, 0, 1], 0).into()).await.expect("a free port");
         let address = listener.local_addr().expect("its address");
@@ -105,7 +105,7 @@ impl TestServer {
     }
 
     /// A GET on a connection of its own.
-    pub async fn get(&self, path: &str) -> Answer {
+    pub async fn get(&self, path: &str) -> TestResponse {
         self.client().await.get(path, &[]).await
     }
 
@@ -117,7 +117,7 @@ impl TestServer {
         }
     }
 
-    /// Stops the server and tells how that went.
+    /// Shuts the server down.
     pub async fn stop(self) -> Drained {
         self.stop.cancel();
         self.task.await.expect("the server ends by itself")

@@ -6,8 +6,9 @@ use std::{collections::HashMap, sync::Arc};
 use plinth_db::{DbError, PoolConfig, Target};
 use plinth_log::LogStore;
 use plinth_project::{
-    ApiKey, BoxFuture, Cluster, Directory, DirectoryError, Logins, ProjectKeys, ProjectKind,
-    ProjectName, ProjectRecord, ProjectRef, ProjectStatus, Registry, RegistryParts,
+    ApiKey, BoxFuture, Cluster, ConnectionSlots, Directory, DirectoryError, Logins, ProjectKeys,
+    ProjectKind, ProjectName, ProjectRecord, ProjectRef, ProjectServer, ProjectStatus, Registry,
+    RegistryParts, ServerName,
 };
 use plinth_settings::Settings;
 use plinth_token::{ApiKeyKind, KeySet, SigningKey, credential_hash};
@@ -51,13 +52,22 @@ pub async fn registry(logs: LogStore) -> Registry {
     let url = format!("postgresql://admin@127.0.0.1:{port}/postgres?sslmode=disable");
     Registry::new(RegistryParts {
         directory: Arc::new(Projects),
-        admin: Target::from_url(&url).expect("a URL"),
-        cluster: Cluster {
-            version_num: 180_000,
-            admin: "admin".to_owned(),
-            is_superuser: true,
-            has_owner_logins: true,
-        },
+        servers: Arc::new(ProjectServer::permanent(
+            Target::from_url(&url).expect("a URL"),
+            Cluster {
+                version_num: 180_000,
+                admin: "admin".to_owned(),
+                is_superuser: true,
+                has_owner_logins: true,
+                is_managed: false,
+                connection_slots: ConnectionSlots {
+                    max: 100,
+                    superuser_reserved: 3,
+                    reserved: 0,
+                },
+                login_limits: None,
+            },
+        )),
         schemas: Vec::new(),
         pool: PoolConfig::default(),
         logs,
@@ -103,6 +113,7 @@ fn find(name: &ProjectName) -> Result<Option<ProjectRecord>, DirectoryError> {
         name: text.to_owned(),
         kind,
         status,
+        server: ServerName::Shared,
         database: "postgres".to_owned(),
         logins: Logins::generate(),
         keys: ProjectKeys {
@@ -113,7 +124,7 @@ fn find(name: &ProjectName) -> Result<Option<ProjectRecord>, DirectoryError> {
     }))
 }
 
-/// Lets everybody in and answers every query with one row that holds `true`.
+/// Accepts every login and answers every query with one row that holds `true`.
 async fn play_database(mut stream: TcpStream) -> Option<()> {
     let length = stream.read_u32().await.ok()?;
     let mut startup = vec![0; usize::try_from(length).ok()?.checked_sub(4)?];
@@ -122,7 +133,7 @@ async fn play_database(mut stream: TcpStream) -> Option<()> {
         .write_all(&[message(b'R', &[0; 4]), ready()].concat())
         .await
         .ok()?;
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     loop {
         let kind = stream.read_u8().await.ok()?;
         let length = usize::try_from(stream.read_u32().await.ok()?)
@@ -131,22 +142,22 @@ async fn play_database(mut stream: TcpStream) -> Option<()> {
         let mut body = vec![0; length];
         stream.read_exact(&mut body).await.ok()?;
         match kind {
-            b'P' => answer.extend(message(b'1', &[])),
+            b'P' => response.extend(message(b'1', &[])),
             b'D' => {
-                answer.extend(message(b't', &[0; 2]));
+                response.extend(message(b't', &[0; 2]));
                 // One column named "b", no table, type bool (16), one byte, binary.
                 let column = b"\0\x01b\0\0\0\0\0\0\0\0\0\0\x10\0\x01\xff\xff\xff\xff\0\x01";
-                answer.extend(message(b'T', column));
+                response.extend(message(b'T', column));
             }
-            b'B' => answer.extend(message(b'2', &[])),
+            b'B' => response.extend(message(b'2', &[])),
             b'E' => {
-                answer.extend(message(b'D', b"\0\x01\0\0\0\x01\x01"));
-                answer.extend(message(b'C', b"SELECT 1\0"));
+                response.extend(message(b'D', b"\0\x01\0\0\0\x01\x01"));
+                response.extend(message(b'C', b"SELECT 1\0"));
             }
             b'S' => {
-                answer.extend(ready());
-                stream.write_all(&answer).await.ok()?;
-                answer.clear();
+                response.extend(ready());
+                stream.write_all(&response).await.ok()?;
+                response.clear();
             }
             _ => {}
         }

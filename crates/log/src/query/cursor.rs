@@ -1,4 +1,4 @@
-//! Where a page ended.
+//! Pagination cursor.
 //!
 //! Every stored record has one position: its time, then its stream, segment and offset. Positions
 //! order all records totally, so "before this position" continues a search without repeating or
@@ -8,7 +8,7 @@ use std::{fmt, str::FromStr};
 
 use crate::{QueryError, Source, Timestamp, is_valid_project};
 
-/// The place of a record among all others. The order of the fields is the order of records.
+/// The position of a record in the total order. The order of the fields matters.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
     pub(crate) time: Timestamp,
@@ -18,7 +18,7 @@ pub(crate) struct Position {
     pub(crate) offset: u64,
 }
 
-/// Where a page ended. Print it, give it to the client, parse it back; its content may change.
+/// End of a page. Opaque to clients; its content may change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cursor(pub(crate) Position);
 

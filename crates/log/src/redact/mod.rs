@@ -1,8 +1,8 @@
 //! Keeps secrets out of the log (console contract N132).
 //!
-//! Runs between the queue and whoever reads: the writer redacts before it serialises, a tail
-//! before it filters, so a search can never confirm a guess. Names decide for fields and
-//! `name=value` pairs, shapes decide for bare tokens. When in doubt a value is masked.
+//! Runs before anything is readable: the writer redacts before it serialises, a tail before it filters,
+//! so a search can never confirm a guess. Names decide for fields and `name=value` pairs, patterns for
+//! bare tokens. When in doubt a value is masked.
 
 mod name;
 mod text;
@@ -16,7 +16,7 @@ pub use text::redact_text;
 
 use crate::Record;
 
-/// What stands where a secret stood.
+/// Replaces a secret.
 pub const MASK: &str = "***";
 
 /// Masks the password and the parameters named like secrets in a URL or in a path with a query.

@@ -1,5 +1,7 @@
 //! Which names stand for secrets.
 
+use std::borrow::Cow;
+
 /// Names that are secrets wherever they occur inside a longer name.
 const ANYWHERE: [&str; 9] = [
     "accesstoken",
@@ -29,6 +31,32 @@ const AT_THE_END: [&str; 9] = [
 /// Names that are secrets only alone.
 const ALONE: [&str; 3] = ["pass", "sig", "totp"];
 
+/// [`ANYWHERE`] with the letters of each name.
+const ANYWHERE_WITH_LETTERS: [(&str, u32); ANYWHERE.len()] = {
+    let mut all = [("", 0); ANYWHERE.len()];
+    let mut n = 0;
+    while n < all.len() {
+        let name = ANYWHERE[n].as_bytes();
+        let mut letters = 0;
+        let mut at = 0;
+        while at < name.len() {
+            letters |= letter_bit(name[at]);
+            at += 1;
+        }
+        all[n] = (ANYWHERE[n], letters);
+        n += 1;
+    }
+    all
+};
+
+/// A bit for each letter, and one for all digits.
+const fn letter_bit(lower_case: u8) -> u32 {
+    match lower_case {
+        b'a'..=b'z' => 1 << (lower_case - b'a'),
+        _ => 1 << 31,
+    }
+}
+
 /// Whether a field, header or parameter of this name carries a secret.
 ///
 /// Case and punctuation do not matter: `Set-Cookie`, `set_cookie` and `setCookie` are one name.
@@ -43,18 +71,21 @@ pub fn is_secret_name(name: &str) -> bool {
             &mut long[..]
         }
     };
-    let letters = name.bytes().filter(u8::is_ascii_alphanumeric);
+    let alphanumeric = name.bytes().filter(u8::is_ascii_alphanumeric);
     let mut len = 0;
-    for (place, letter) in compact.iter_mut().zip(letters) {
+    let mut letters = 0;
+    for (place, letter) in compact.iter_mut().zip(alphanumeric) {
         *place = letter.to_ascii_lowercase();
+        letters |= letter_bit(*place);
         len += 1;
     }
     let compact = &compact[..len];
-    let is_part = |part: &str| {
+    // Few names have all letters of another, so hardly any is searched for one.
+    let is_part = |(part, needed): (&str, u32)| {
         let mut windows = compact.windows(part.len());
-        windows.any(|window| window == part.as_bytes())
+        letters & needed == needed && windows.any(|window| window == part.as_bytes())
     };
-    ANYWHERE.into_iter().any(is_part)
+    ANYWHERE_WITH_LETTERS.into_iter().any(is_part)
         || AT_THE_END
             .iter()
             .any(|end| compact.ends_with(end.as_bytes()))
@@ -69,7 +100,10 @@ pub(super) fn is_secret_parameter(name: &str) -> bool {
 }
 
 /// Decodes what is ASCII; other bytes cannot be part of a name we know.
-fn percent_decode(name: &str) -> String {
+fn percent_decode(name: &str) -> Cow<'_, str> {
+    if !name.contains('%') {
+        return name.into();
+    }
     let mut decoded = String::with_capacity(name.len());
     let mut rest = name;
     while let Some((before, after)) = rest.split_once('%') {
@@ -86,7 +120,7 @@ fn percent_decode(name: &str) -> String {
         };
     }
     decoded.push_str(rest);
-    decoded
+    decoded.into()
 }
 
 #[cfg(test)]

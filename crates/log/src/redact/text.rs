@@ -1,7 +1,7 @@
 //! Finds secrets in free text.
 //!
-//! Each finder reports byte ranges; the ranges are masked together at the end, so finders may
-//! overlap and need not know of each other.
+//! Each finder reports byte ranges; they are masked together at the end, so finders may overlap and are
+//! independent of each other.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -22,13 +22,13 @@ const HEADERS: [&str; 6] = [
 /// How our own keys, personal access tokens and hook secrets begin.
 const TOKEN_PREFIXES: [&str; 3] = ["sb_secret_", "sbp_", "whsec_"];
 
-/// What a text has that a finder looks for.
+/// Kinds of hints, as bits.
 const PAIR: u8 = 1;
 const TOKEN: u8 = 2;
 const SPACE: u8 = 4;
 const COLON: u8 = 8;
 
-/// What each byte is a hint at.
+/// The hint that each byte gives.
 const HINTS: [u8; 256] = {
     let mut hints = [0; 256];
     hints[b'=' as usize] = PAIR;
@@ -41,8 +41,8 @@ const HINTS: [u8; 256] = {
 
 /// Masks everything in `text` that looks like a secret.
 pub fn redact_text(text: &str) -> Cow<'_, str> {
-    // Nearly all texts of nearly all requests are short and harmless, so each finder runs only
-    // where the text has a character that everything it finds must have.
+    // Nearly all texts are short and harmless, so each finder runs only if the text has a character
+    // that its matches always contain.
     let hints = text
         .bytes()
         .fold(0, |hints, byte| hints | HINTS[usize::from(byte)]);
@@ -239,8 +239,8 @@ fn find_sql_passwords(text: &str, found: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Whether the last find reaches beyond `at`: what is masked already is not gone through again,
-/// which keeps the work linear however a text was crafted.
+/// Whether the last match reaches beyond `at`: masked text is not scanned again, which keeps the work
+/// linear for any input.
 fn is_covered(found: &[Range<usize>], at: usize) -> bool {
     found
         .last()
@@ -266,7 +266,7 @@ fn starts_word(text: &str, start: usize) -> bool {
 }
 
 fn is_name_char(char: char) -> bool {
-    char.is_ascii_alphanumeric() || "_-.%[]+".contains(char)
+    char.is_ascii_alphanumeric() || matches!(char, '_' | '-' | '.' | '%' | '[' | ']' | '+')
 }
 
 fn is_token_char(char: char) -> bool {

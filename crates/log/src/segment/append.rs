@@ -10,8 +10,8 @@ use std::{
 use super::layout::{Segment, segment_path};
 use crate::Timestamp;
 
-/// A segment that the writer appends to. It holds whole lines only: what fails half-way is cut
-/// off again, and a torn line that a crash left behind is closed before the next one follows.
+/// A segment that the writer appends to. It holds whole lines only: a failed append is truncated, and a
+/// torn line left by a crash is terminated before the next one.
 #[derive(Debug)]
 pub(crate) struct OpenSegment {
     file: File,
@@ -44,7 +44,7 @@ impl OpenSegment {
         }
     }
 
-    /// Goes on with a segment that an earlier run left, or that was closed to spare the handle.
+    /// Reopens a segment of an earlier run, or one that was closed to save file handles.
     pub(crate) fn resume(segment: &Segment, now: Timestamp) -> io::Result<Self> {
         let mut file = open_options().open(&segment.path)?;
         let bytes = file.seek(SeekFrom::End(0))?;
@@ -65,7 +65,7 @@ impl OpenSegment {
     /// Appends whole lines: all of them, or none.
     pub(crate) fn append(&mut self, lines: &[u8]) -> io::Result<()> {
         if let Err(error) = self.file.write_all(lines) {
-            // Should this fail too, the next run finds a torn line and steps over it.
+            // If truncating fails too, the next run skips the torn line.
             let _ = self.file.set_len(self.bytes);
             return Err(error);
         }
@@ -78,7 +78,7 @@ impl OpenSegment {
         self.file.sync_data()
     }
 
-    /// Whether somebody took the file away, so that appending would go nowhere.
+    /// Whether the file was deleted, so that appends would be lost.
     pub(crate) fn is_gone(&self) -> bool {
         matches!(fs::metadata(&self.path), Err(error) if error.kind() == io::ErrorKind::NotFound)
     }

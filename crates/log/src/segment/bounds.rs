@@ -1,8 +1,8 @@
-//! Between which times the records of a segment lie.
+//! Time range of the records in a segment.
 //!
-//! Clocks jump and threads overtake each other, so neither a segment's name nor its first and last
-//! line tell. Each segment is therefore gone through once, looking at nothing but the times that
-//! begin its lines, and what was found is remembered together with how far the scan came.
+//! Clocks jump and threads race, so neither a segment's name nor its first and last line are reliable.
+//! Each segment is scanned once, reading only the time of each line; the result is cached with the
+//! scanned length.
 
 use std::{
     collections::HashMap,
@@ -38,7 +38,7 @@ impl TimeBounds {
     }
 }
 
-/// How far a segment was scanned, and what was found up to there.
+/// The scanned length of a segment and its bounds.
 #[derive(Debug, Clone, Copy, Default)]
 struct Scan {
     /// The end of the last whole line.
@@ -46,7 +46,7 @@ struct Scan {
     bounds: Option<TimeBounds>,
 }
 
-/// The bounds of every segment that was asked for.
+/// Cached bounds of segments.
 #[derive(Debug, Default)]
 pub(crate) struct BoundsCache {
     scans: Mutex<HashMap<PathBuf, Scan>>,
@@ -59,7 +59,7 @@ impl BoundsCache {
         if known.bytes == segment.bytes {
             return Ok(known.bounds);
         }
-        // A shorter file is one whose failed end was cut off; it may have grown since.
+        // A shorter file was truncated after a failed append and may have grown since.
         let from = if known.bytes < segment.bytes {
             known
         } else {
@@ -68,7 +68,7 @@ impl BoundsCache {
         let content = match read_from(&segment.path, from.bytes) {
             Ok(content) => content,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.forget(&segment.path);
+                self.evict(&segment.path);
                 return Ok(None);
             }
             Err(error) => return Err(error),
@@ -83,11 +83,11 @@ impl BoundsCache {
         Ok(joined(scan.bounds, bounds_of(torn)))
     }
 
-    pub(crate) fn forget(&self, path: &Path) {
+    pub(crate) fn evict(&self, path: &Path) {
         self.scans().remove(path);
     }
 
-    /// Forgets every segment that `is_kept` does not know.
+    /// Evicts every segment for which `is_kept` is false.
     pub(crate) fn retain(&self, is_kept: impl Fn(&Path) -> bool) {
         self.scans().retain(|path, _| is_kept(path));
     }

@@ -57,7 +57,7 @@ impl Layout {
         self.root.join(&stream.project).join(stream.source.as_str())
     }
 
-    /// Makes the folder of a stream, readable by nobody else.
+    /// Creates the folder of a stream, readable by its owner only.
     pub(crate) fn create_stream_dir(&self, stream: &Stream) -> io::Result<PathBuf> {
         let dir = self.stream_dir(stream);
         let mut builder = fs::DirBuilder::new();
@@ -122,7 +122,7 @@ impl Layout {
     /// Removes the folders of a stream that has nothing left.
     pub(crate) fn remove_if_empty(&self, stream: &Stream) {
         let dir = self.stream_dir(stream);
-        // A folder that is not empty refuses, which is what is wanted.
+        // Removing a non-empty folder fails, as intended.
         if fs::remove_dir(&dir).is_ok() {
             let _ = fs::remove_dir(self.root.join(&stream.project));
         }
@@ -177,7 +177,7 @@ fn names_in(dir: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// A missing file, or a file where a folder was expected, holds no logs: that is no error.
+/// A missing file, or a file in place of a folder, means no logs, not an error.
 fn absent_as_none<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),

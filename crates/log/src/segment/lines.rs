@@ -1,4 +1,4 @@
-//! Going through the lines of a segment that was read into memory.
+//! Iterating over the lines of a segment in memory.
 
 use crate::{
     Timestamp,
@@ -31,7 +31,7 @@ impl<'a> Iterator for Lines<'a> {
                 .map_or(0, |at| at + 1);
             self.rest = &self.rest[..offset];
             let bytes = &content[offset..];
-            // Torn lines and lines that are not ours have no time; they are stepped over.
+            // Torn and foreign lines have no time; they are skipped.
             if let Some(time_text) = line_time(bytes) {
                 return Some(Line {
                     offset: offset as u64,
@@ -52,7 +52,7 @@ pub(crate) struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// The record; nothing if the line is torn further on.
+    /// The record; `None` if the line is torn further on.
     pub(crate) fn parse(&self) -> Option<Record> {
         Record::parse_line(self.bytes)
     }

@@ -1,4 +1,4 @@
-//! Segment files: where they lie, how they grow, how they are read.
+//! Segment files: layout, appending, reading.
 
 mod append;
 mod bounds;

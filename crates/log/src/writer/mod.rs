@@ -1,7 +1,7 @@
-//! The writer: takes records off the queue and appends them to the segments of their streams.
+//! The writer: takes records from the queue and appends them to the segments of their streams.
 //!
-//! It runs on a thread of its own, because file systems block. It never gives up: what the disk
-//! refuses is counted as dropped, and the stream is tried again a little later.
+//! It runs on a thread of its own because file I/O blocks. It never gives up: after an I/O error the
+//! records are counted as dropped, and the stream is retried a little later.
 
 mod retention;
 mod stream;
@@ -21,21 +21,23 @@ use tokio::sync::{broadcast, oneshot, watch};
 
 use self::streams::Streams;
 use crate::{
-    Echo, Level, OpenError, Record, Source, fit, redact,
+    AccessEntry, Echo, Level, OpenError, Record, Source,
+    access::AccessTexts,
+    fit, redact,
     segment::Stream,
     store::{Command, Shared},
 };
 
-/// How many commands are worked off before the buffers go to the files.
+/// How many commands are processed before buffers are flushed.
 const MAX_BATCH: usize = 1024;
-/// Notes about dropped records lie at least this far apart: a store in trouble must not fill up
-/// with notes about it.
+/// Minimum interval between records about dropped records, so that a failing store does not fill up
+/// with them.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Going through all folders more often would leave no time for writing.
+/// Lower bound for the maintenance interval, since it lists all folders.
 const MIN_MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The writing half of a store, not yet running: until it is started, records wait in the queue.
+/// The writing half of a store, not running yet: until it is started, records wait in the queue.
 /// Dropping it unstarted closes the store for writing.
 #[derive(Debug)]
 pub struct LogWriter {
@@ -44,10 +46,13 @@ pub struct LogWriter {
     tail: broadcast::Sender<Arc<Record>>,
     streams: Streams,
     line: Vec<u8>,
+    access_texts: AccessTexts,
+    /// The stream of the last access entry.
+    access_stream: Stream,
     echo: Option<Box<dyn Echo>>,
     reported_drops: u64,
     last_report: Option<Instant>,
-    /// Tells by being dropped, at the very end, that everything is written. Must stay last.
+    /// Dropped last, which signals that everything is written. Must stay the last field.
     _finish: watch::Sender<()>,
 }
 
@@ -58,7 +63,7 @@ pub struct WriterThread(JoinHandle<()>);
 impl WriterThread {
     /// Waits until the writer has ended. Blocks; [`crate::LogStore::close`] waits without blocking.
     pub fn join(self) {
-        // A panic has been reported by the thread itself, and there is nothing left to save.
+        // The panic was reported by the thread itself.
         let _ = self.0.join();
     }
 }
@@ -76,6 +81,11 @@ impl LogWriter {
             queue,
             tail,
             line: Vec::new(),
+            access_texts: AccessTexts::default(),
+            access_stream: Stream {
+                project: String::new(),
+                source: Source::Api,
+            },
             echo: None,
             reported_drops: 0,
             last_report: None,
@@ -83,7 +93,7 @@ impl LogWriter {
         }
     }
 
-    /// Shows every record to `echo`, too, after secrets were masked.
+    /// Passes every redacted record to `echo`, too.
     #[must_use]
     pub fn echo(mut self, echo: impl Echo + 'static) -> Self {
         self.echo = Some(Box::new(echo));
@@ -117,7 +127,7 @@ impl LogWriter {
                 Err(RecvTimeoutError::Timeout) => self.report_drops_if_due(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            // Asked for here and not on a timeout, which a busy queue would never see.
+            // Checked here instead of on a timeout, which a busy queue never reaches.
             if maintained.elapsed() >= interval {
                 self.streams.maintain();
                 maintained = Instant::now();
@@ -127,7 +137,7 @@ impl LogWriter {
         self.streams.sync();
     }
 
-    /// Waits for a command, unless the store is closing: then an empty queue is the end.
+    /// Waits for a command; while the store is closing, an empty queue is the end.
     fn next_command(&self, wait: Duration) -> Result<Command, RecvTimeoutError> {
         if self.shared.is_closing.load(SeqCst) {
             return self
@@ -138,11 +148,10 @@ impl LogWriter {
         self.queue.recv_timeout(wait)
     }
 
-    /// Sleeps a moment in which nobody has to wake this thread. Whoever closes the store or waits
-    /// for a flush waits that much longer.
+    /// Sleeps to collect a batch. A concurrent close or flush waits that much longer.
     fn let_gather(&self) {
         if !self.shared.is_closing.load(SeqCst) {
-            thread::sleep(self.shared.config.gather);
+            thread::sleep(self.shared.config.batch_delay);
         }
     }
 
@@ -165,7 +174,7 @@ impl LogWriter {
         }
         self.report_drops_if_due();
         for flushed in flushes {
-            // Nobody may be waiting any more.
+            // The receiver may be gone.
             let _ = flushed.send(());
         }
     }
@@ -176,7 +185,11 @@ impl LogWriter {
                 self.shared.queued_bytes.fetch_sub(weight, Relaxed);
                 let record = Arc::try_unwrap(record).unwrap_or_else(|shared| (*shared).clone());
                 let stream = self.render(record);
-                self.streams.push(stream, &self.line);
+                self.streams.push(&stream, &self.line);
+            }
+            Command::Access { entry, weight } => {
+                self.shared.queued_bytes.fetch_sub(weight, Relaxed);
+                self.write_access(&entry);
             }
             Command::Flush(flushed) => flushes.push(flushed),
             Command::Maintain => self.streams.maintain(),
@@ -184,7 +197,23 @@ impl LogWriter {
         }
     }
 
-    /// Writes the record's line into the scratch buffer and says where it belongs.
+    fn write_access(&mut self, entry: &AccessEntry) {
+        self.line.clear();
+        let Some(shown) = entry.write_line(&mut self.line, &mut self.access_texts) else {
+            let stream = self.render(entry.to_record());
+            return self.streams.push(&stream, &self.line);
+        };
+        if let Some(echo) = &mut self.echo {
+            echo.show_access(&shown);
+        }
+        if self.access_stream.project != *entry.project {
+            self.access_stream.project.clear();
+            self.access_stream.project.push_str(&entry.project);
+        }
+        self.streams.push(&self.access_stream, &self.line);
+    }
+
+    /// Writes the record's line into the scratch buffer and returns its stream.
     fn render(&mut self, mut record: Record) -> Stream {
         redact::redact_record(&mut record);
         fit::cut_to_fit(&mut record);
@@ -199,7 +228,7 @@ impl LogWriter {
         }
     }
 
-    /// How long the next note about dropped records has to wait, if one is needed.
+    /// Time until the next record about dropped records, if one is due.
     fn until_report(&self) -> Option<Duration> {
         let is_needed = self.shared.health.dropped() > self.reported_drops;
         let elapsed = self
@@ -214,7 +243,7 @@ impl LogWriter {
         }
     }
 
-    /// Writes one record that says how many were dropped since the last such record.
+    /// Writes a record with the number of records dropped since the last such record.
     fn report_drops(&mut self) {
         let dropped = self.shared.health.dropped();
         let unreported = dropped - self.reported_drops;
@@ -228,9 +257,9 @@ impl LogWriter {
             .project(self.shared.config.own_project.clone())
             .field("dropped", unreported);
         let stream = self.render(note.clone());
-        if self.streams.write_now(stream, &self.line) {
+        if self.streams.write_now(&stream, &self.line) {
             self.reported_drops = dropped;
-            // An error only says that there is no tail.
+            // An error only means that there is no tail.
             let _ = self.tail.send(Arc::new(note));
         }
     }

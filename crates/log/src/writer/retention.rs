@@ -1,4 +1,4 @@
-//! Deleting what is too old or too much.
+//! Deletes expired and excess segments.
 
 use std::{fs, io, path::Path, time::Duration};
 
@@ -10,25 +10,25 @@ use crate::{
 
 /// Applies a stream's retention and returns the segments that are left, oldest first.
 ///
-/// The active segment is never deleted and counts as full, so that the stream stays within its
-/// bytes while that segment grows. Problems are noted, not returned: logging goes on regardless.
+/// The active segment is never deleted and counts as full, so that the stream stays within its limit
+/// while that segment grows. Errors are recorded, not returned: writing continues.
 pub(super) fn enforce(
     shared: &Shared,
     stream: &Stream,
     active: Option<&Path>,
     now: Timestamp,
 ) -> Vec<Segment> {
-    let note = |error: io::Error| {
+    let record_error = |error: io::Error| {
         let message = format!(
             "old {} logs of {} stay: {error}",
             stream.source, stream.project
         );
-        shared.health.note(now, message);
+        shared.health.record_error(now, message);
     };
     let segments = match shared.layout.segments(stream) {
         Ok(segments) => oldest_first(segments, now),
         Err(error) => {
-            note(error);
+            record_error(error);
             return Vec::new();
         }
     };
@@ -36,9 +36,12 @@ pub(super) fn enforce(
     let retention = shared.retention().of(stream.source);
     let expiry = now.saturating_sub(retention.max_age);
     let is_active = |segment: &Segment| active == Some(&*segment.path);
-    let room_of = |segment: &Segment| match is_active(segment) {
-        true => segment.bytes.max(shared.config.segment_bytes),
-        false => segment.bytes,
+    let room_of = |segment: &Segment| {
+        if is_active(segment) {
+            segment.bytes.max(shared.config.segment_bytes)
+        } else {
+            segment.bytes
+        }
     };
     let mut total: u64 = segments.iter().map(room_of).sum();
     let starts: Vec<_> = segments.iter().map(Segment::start).collect();
@@ -54,7 +57,7 @@ pub(super) fn enforce(
         match delete(shared, &segment) {
             Ok(()) => total -= segment.bytes,
             Err(error) => {
-                note(error);
+                record_error(error);
                 kept.push(segment);
             }
         }
@@ -65,17 +68,17 @@ pub(super) fn enforce(
     kept
 }
 
-/// Sorted by name, except that what a clock named days ahead of now comes first: it would otherwise
-/// outlive everything.
+/// Sorted by name, except that segments dated in the future by a wrong clock come first: they would
+/// otherwise outlive everything.
 fn oldest_first(mut segments: Vec<Segment>, now: Timestamp) -> Vec<Segment> {
     let horizon = now.saturating_add(Duration::from_secs(86_400));
     segments.sort_by_key(|segment| segment.start().is_none_or(|start| start <= horizon));
     segments
 }
 
-/// Whether all of a segment is older than `expiry`. Its name and the next one's say between which
-/// times it was written; only where these leave doubt is the file looked into, so that a start with
-/// gigabytes of logs does not read them all.
+/// Whether all of a segment is older than `expiry`. Its name and the next one's bound its times; the file
+/// is read only where these are inconclusive, so that a start with gigabytes of logs does not read
+/// them all.
 fn is_expired(
     shared: &Shared,
     segment: &Segment,
@@ -95,7 +98,7 @@ fn is_expired(
     match shared.bounds.bounds(segment) {
         Ok(Some(bounds)) => bounds.max < expiry,
         Ok(None) => true,
-        // It cannot be read now; the end of its day decides.
+        // Unreadable for now; use the end of its day.
         Err(_) => false,
     }
 }
@@ -105,7 +108,7 @@ fn delete(shared: &Shared, segment: &Segment) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    shared.bounds.forget(&segment.path);
+    shared.bounds.evict(&segment.path);
     shared.health.count_deleted(segment.bytes);
     Ok(())
 }

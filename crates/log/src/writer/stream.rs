@@ -1,4 +1,4 @@
-//! Appending to one stream: buffering, rotating, failing and trying again.
+//! Appending to one stream: buffering, rotation, failure and retry.
 
 use std::{
     io,
@@ -13,10 +13,10 @@ use crate::{
     store::Shared,
 };
 
-/// A buffer of this size goes to the file before the batch ends.
+/// A buffer of this size is written before the batch ends.
 const MAX_BUFFER_BYTES: usize = 1 << 20;
 
-/// One stream as the writer sees it. What is buffered fits into the open segment.
+/// Writer of one stream. The buffer always fits into the open segment.
 #[derive(Debug)]
 pub(super) struct StreamWriter {
     stream: Stream,
@@ -39,7 +39,7 @@ impl StreamWriter {
         }
     }
 
-    /// Takes a line; a new segment is begun when this one is full or the day has changed.
+    /// Buffers a line; starts a new segment when this one is full or the day has changed.
     pub(super) fn push(&mut self, shared: &Shared, line: &[u8]) {
         if self.retry_at.is_some_and(|at| Instant::now() < at) {
             shared.health.count_dropped(1);
@@ -56,7 +56,7 @@ impl StreamWriter {
         }
     }
 
-    /// Writes a line past the buffer, which must be empty. Failure is told, but not counted.
+    /// Writes a line without buffering; the buffer must be empty. A failure is returned, not counted.
     pub(super) fn write_now(&mut self, shared: &Shared, line: &[u8]) -> bool {
         debug_assert!(self.buffer.is_empty());
         if self.retry_at.is_some_and(|at| Instant::now() < at) {
@@ -72,7 +72,7 @@ impl StreamWriter {
         self.retry_at.is_none()
     }
 
-    /// Appends what is buffered to the file.
+    /// Appends the buffer to the file.
     pub(super) fn flush(&mut self, shared: &Shared) {
         if self.buffer.is_empty() {
             return;
@@ -83,7 +83,7 @@ impl StreamWriter {
             Ok(()) => shared.health.count_written(records, lines.len() as u64),
             Err(error) => self.fail(shared, &error, records),
         }
-        // The memory is used again.
+        // Keep the allocation.
         self.buffer = lines;
         self.buffer.clear();
     }
@@ -110,7 +110,7 @@ impl StreamWriter {
         Ok(())
     }
 
-    /// Goes on with today's last segment if there is room, else begins a new one.
+    /// Reopens today's last segment if there is space, else starts a new one.
     fn open(&self, shared: &Shared, now: Timestamp, line_bytes: u64) -> io::Result<OpenSegment> {
         let dir = shared.layout.create_stream_dir(&self.stream)?;
         let today = |segment: &Segment| segment.start().filter(|start| start.day() == now.day());
@@ -123,7 +123,7 @@ impl StreamWriter {
             Some((latest, _)) if latest.bytes + line_bytes <= shared.config.segment_bytes => {
                 return OpenSegment::resume(latest, now);
             }
-            // Names tell the order of segments, also where the clock stood still or went back.
+            // Names order the segments even if the clock stood still or went back.
             Some((_, start)) => now.max(start.saturating_add(Duration::from_micros(1))),
             None => now,
         };
@@ -135,7 +135,7 @@ impl StreamWriter {
     fn fail(&mut self, shared: &Shared, error: &io::Error, lost_records: u64) {
         let Stream { project, source } = &self.stream;
         let message = format!("the {source} log of project {project} cannot be written: {error}");
-        shared.health.note(shared.now(), message);
+        shared.health.record_error(shared.now(), message);
         shared
             .health
             .count_dropped(lost_records + std::mem::take(&mut self.buffered_records));
@@ -145,7 +145,7 @@ impl StreamWriter {
         self.retry_at = Some(Instant::now() + pause);
     }
 
-    /// Closes a segment whose day is over, or whose file somebody took away.
+    /// Closes a segment of an earlier day, or whose file was deleted.
     pub(super) fn close_stale(&mut self, today: i64) {
         if self
             .segment
@@ -156,12 +156,12 @@ impl StreamWriter {
         }
     }
 
-    /// Makes the disk keep what was written.
+    /// Syncs the file to disk.
     pub(super) fn sync(&self, shared: &Shared) {
         if let Some(Err(error)) = self.segment.as_ref().map(OpenSegment::sync) {
             let Stream { project, source } = &self.stream;
             let message = format!("the {source} log of project {project} may be lost: {error}");
-            shared.health.note(shared.now(), message);
+            shared.health.record_error(shared.now(), message);
         }
     }
 

@@ -1,4 +1,4 @@
-//! All streams that records arrived for lately.
+//! The writers of recently used streams.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,7 +8,7 @@ use std::{
 use super::{retention, stream::StreamWriter};
 use crate::{Scope, segment::Stream, store::Shared};
 
-/// How many streams keep their file open; the rest is reopened when needed.
+/// How many streams keep their file open; others are reopened when needed.
 const MAX_OPEN_STREAMS: usize = 256;
 
 /// The writers of all streams in use.
@@ -16,7 +16,7 @@ const MAX_OPEN_STREAMS: usize = 256;
 pub(super) struct Streams {
     shared: Arc<Shared>,
     writers: HashMap<Stream, Used>,
-    /// Counts batches, to tell which stream was used longest ago.
+    /// Batch counter, to find the least recently used stream.
     batch: u64,
 }
 
@@ -35,34 +35,39 @@ impl Streams {
         }
     }
 
-    /// Takes a line for a stream.
-    pub(super) fn push(&mut self, stream: Stream, line: &[u8]) {
+    /// Buffers a line for a stream.
+    pub(super) fn push(&mut self, stream: &Stream, line: &[u8]) {
         let shared = Arc::clone(&self.shared);
         self.writer(stream).push(&shared, line);
     }
 
-    /// Writes a line at once; false if that failed.
-    pub(super) fn write_now(&mut self, stream: Stream, line: &[u8]) -> bool {
+    /// Writes a line immediately; returns false if that failed.
+    pub(super) fn write_now(&mut self, stream: &Stream, line: &[u8]) -> bool {
         let shared = Arc::clone(&self.shared);
         let is_written = self.writer(stream).write_now(&shared, line);
         self.update_failing();
         is_written
     }
 
-    fn writer(&mut self, stream: Stream) -> &mut StreamWriter {
+    fn writer(&mut self, stream: &Stream) -> &mut StreamWriter {
         let batch = self.batch;
-        let used = self
-            .writers
-            .entry(stream)
-            .or_insert_with_key(|stream| Used {
-                writer: StreamWriter::new(stream.clone()),
-                in_batch: batch,
-            });
+        if !self.writers.contains_key(stream) {
+            self.add_writer(stream.clone());
+        }
+        let used = self.writers.get_mut(stream).expect("added above");
         used.in_batch = batch;
         &mut used.writer
     }
 
-    /// Ends a batch: all buffers go to the files.
+    fn add_writer(&mut self, stream: Stream) {
+        let used = Used {
+            writer: StreamWriter::new(stream.clone()),
+            in_batch: self.batch,
+        };
+        self.writers.insert(stream, used);
+    }
+
+    /// Ends a batch: flushes all buffers.
     pub(super) fn flush(&mut self) {
         for used in self.writers.values_mut() {
             used.writer.flush(&self.shared);
@@ -87,7 +92,7 @@ impl Streams {
         self.writers.retain(|_, used| used.in_batch >= keep_from);
     }
 
-    /// Applies retention everywhere, also to streams that nothing arrives for any more.
+    /// Applies retention to all streams, also unused ones.
     pub(super) fn maintain(&mut self) {
         self.flush();
         let now = self.shared.now();
@@ -98,7 +103,7 @@ impl Streams {
             Ok(streams) => streams,
             Err(error) => {
                 let message = format!("the log folder cannot be read: {error}");
-                return self.shared.health.note(now, message);
+                return self.shared.health.record_error(now, message);
             }
         };
         let mut bytes_on_disk = 0;
@@ -116,7 +121,7 @@ impl Streams {
         self.shared.bounds.retain(|path| paths.contains(path));
     }
 
-    /// Makes the disk keep what was written.
+    /// Syncs all files to disk.
     pub(super) fn sync(&mut self) {
         for used in self.writers.values() {
             used.writer.sync(&self.shared);

@@ -16,7 +16,9 @@ use std::{
     time::Duration,
 };
 
-use plinth_log::{Clock, Config, Level, LogStore, LogWriter, Query, Record, Source, Timestamp};
+use plinth_log::{
+    AccessEntry, Clock, Config, Level, LogStore, LogWriter, Query, Record, Source, Timestamp,
+};
 use tempfile::TempDir;
 
 /// 2026-08-01T10:00:00Z.
@@ -28,6 +30,26 @@ pub(crate) fn at(micros: i64) -> Timestamp {
 
 pub(crate) fn record(message: impl Into<String>) -> Record {
     Record::new(Source::Api, Level::Info, message).project("shop")
+}
+
+pub(crate) fn access_entry(path: &str) -> Box<AccessEntry> {
+    Box::new(AccessEntry {
+        time: at(0),
+        project: "shop".into(),
+        request_id: "r1".into(),
+        method: "GET".parse().unwrap(),
+        path: path.into(),
+        status: 200,
+        duration: Duration::from_micros(1250),
+        bytes: 17,
+        service: "rest",
+        client: [127, 0, 0, 1].into(),
+        host: "localhost".to_owned(),
+        user_agent: Some(b"node"[..].into()),
+        error: None,
+        role: Some("anon".into()),
+        user_id: None,
+    })
 }
 
 pub(crate) struct TestClock(Arc<AtomicI64>);

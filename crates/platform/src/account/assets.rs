@@ -1,5 +1,5 @@
-//! The files of the pages: compressed when they were built, and cached for good by browsers,
-//! because their names change with their contents.
+//! Static files of the pages: compressed at build time, and cached by browsers without expiry,
+//! because their names contain a hash of their content.
 
 use std::{borrow::Cow, path::PathBuf, sync::Arc};
 
@@ -14,17 +14,17 @@ mod embedded {
 /// Where the built pages come from. Cheap to clone.
 #[derive(Debug, Clone)]
 pub enum Assets {
-    /// The program itself.
+    /// Embedded in the binary.
     Embedded,
-    /// A folder (`plinth.web_dir`), for work on the pages.
+    /// A folder (`plinth.web_dir`), for development of the pages.
     Folder(Arc<PathBuf>),
 }
 
-/// Forms of a file, the best first.
+/// Encodings and their file extensions, the preferred one first.
 const ENCODINGS: [(&str, &str); 2] = [("br", ".br"), ("gzip", ".gz")];
 
 impl Assets {
-    /// From the folder that the settings name, else from the program.
+    /// From the folder in the settings, else embedded.
     pub fn new(folder: Option<&std::path::Path>) -> Self {
         match folder {
             Some(folder) => Self::Folder(Arc::new(folder.to_owned())),
@@ -32,7 +32,7 @@ impl Assets {
         }
     }
 
-    /// The page itself, if it was built.
+    /// `index.html`, if it was built.
     pub(super) async fn page(&self) -> Option<Cow<'static, str>> {
         match self {
             Self::Embedded => embedded::PAGE.map(Cow::Borrowed),
@@ -44,7 +44,7 @@ impl Assets {
     }
 
     /// `GET <pages>/_account/{name}`
-    pub(super) async fn answer(&self, name: &str, request: &HeaderMap) -> Response {
+    pub(super) async fn serve(&self, name: &str, request: &HeaderMap) -> Response {
         let Some(name) = name.strip_prefix("assets/").filter(|name| is_plain(name)) else {
             return StatusCode::NOT_FOUND.into_response();
         };
@@ -68,7 +68,7 @@ impl Assets {
                 None => return StatusCode::NOT_FOUND.into_response(),
             },
         };
-        // The name has the hash of the contents in it.
+        // The name contains the hash of the content.
         let tag = format!("\"{name}-{form}\"");
         let immutable = HeaderValue::from_static("public, max-age=31536000, immutable");
         headers.insert(header::CACHE_CONTROL, immutable);
@@ -79,7 +79,7 @@ impl Assets {
         if let Ok(value) = HeaderValue::from_str(&tag) {
             headers.insert(header::ETAG, value);
         }
-        if is_known(request, &tag) {
+        if is_not_modified(request, &tag) {
             return (StatusCode::NOT_MODIFIED, headers).into_response();
         }
         let kind = HeaderValue::from_static(content_type(name));
@@ -103,7 +103,7 @@ impl Assets {
     }
 }
 
-/// One name, not a path. The compressed forms have no address of their own.
+/// A file name, not a path. Compressed variants have no URL of their own.
 fn is_plain(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     name.bytes().all(is_plain)
@@ -112,7 +112,7 @@ fn is_plain(name: &str) -> bool {
         && !name.ends_with(".gz")
 }
 
-/// Whether a client takes an encoding; one with `q=0` is refused.
+/// Whether a client accepts an encoding; `q=0` means that it does not.
 fn accepts(request: &HeaderMap, encoding: &str) -> bool {
     let lines = request.get_all(header::ACCEPT_ENCODING).iter();
     let mut items = lines
@@ -125,12 +125,12 @@ fn accepts(request: &HeaderMap, encoding: &str) -> bool {
     })
 }
 
-fn is_known(request: &HeaderMap, tag: &str) -> bool {
+fn is_not_modified(request: &HeaderMap, tag: &str) -> bool {
     let lines = request.get_all(header::IF_NONE_MATCH).iter();
     let mut tags = lines
         .filter_map(|value| value.to_str().ok())
         .flat_map(|line| line.split(','));
-    tags.any(|known| known.trim().trim_start_matches("W/") == tag)
+    tags.any(|cached| cached.trim().trim_start_matches("W/") == tag)
 }
 
 fn content_type(name: &str) -> &'static str {
@@ -171,14 +171,14 @@ mod tests {
     async fn get(assets: &Assets, name: &str, header: (HeaderName, &str)) -> (Response, String) {
         let mut headers = HeaderMap::new();
         headers.insert(header.0, header.1.parse().expect("a header"));
-        let (parts, body) = assets.answer(name, &headers).await.into_parts();
+        let (parts, body) = assets.serve(name, &headers).await.into_parts();
         let body = to_bytes(body, usize::MAX).await.expect("a body");
         let text = String::from_utf8(body.to_vec()).expect("text");
         (Response::from_parts(parts, axum::body::Body::empty()), text)
     }
 
     #[tokio::test]
-    async fn the_best_form_that_the_client_takes_is_sent() {
+    async fn the_best_accepted_encoding_is_sent() {
         let (_folder, assets) = assets();
         for (accepted, expected) in [
             ("gzip, deflate, br", "brotli"),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_files_of_the_pages_can_be_had() {
+    async fn only_files_of_the_pages_are_served() {
         let (_folder, assets) = assets();
         for name in [
             "assets/../index.html",

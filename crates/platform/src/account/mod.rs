@@ -1,14 +1,17 @@
 //! The account pages of a project: sign-up, sign-in, and everything about one's own account
 //! (client contract §5).
 //!
-//! They are a web application of their own (`web/`), the same for every project. What is served
-//! here is its one page, with the project's settings written into it, and the files that page
-//! asks for. The pages talk to the auth service like any other client.
+//! They are a web application (`web/`), the same for every project. Served here are its one HTML
+//! page, with the project's settings written into it, and its static files. The pages use the auth
+//! service like any other client.
 
+mod application;
 mod assets;
 mod config;
-mod gate;
+mod favicon;
+mod language;
 mod page;
+mod visitor;
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -18,35 +21,34 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderValue, Method, StatusCode, Uri, header, request::Parts};
-use plinth_project::{CONSOLE, NotServed, Project, ProjectKind, PublicUrl};
+use plinth_project::{CONSOLE, PathNotFound, Project, ProjectKind, PublicUrl};
 use plinth_session::{SessionState, SessionWriter, path_without_secrets};
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::Platform;
 use config::AccountConfig;
-use gate::{Gate, Keeper, Visitor};
-use page::{PageKind, Site};
+use page::{PageKind, Site, Visit};
+use visitor::{SessionCheck, SessionChecks, Visitor};
 
 pub use assets::Assets;
 
-/// Where the files of the pages are, below the pages.
+/// Path of the static files, below the mount path.
 const ASSETS: &str = "/_account/";
 
 #[derive(Clone)]
 struct Account {
     platform: Platform,
     assets: Assets,
-    gate: Gate,
+    session_checks: SessionChecks,
 }
 
-/// The pages of all projects. What is no page of the project is [`NotServed`]. `auth` is the
-/// router of the auth service, which knows whose session is still one.
+/// The pages of all projects. Paths that are no page get a [`PathNotFound`] response. `auth` is the
+/// router of the auth service, which verifies sessions.
 pub fn account_pages(platform: Platform, assets: Assets, auth: Router) -> Router {
-    let gate = Gate::new(auth);
-    Router::new().fallback(answer).with_state(Account {
+    Router::new().fallback(serve_page).with_state(Account {
         platform,
         assets,
-        gate,
+        session_checks: SessionChecks::new(auth),
     })
 }
 
@@ -54,10 +56,10 @@ pub fn account_pages(platform: Platform, assets: Assets, auth: Router) -> Router
 /// its `plinth.account.path`.
 pub fn is_account_page(mount: &str, path: &str) -> bool {
     let mount = mount.trim_end_matches('/');
-    let Some(rest) = below(mount, path) else {
+    let Some(rest) = strip_mount(mount, path) else {
         return false;
     };
-    match PageKind::of(rest) {
+    match PageKind::from_path(rest) {
         // The root of the host is the operator's.
         Some(PageKind::Root) => !mount.is_empty(),
         Some(_) => true,
@@ -65,15 +67,14 @@ pub fn is_account_page(mount: &str, path: &str) -> bool {
     }
 }
 
-/// The part of a path below the pages' own, with the slash that it begins with: another path may
-/// begin with the same letters.
-fn below<'a>(mount: &str, path: &'a str) -> Option<&'a str> {
+/// The rest of a path below the mount path, empty or with its leading slash.
+fn strip_mount<'a>(mount: &str, path: &'a str) -> Option<&'a str> {
     let rest = path.strip_prefix(mount)?;
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
 
-/// `GET` of a page or a file; the path is the project's.
-async fn answer(
+/// `GET` of a page or a static file; the path is the one below the project.
+async fn serve_page(
     State(account): State<Account>,
     project: Project,
     OriginalUri(original): OriginalUri,
@@ -85,25 +86,33 @@ async fn answer(
         ProjectKind::Platform => CONSOLE,
         ProjectKind::Default | ProjectKind::Ordinary => &config.path,
     };
-    let Some(rest) = below(mount, path) else {
-        return not_served();
+    let Some(rest) = strip_mount(mount, path) else {
+        return path_not_found();
     };
     let file = rest.strip_prefix(ASSETS);
-    let kind = PageKind::of(rest);
+    let kind = PageKind::from_path(rest);
     if file.is_none() && kind.is_none() {
-        return not_served();
+        return path_not_found();
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let allow = [(header::ALLOW, HeaderValue::from_static("GET, HEAD"))];
         return (StatusCode::METHOD_NOT_ALLOWED, allow).into_response();
     }
     if let Some(name) = file {
-        return account.assets.answer(name, request.headers()).await;
+        return account.assets.serve(name, request.headers()).await;
     }
     let public_url = request.extensions().get::<PublicUrl>();
     let site = Site::new(&project, &config, public_url);
+    let visit = Visit {
+        language: language::choose(request.headers(), &config.page.languages).to_owned(),
+        next: config
+            .application
+            .next(project.kind(), &site.project_url, request.uri()),
+        application: config.application.site(project.kind()).map(str::to_owned),
+    };
     let key = match account.platform.publishable_key(project.reference()).await {
-        Ok(key) => key,
+        Ok(Some(key)) => key,
+        Ok(None) => return page::without_key(),
         Err(error) => return error.into_response(),
     };
     let page = Page {
@@ -111,16 +120,20 @@ async fn answer(
         config,
         site,
         key,
+        visit,
     };
     match kind.unwrap_or(PageKind::Root) {
         PageKind::Root => see_other(&format!("{}/account", page.site.mount)),
-        PageKind::Open => page.show().await,
-        kind @ (PageKind::SecondStep | PageKind::User) => {
+        PageKind::Public => page.render().await,
+        kind @ (PageKind::SecondFactor | PageKind::SignedIn) => {
             let (site, key) = (&page.site, &page.key);
-            match account.gate.keeper(&project, site, key, &request) {
-                Ok(keeper) => page.show_to_user(kind, keeper, original, request).await,
+            let check = account
+                .session_checks
+                .for_request(&project, site, key, &request);
+            match check {
+                Ok(check) => page.render_for_user(kind, check, original, request).await,
                 Err(error) => {
-                    tracing::error!("sessions cannot be looked at: {error}");
+                    tracing::error!("sessions cannot be checked: {error}");
                     StatusCode::INTERNAL_SERVER_ERROR.into_response()
                 }
             }
@@ -135,50 +148,53 @@ struct Page {
     config: Arc<AccountConfig>,
     site: Site,
     key: String,
+    visit: Visit,
 }
 
 impl Page {
-    async fn show(&self) -> Response {
+    async fn render(&self) -> Response {
         match self.assets.page().await {
-            Some(template) => page::render(&template, &self.config, &self.site, &self.key),
+            Some(template) => {
+                page::render(&template, &self.config, &self.site, &self.key, &self.visit)
+            }
             None => page::not_built(),
         }
     }
 
-    /// The one place that decides who is led to the sign-in page. Cookies that had to be refreshed
-    /// or removed go with the answer, whichever it is.
-    async fn show_to_user(
+    /// The only place that decides about redirects to the sign-in page. The response sets or removes
+    /// session cookies where necessary.
+    async fn render_for_user(
         self,
         kind: PageKind,
-        keeper: Keeper,
+        check: SessionCheck,
         original: Uri,
         request: Request,
     ) -> Response {
-        let layer = keeper.layer.clone();
+        let layer = check.layer.clone();
         let inner = service_fn(move |request: Request| {
-            let (page, keeper, original) = (self.clone(), keeper.clone(), original.clone());
+            let (page, check, original) = (self.clone(), check.clone(), original.clone());
             async move {
                 let (mut parts, _) = request.into_parts();
                 let state = match SessionState::from_request_parts(&mut parts, &()).await {
                     Ok(state) => state,
                     Err(rejection) => return Ok::<_, Infallible>(rejection.into_response()),
                 };
-                let visitor = keeper.visitor(&state, &parts.headers).await;
-                if visitor == Visitor::Ended {
-                    forget_session(&mut parts).await;
+                let visitor = check.visitor(&state, &parts.headers).await;
+                if visitor == Visitor::SessionEnded {
+                    clear_session(&mut parts).await;
                 }
                 let mount = &page.site.mount;
                 Ok(match (visitor, kind) {
-                    (Visitor::Guest | Visitor::Ended, PageKind::SecondStep) => {
-                        see_other(&first_step(mount, &original))
+                    (Visitor::Anonymous | Visitor::SessionEnded, PageKind::SecondFactor) => {
+                        see_other(&sign_in_url(mount, &original))
                     }
-                    (Visitor::Guest | Visitor::Ended, _) => {
-                        see_other(&lead_to(mount, "/sign-in", &original))
+                    (Visitor::Anonymous | Visitor::SessionEnded, _) => {
+                        see_other(&url_with_next(mount, "/sign-in", &original))
                     }
-                    (Visitor::HalfWay, PageKind::User) => {
-                        see_other(&lead_to(mount, "/sign-in/mfa", &original))
+                    (Visitor::MfaPending, PageKind::SignedIn) => {
+                        see_other(&url_with_next(mount, "/sign-in/mfa", &original))
                     }
-                    (Visitor::HalfWay | Visitor::Holder, _) => page.show().await,
+                    (Visitor::MfaPending | Visitor::SignedIn, _) => page.render().await,
                 })
             }
         });
@@ -189,22 +205,22 @@ impl Page {
     }
 }
 
-/// The pages would show what the cookies of an ended session say, until they hear that it ended.
-async fn forget_session(parts: &mut Parts) {
+/// Removes the cookies, because the pages would show the account of an ended session.
+async fn clear_session(parts: &mut Parts) {
     if let Ok(writer) = SessionWriter::from_request_parts(parts, &()).await {
         writer.clear();
     }
 }
 
-/// The step that is missing, which leads back to where somebody wanted to go.
-fn lead_to(mount: &str, step: &str, original: &Uri) -> String {
+/// A sign-in step with the original target as `next`.
+fn url_with_next(mount: &str, step: &str, original: &Uri) -> String {
     let target = path_without_secrets(original);
     let next: String = url::form_urlencoded::byte_serialize(target.as_bytes()).collect();
     format!("{mount}{step}?next={next}")
 }
 
-/// The sign-in page instead of the second step, with what that was asked for.
-fn first_step(mount: &str, original: &Uri) -> String {
+/// The sign-in page instead of the second factor, with the same query.
+fn sign_in_url(mount: &str, original: &Uri) -> String {
     let target = path_without_secrets(original);
     let query = target.find('?').map_or("", |at| &target[at..]);
     format!("{mount}/sign-in{query}")
@@ -222,9 +238,9 @@ fn see_other(target: &str) -> Response {
     (StatusCode::SEE_OTHER, headers).into_response()
 }
 
-fn not_served() -> Response {
+fn path_not_found() -> Response {
     let mut response = StatusCode::NOT_FOUND.into_response();
-    response.extensions_mut().insert(NotServed);
+    response.extensions_mut().insert(PathNotFound);
     response
 }
 
@@ -255,28 +271,28 @@ mod tests {
     }
 
     #[test]
-    fn people_are_led_to_the_missing_step_and_back() {
+    fn redirects_lead_to_the_missing_step_and_back() {
         let at = Uri::from_static("/p/x/account/sessions?a=b&c");
         assert_eq!(
-            lead_to("/p/x", "/sign-in", &at),
+            url_with_next("/p/x", "/sign-in", &at),
             "/p/x/sign-in?next=%2Fp%2Fx%2Faccount%2Fsessions%3Fa%3Db%26c"
         );
         let at = Uri::from_static("/sign-in/mfa?next=%2Fshop");
-        assert_eq!(first_step("", &at), "/sign-in?next=%2Fshop");
+        assert_eq!(sign_in_url("", &at), "/sign-in?next=%2Fshop");
         assert_eq!(
-            first_step("", &Uri::from_static("/sign-in/mfa")),
+            sign_in_url("", &Uri::from_static("/sign-in/mfa")),
             "/sign-in"
         );
     }
 
     #[test]
-    fn a_one_time_secret_is_carried_no_further() {
+    fn one_time_secrets_are_not_passed_on() {
         let at = Uri::from_static("/account?code=secret&tab=1");
         assert_eq!(
-            lead_to("", "/sign-in", &at),
+            url_with_next("", "/sign-in", &at),
             "/sign-in?next=%2Faccount%3Ftab%3D1"
         );
         let at = Uri::from_static("/sign-in/mfa?token_hash=secret&next=%2Fshop");
-        assert_eq!(first_step("", &at), "/sign-in?next=%2Fshop");
+        assert_eq!(sign_in_url("", &at), "/sign-in?next=%2Fshop");
     }
 }

@@ -1,51 +1,61 @@
-//! The one page of the web application, with a project's settings written into it.
+//! The HTML page of the web application, with a project's settings written into it.
 
 use axum::response::{Html, IntoResponse, Response};
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use plinth_project::{Project, ProjectKind, PublicUrl, account_pages_url};
+use plinth_project::{
+    Project, PublicUrl, account_pages_url, other_project_paths, session_cookie_name,
+    session_cookie_path, url_path,
+};
 use plinth_session::escape_html;
 use serde::Serialize;
 use url::Url;
 
-use super::config::{AccountConfig, Shown};
+use super::{
+    application::CheckedNext,
+    config::{AccountConfig, PageConfig},
+    favicon::favicon,
+    language,
+};
 
-/// The element of the built page that takes the settings.
+/// The element of the built page that receives the settings.
 const SETTINGS: &str = r#"<script type="application/json" id="plinth-account">"#;
-/// The built page names its files relative to itself.
+/// The icon of the built page.
+const NO_ICON: &str = "href=\"data:,\"";
+/// The built page refers to its files by relative paths.
 const FILES: &str = "\"./assets/";
 
-/// Who a page is for.
+/// Who may see a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PageKind {
-    /// Leads to the account.
+    /// Redirects to the account.
     Root,
-    /// Everybody: sign-in, links of mails, farewells.
-    Open,
-    /// Those who are signed in, all but their second step.
-    SecondStep,
-    /// Those who are signed in.
-    User,
+    /// Everybody: sign-in, links in mails, signed-out pages.
+    Public,
+    /// Users who have signed in with their first factor.
+    SecondFactor,
+    /// Signed-in users.
+    SignedIn,
 }
 
 impl PageKind {
-    /// By its path below the pages' own; `None` for what is no page.
-    pub(super) fn of(path: &str) -> Option<Self> {
+    /// By the path below the mount path; `None` if it is no page.
+    pub(super) fn from_path(path: &str) -> Option<Self> {
         let path = path.strip_prefix('/').unwrap_or(path);
         let first = path.split('/').next().unwrap_or_default();
         match first {
             "" if path.is_empty() => Some(Self::Root),
-            "account" => Some(Self::User),
-            "sign-in" if path == "sign-in/mfa" => Some(Self::SecondStep),
-            "sign-in" | "sign-up" | "forgot-password" => Some(Self::Open),
+            "account" => Some(Self::SignedIn),
+            "sign-in" if path == "sign-in/mfa" => Some(Self::SecondFactor),
+            "sign-in" | "sign-up" | "forgot-password" => Some(Self::Public),
             "confirm" | "callback" | "reset-password" | "signed-out" | "goodbye" => {
-                (path == first).then_some(Self::Open)
+                (path == first).then_some(Self::Public)
             }
             _ => None,
         }
     }
 }
 
-/// Where the pages of a project are.
+/// Addresses of a project's pages.
 #[derive(Clone)]
 pub(super) struct Site {
     /// Base of the project's services.
@@ -54,6 +64,10 @@ pub(super) struct Site {
     pub(super) mount: String,
     /// Name of the session's cookies.
     pub(super) storage_key: String,
+    /// Path of the session's cookies: the project's, where it shares its host with others.
+    pub(super) cookie_path: String,
+    /// Paths of the host that belong to other projects.
+    other_projects: Vec<String>,
 }
 
 impl Site {
@@ -64,34 +78,25 @@ impl Site {
     ) -> Self {
         let public_url = public_url.cloned().unwrap_or_else(|| PublicUrl::new(""));
         let pages = account_pages_url(project.kind(), &public_url, &config.path);
-        let reference = project.reference().as_str();
-        let project_url = public_url.as_str().to_owned();
-        let base = path_of(&project_url);
+        let (kind, reference) = (project.kind(), project.reference());
         Self {
-            mount: path_of(&pages),
-            storage_key: storage_key(project.kind(), reference, &project_url, &base),
-            project_url,
+            mount: url_path(&pages),
+            storage_key: session_cookie_name(kind, reference, &public_url),
+            cookie_path: session_cookie_path(kind, &public_url),
+            other_projects: other_project_paths(kind, &public_url),
+            project_url: public_url.as_str().to_owned(),
         }
     }
 }
 
-/// The path of a URL, without a slash at its end.
-fn path_of(url: &str) -> String {
-    let url = Url::parse(url).ok();
-    let path = url.as_ref().map_or("", |url| url.path());
-    path.trim_end_matches('/').to_owned()
-}
-
-/// The name that the published client would choose, except where projects share a host and their
-/// sessions would take each other's place (client contract U1, S6).
-fn storage_key(kind: ProjectKind, reference: &str, project_url: &str, base: &str) -> String {
-    let mut segments = base.rsplit('/');
-    let is_by_path = segments.next().is_some() && segments.next() == Some("p");
-    match kind {
-        ProjectKind::Platform => "sb-platform-auth-token".to_owned(),
-        _ if is_by_path => format!("sb-{reference}-auth-token"),
-        _ => plinth_client::storage_key(project_url).unwrap_or_default(),
-    }
+/// What depends on the request.
+#[derive(Clone)]
+pub(super) struct Visit {
+    pub(super) language: String,
+    /// Where to go afterwards, at another origin.
+    pub(super) next: Option<CheckedNext>,
+    /// The application, for those who did not come from it.
+    pub(super) application: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -101,31 +106,48 @@ struct Settings<'a> {
     project_url: &'a str,
     key: &'a str,
     storage_key: &'a str,
-    title: &'a str,
+    cookie_path: &'a str,
+    other_projects: &'a [String],
+    title: Option<&'a str>,
     logo: Option<&'a str>,
+    next: Option<&'a CheckedNext>,
+    application: Option<&'a str>,
     #[serde(flatten)]
-    shown: &'a Shown,
+    page: &'a PageConfig,
 }
 
-pub(super) fn render(template: &str, config: &AccountConfig, site: &Site, key: &str) -> Response {
+pub(super) fn render(
+    template: &str,
+    config: &AccountConfig,
+    site: &Site,
+    key: &str,
+    visit: &Visit,
+) -> Response {
+    let title = config.title.as_deref();
     let settings = Settings {
         mount: &site.mount,
         project_url: &site.project_url,
         key,
         storage_key: &site.storage_key,
-        title: &config.title,
+        cookie_path: &site.cookie_path,
+        other_projects: &site.other_projects,
+        title,
         logo: config.logo.as_deref(),
-        shown: &config.shown,
+        next: visit.next.as_ref(),
+        application: visit.application.as_deref(),
+        page: &config.page,
     };
     let json = serde_json::to_string(&settings).unwrap_or_default();
-    // Nothing in the settings may end the element they stand in.
+    // A setting must not close the script element.
     let json = json.replace('<', "\\u003c");
-    let page = template
+    let icon = favicon(title, config.page.accent.as_deref());
+    let page = language::localise(template, &visit.language)
         .replace(FILES, &format!("\"{}/_account/assets/", site.mount))
         .replace(
             "<title>Account</title>",
-            &format!("<title>{}</title>", escape_html(&config.title)),
+            &format!("<title>{}</title>", escape_html(title.unwrap_or("Account"))),
         )
+        .replacen(NO_ICON, &format!("href=\"{icon}\""), 1)
         .replacen(SETTINGS, &format!("{SETTINGS}{json}"), 1);
     (headers(&policy(config, site)), Html(page)).into_response()
 }
@@ -145,13 +167,16 @@ fn headers(policy: &str) -> [(HeaderName, HeaderValue); 5] {
             header::X_CONTENT_TYPE_OPTIONS,
             HeaderValue::from_static("nosniff"),
         ),
-        (header::VARY, HeaderValue::from_static("Cookie")),
+        (
+            header::VARY,
+            HeaderValue::from_static("Cookie, Accept-Language"),
+        ),
     ]
 }
 
-/// Where the providers of captchas have their scripts, frames and styles.
+/// Hosts of the captcha provider's scripts, frames and styles.
 fn captcha_hosts(config: &AccountConfig) -> &'static str {
-    let captcha = config.shown.captcha.as_ref();
+    let captcha = config.page.captcha.as_ref();
     match captcha.map(|captcha| captcha.provider.as_str()) {
         Some("hcaptcha") => " https://hcaptcha.com https://*.hcaptcha.com",
         Some("turnstile") => " https://challenges.cloudflare.com",
@@ -159,7 +184,7 @@ fn captcha_hosts(config: &AccountConfig) -> &'static str {
     }
 }
 
-/// No inline script or style, no frames, nothing from elsewhere but the operator's logo and captcha.
+/// No inline scripts or styles, no frames, no external content but the operator's logo and captcha.
 fn policy(config: &AccountConfig, site: &Site) -> String {
     let origin = |text: &str| {
         Url::parse(text)
@@ -180,14 +205,30 @@ fn policy(config: &AccountConfig, site: &Site) -> String {
     )
 }
 
-/// The answer of a program that was built without the pages.
+/// The response of a binary that was built without the pages.
 pub(super) fn not_built() -> Response {
-    const PAGE: &str = "<!doctype html><html lang=\"en\"><title>Not built</title>\
+    unavailable(
+        "<!doctype html><html lang=\"en\"><title>Not built</title>\
         <h1>This Plinth was built without its web pages</h1>\
         <p>Run <code>npm ci</code> and <code>npm run build</code> in <code>web/</code>, then build \
-        Plinth again; <code>cargo xtask up</code> does all of it.</p></html>";
+        Plinth again; <code>cargo xtask up</code> does all of it.</p></html>",
+    )
+}
+
+/// The response while the project has no publishable key, without which the pages can ask nothing.
+pub(super) fn without_key() -> Response {
+    unavailable(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">\
+        <meta name=\"viewport\" content=\"width=device-width\"><title>Not available</title>\
+        <h1>These pages are not available</h1>\
+        <p>This project has no publishable API key, so nobody can sign in here. Its operator \
+        creates one with <code>plinth keys create publishable default</code>.</p></html>",
+    )
+}
+
+fn unavailable(page: &'static str) -> Response {
     let policy = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
-    (StatusCode::SERVICE_UNAVAILABLE, headers(policy), Html(PAGE)).into_response()
+    (StatusCode::SERVICE_UNAVAILABLE, headers(policy), Html(page)).into_response()
 }
 
 #[cfg(test)]
@@ -198,7 +239,8 @@ mod tests {
 
     use super::*;
 
-    const TEMPLATE: &str = "<title>Account</title>\
+    const TEMPLATE: &str = "<html lang=\"en\"><title>Account</title>\
+        <link rel=\"icon\" href=\"data:,\" />\
         <script type=\"application/json\" id=\"plinth-account\"></script>\
         <script type=\"module\" src=\"./assets/a.js\"></script>";
 
@@ -212,14 +254,24 @@ mod tests {
             project_url: "https://api.test:8443/p/x".to_owned(),
             mount: "/p/x/login".to_owned(),
             storage_key: "sb-x-auth-token".to_owned(),
+            cookie_path: "/p/x".to_owned(),
+            other_projects: Vec::new(),
+        }
+    }
+
+    fn visit() -> Visit {
+        Visit {
+            language: "de".to_owned(),
+            next: None,
+            application: Some("https://app.test/".to_owned()),
         }
     }
 
     #[tokio::test]
-    async fn settings_stand_in_the_page_and_cannot_leave_their_element() {
+    async fn settings_are_embedded_and_cannot_close_their_element() {
         let config = config("[plinth.account]\ntitle = '</script><b>'\naccent = '#123456'");
 
-        let response = render(TEMPLATE, &config, &site(), "sb_publishable_1");
+        let response = render(TEMPLATE, &config, &site(), "sb_publishable_1", &visit());
 
         let body = to_bytes(response.into_body(), usize::MAX)
             .await
@@ -236,19 +288,24 @@ mod tests {
         let (_, rest) = page.split_once(SETTINGS).expect("the element");
         let (json, _) = rest.split_once("</script>").expect("its end");
         let settings: serde_json::Value = serde_json::from_str(json).expect("JSON");
+        assert!(page.contains("<html lang=\"de\">"), "{page}");
+        assert!(page.contains("href=\"data:image/svg+xml,"), "{page}");
+        assert_eq!(settings["application"], "https://app.test/");
+        assert_eq!(settings["next"], serde_json::Value::Null);
         assert_eq!(settings["title"], "</script><b>");
         assert_eq!(settings["mount"], "/p/x/login");
         assert_eq!(settings["key"], "sb_publishable_1");
+        assert_eq!(settings["cookiePath"], "/p/x");
         assert_eq!(settings["accent"], "#123456");
         assert_eq!(settings["password"]["minLength"], 6);
         assert_eq!(settings["selfDelete"], true);
     }
 
     #[test]
-    fn pages_may_run_no_script_but_their_own() {
+    fn the_content_security_policy_allows_own_scripts_only() {
         let config = config("[plinth.account]\nlogo = 'https://cdn.test/logo.svg'");
 
-        let response = render(TEMPLATE, &config, &site(), "k");
+        let response = render(TEMPLATE, &config, &site(), "k", &visit());
 
         let header = |name: &str| {
             let value = response.headers().get(name).expect("the header");
@@ -281,62 +338,32 @@ mod tests {
         }
     }
 
+    /// Applications find the session of the pages by the published client's rule.
     #[test]
-    fn sessions_of_projects_on_one_host_keep_apart() {
-        let check = |kind, base, host, expected: &str| {
-            let url = format!("http://{host}:54321{base}");
-            assert_eq!(storage_key(kind, "abc", &url, base), expected, "{url}");
-        };
-        check(
-            ProjectKind::Default,
-            "",
-            "localhost",
-            "sb-localhost-auth-token",
-        );
-        check(ProjectKind::Default, "", "127.0.0.1", "sb-127-auth-token");
-        check(
-            ProjectKind::Default,
-            "/base",
-            "api.example.com",
-            "sb-api-auth-token",
-        );
-        check(
-            ProjectKind::Ordinary,
-            "/p/abc",
-            "localhost",
-            "sb-abc-auth-token",
-        );
-        check(
-            ProjectKind::Default,
-            "/p/default",
-            "localhost",
-            "sb-abc-auth-token",
-        );
-        check(
-            ProjectKind::Platform,
-            "/p/platform",
-            "localhost",
-            "sb-platform-auth-token",
-        );
-        check(
-            ProjectKind::Platform,
-            "",
-            "ops.example.com",
-            "sb-platform-auth-token",
-        );
+    fn the_default_name_is_the_published_clients() {
+        for url in [
+            "http://localhost:54321",
+            "http://127.0.0.1:54321",
+            "https://api.example.com/base",
+            "http://[::1]:8000",
+            "https://B\u{fc}cher.example",
+        ] {
+            let expected = plinth_client::storage_key(url).expect("a key");
+            assert_eq!(plinth_project::host_cookie_name(url), Some(expected));
+        }
     }
 
     #[test]
-    fn every_page_is_known() {
-        let check = |path, expected| assert_eq!(PageKind::of(path), expected, "{path}");
+    fn every_page_is_recognised() {
+        let check = |path, expected| assert_eq!(PageKind::from_path(path), expected, "{path}");
         check("", Some(PageKind::Root));
         check("/", Some(PageKind::Root));
-        check("/confirm", Some(PageKind::Open));
+        check("/confirm", Some(PageKind::Public));
         check("/confirm/x", None);
-        check("/sign-up/check-email", Some(PageKind::Open));
-        check("/sign-in/mfa", Some(PageKind::SecondStep));
-        check("/account", Some(PageKind::User));
-        check("/account/identities", Some(PageKind::User));
+        check("/sign-up/check-email", Some(PageKind::Public));
+        check("/sign-in/mfa", Some(PageKind::SecondFactor));
+        check("/account", Some(PageKind::SignedIn));
+        check("/account/identities", Some(PageKind::SignedIn));
         check("/accounts", None);
         check("//account", None);
     }

@@ -12,9 +12,9 @@ use uuid::Uuid;
 
 use super::{
     Operator,
-    body::{Body, Params, Segments},
+    body::{Body, Params, Segments, without_nulls},
 };
-use crate::{ApiKeyRequest, Platform, PlatformError, StoredApiKey, tokens::SECRETS};
+use crate::{ApiKeyRequest, Platform, PlatformError, StoredApiKey, tokens::READ_SECRETS};
 
 #[derive(Deserialize)]
 pub(super) struct RevealParams {
@@ -24,9 +24,10 @@ pub(super) struct RevealParams {
 
 impl RevealParams {
     fn check(&self, operator: &Operator) -> Result<(), PlatformError> {
-        match self.reveal {
-            true => operator.must_have(SECRETS),
-            false => Ok(()),
+        if self.reveal {
+            operator.require_scope(READ_SECRETS)
+        } else {
+            Ok(())
         }
     }
 }
@@ -54,7 +55,7 @@ fn key_body(key: &StoredApiKey, reveal: bool) -> Value {
     } else {
         key.masked()
     };
-    json!({
+    without_nulls(json!({
         "id": key.id,
         "name": key.name,
         "type": match key.kind {
@@ -69,7 +70,7 @@ fn key_body(key: &StoredApiKey, reveal: bool) -> Value {
         "inserted_at": rfc3339(key.created_at),
         "updated_at": rfc3339(key.updated_at),
         "revoked_at": key.revoked_at.map(rfc3339),
-    })
+    }))
 }
 
 fn legacy_body(role: &str, key: &str, reveal: bool) -> Value {
@@ -80,9 +81,8 @@ fn legacy_body(role: &str, key: &str, reveal: bool) -> Value {
         None => "·".repeat(key.len()),
     };
     json!({
-        "id": role, "name": role, "type": "legacy", "api_key": shown, "prefix": null,
-        "hash": plinth_token::credential_hash(key), "description": null,
-        "secret_jwt_template": null, "inserted_at": null, "updated_at": null,
+        "id": role, "name": role, "type": "legacy", "api_key": shown,
+        "hash": plinth_token::credential_hash(key),
     })
 }
 
@@ -97,7 +97,7 @@ pub(super) async fn list(
     Segments(text): Segments<String>,
     Params(params): Params<RevealParams>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     params.check(&operator)?;
     let legacy = platform.legacy_keys(&project).await?;
     let mut bodies = Vec::new();
@@ -114,7 +114,7 @@ pub(super) async fn list(
     if params.reveal {
         let reference = platform.reference_of(&project);
         platform
-            .note(&operator, Some(&reference), "key.reveal", Value::Null)
+            .audit(&operator, Some(&reference), "key.reveal", Value::Null)
             .await;
     }
     Ok(Json(bodies))
@@ -128,22 +128,22 @@ pub(super) struct CreateBody {
     description: Option<String>,
 }
 
-/// `POST …/api-keys`: the answer shows the whole key to whoever may see it.
+/// `POST …/api-keys`: the response contains the whole key if the operator may read secrets.
 pub(super) async fn create(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
     Body(body): Body<CreateBody>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     let request = ApiKeyRequest {
         kind: body.r#type.into(),
         name: body.name,
         description: body.description,
     };
     let key = platform.create_api_key(&project, &request).await?;
-    note(&platform, &operator, &project, "key.create", &key).await;
-    let reveal = operator.has(SECRETS);
+    audit(&platform, &operator, &project, "key.create", &key).await;
+    let reveal = operator.has_scope(READ_SECRETS);
     Ok((StatusCode::CREATED, Json(key_body(&key, reveal))))
 }
 
@@ -154,11 +154,11 @@ pub(super) async fn show(
     Segments((text, id)): Segments<(String, String)>,
     Params(params): Params<RevealParams>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     params.check(&operator)?;
     let key = platform.load_api_key(&project, &id).await?;
     if params.reveal {
-        note(&platform, &operator, &project, "key.reveal", &key).await;
+        audit(&platform, &operator, &project, "key.reveal", &key).await;
     }
     Ok(Json(key_body(&key, params.reveal)))
 }
@@ -178,28 +178,45 @@ pub(super) async fn update(
     Segments((text, id)): Segments<(String, Uuid)>,
     Body(body): Body<UpdateBody>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     let UpdateBody { name, description } = body;
     let key = platform
         .update_api_key(&project, id, name.as_deref(), description.as_deref())
         .await?;
-    note(&platform, &operator, &project, "key.update", &key).await;
+    audit(&platform, &operator, &project, "key.update", &key).await;
     Ok(Json(key_body(&key, false)))
 }
 
-/// `DELETE …/api-keys/{id}`: refused from the next request on.
+/// `DELETE …/api-keys/{id}`: effective at once.
 pub(super) async fn revoke(
     operator: Operator,
     State(platform): State<Platform>,
     Segments((text, id)): Segments<(String, String)>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     let key = platform
         .revoke_api_key(&project, &id, Duration::ZERO)
         .await?;
-    note(&platform, &operator, &project, "key.revoke", &key).await;
-    Ok(Json(key_body(&key, false)))
+    audit(&platform, &operator, &project, "key.revoke", &key).await;
+    let mut body = key_body(&key, false);
+    if key.kind == ApiKeyKind::Publishable {
+        let left = platform
+            .publishable_key(&platform.reference_of(&project))
+            .await?;
+        if left.is_none() {
+            tracing::warn!(
+                project = %platform.reference_of(&project),
+                "the last publishable key was revoked"
+            );
+            body["warning"] = LAST_KEY_WARNING.into();
+        }
+    }
+    Ok(Json(body))
 }
+
+/// In the response to the revocation of the last publishable key.
+const LAST_KEY_WARNING: &str = "This was the last publishable key: requests with it are rejected, and \
+    the project's account pages are not available. Create another one to open the project again.";
 
 /// `GET …/api-keys/legacy`.
 pub(super) async fn legacy(
@@ -208,7 +225,7 @@ pub(super) async fn legacy(
     Segments(text): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
     let legacy = platform
-        .legacy_keys(&operator.reference(&platform, &text)?)
+        .legacy_keys(&operator.project_by_ref(&platform, &text)?)
         .await?;
     Ok(Json(json!({ "enabled": legacy.enabled })))
 }
@@ -225,19 +242,19 @@ pub(super) async fn set_legacy(
     Segments(text): Segments<String>,
     Params(params): Params<EnabledParams>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     platform
         .set_legacy_enabled(&project, params.enabled)
         .await?;
     let target = platform.reference_of(&project);
     let details = json!({ "enabled": params.enabled });
     platform
-        .note(&operator, Some(&target), "key.legacy", details)
+        .audit(&operator, Some(&target), "key.legacy", details)
         .await;
     Ok(Json(json!({ "enabled": params.enabled })))
 }
 
-const LONGEST_GRACE_SECONDS: u64 = 366 * 86_400;
+const MAX_GRACE_SECONDS: u64 = 366 * 86_400;
 
 #[derive(Deserialize)]
 #[serde(tag = "what", rename_all = "lowercase")]
@@ -258,40 +275,43 @@ pub(super) async fn rotate(
     Segments(text): Segments<String>,
     Body(body): Body<RotateBody>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.named(&platform, &text)?;
-    let (what, answer) = match body {
+    let project = operator.project_by_name(&platform, &text)?;
+    let (action, response) = match body {
         RotateBody::Signing => {
-            operator.must_have("auth_signing_keys_write")?;
+            operator.require_scope("auth_signing_keys_write")?;
             let key = platform.rotate_signing_key(&project).await?;
             ("key.rotate.signing", super::signing_keys::key_body(&key))
         }
         RotateBody::Legacy => {
             let keys = platform.rotate_legacy(&project).await?;
             let service_role = operator
-                .has(SECRETS)
+                .has_scope(READ_SECRETS)
                 .then(|| keys.service_role.expose().to_owned());
-            let answer = json!({ "anon": keys.anon.expose(), "service_role": service_role });
-            ("key.rotate.legacy", answer)
+            let response = json!({ "anon": keys.anon.expose(), "service_role": service_role });
+            ("key.rotate.legacy", response)
         }
         RotateBody::Api { key, grace_seconds } => {
-            if grace_seconds > LONGEST_GRACE_SECONDS {
+            if grace_seconds > MAX_GRACE_SECONDS {
                 return Err(PlatformError::Invalid(
                     "A grace of at most a year".to_owned(),
                 ));
             }
             let grace = Duration::from_secs(grace_seconds);
             let key = platform.rotate_api_key(&project, &key, grace).await?;
-            ("key.rotate.api", key_body(&key, operator.has(SECRETS)))
+            (
+                "key.rotate.api",
+                key_body(&key, operator.has_scope(READ_SECRETS)),
+            )
         }
     };
     let target = platform.reference_of(&project);
     platform
-        .note(&operator, Some(&target), what, Value::Null)
+        .audit(&operator, Some(&target), action, Value::Null)
         .await;
-    Ok(Json(answer))
+    Ok(Json(response))
 }
 
-async fn note(
+async fn audit(
     platform: &Platform,
     operator: &Operator,
     project: &ProjectName,
@@ -301,6 +321,6 @@ async fn note(
     let target = platform.reference_of(project);
     let details = json!({ "id": key.id, "name": key.name });
     platform
-        .note(operator, Some(&target), action, details)
+        .audit(operator, Some(&target), action, details)
         .await;
 }

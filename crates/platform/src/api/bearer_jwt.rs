@@ -1,5 +1,5 @@
 //! `POST /platform/projects/{ref}/bearer-jwt`: a token signed with the project's own key, for
-//! trying out policies and for servers that act as somebody.
+//! testing policies and for servers that act as a user.
 
 use axum::{Json, extract::State};
 use serde::Deserialize;
@@ -12,8 +12,8 @@ use super::{
 };
 use crate::{Platform, PlatformError};
 
-/// Longer-lived tokens are what API keys are for.
-const LONGEST_SECONDS: i64 = 366 * 86_400;
+/// For a longer time there are API keys.
+const MAX_VALID_SECONDS: i64 = 366 * 86_400;
 
 #[derive(Deserialize)]
 pub(super) struct TokenBody {
@@ -21,25 +21,27 @@ pub(super) struct TokenBody {
     #[serde(default)]
     sub: Option<String>,
     valid_for_seconds: i64,
-    /// More claims, which win over the others.
+    /// Additional claims, which override the others.
     #[serde(default)]
     payload: Map<String, Value>,
 }
 
-/// Owner only: such a token can be anybody.
+/// Owner only: such a token can have any role and user.
 pub(super) async fn create(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
     Body(body): Body<TokenBody>,
 ) -> Result<Json<Value>, PlatformError> {
-    operator.must_be_owner()?;
-    if !(1..=LONGEST_SECONDS).contains(&body.valid_for_seconds) {
+    operator.require_owner()?;
+    if !(1..=MAX_VALID_SECONDS).contains(&body.valid_for_seconds) {
         return Err(PlatformError::Invalid(
             "A token is valid for a second to a year".to_owned(),
         ));
     }
-    let project = platform.open(&operator.named(&platform, &text)?).await?;
+    let project = platform
+        .open(&operator.project_by_name(&platform, &text)?)
+        .await?;
     let now = OffsetDateTime::now_utc().unix_timestamp();
     let mut claims = json!({
         "iss": format!("{}/auth/v1", platform.endpoints().api_url),
@@ -58,7 +60,7 @@ pub(super) async fn create(
     let token = token.map_err(PlatformError::caused_by)?;
     let details = json!({ "role": claims["role"], "sub": claims["sub"] });
     platform
-        .note(&operator, Some(project.reference()), "token.sign", details)
+        .audit(&operator, Some(project.reference()), "token.sign", details)
         .await;
     Ok(Json(json!({ "token": token })))
 }

@@ -6,6 +6,7 @@ use axum::{
     http::{StatusCode, request::Parts},
 };
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::PlatformError;
 
@@ -51,5 +52,32 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Segment
             Ok(Path(segments)) => Ok(Self(segments)),
             Err(rejection) => Err(PlatformError::Invalid(rejection.body_text())),
         }
+    }
+}
+
+/// Leaves out members that are null, also of objects within: programs of the Management API declare what
+/// may be absent as optional, and reject null.
+pub(super) fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(members) => members
+            .into_iter()
+            .filter(|(_, member)| !member.is_null())
+            .map(|(name, member)| (name, without_nulls(member)))
+            .collect(),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_absent_is_left_out() {
+        let body = json!({ "a": null, "b": { "c": null, "d": 1 }, "e": [null, { "f": null }] });
+        let expected = json!({ "b": { "d": 1 }, "e": [null, { "f": null }] });
+        assert_eq!(without_nulls(body), expected);
     }
 }

@@ -8,18 +8,21 @@ use serde_json::{Value, json};
 use super::{
     Operator,
     api_keys::rfc3339,
-    body::{Body, Segments},
+    body::{Body, Segments, without_nulls},
 };
-use crate::{Branch, BranchRequest, CopyMethod, Platform, PlatformError, ProjectRow};
+use crate::{
+    Branch, BranchChanges, BranchRequest, CopyMethod, Platform, PlatformError, ProjectRow,
+    projects::MAIN_BRANCH,
+};
 
-/// The branch in the words of the Management API; `copy` is ours.
+/// The branch in the form of the Management API; `copy` is an addition.
 fn branch_body(branch: &Branch) -> Value {
     let (state, project) = match (&branch.failure, branch.status) {
         (Some(_), _) => ("MIGRATIONS_FAILED", "INIT_FAILED"),
         (None, status @ ProjectStatus::ComingUp) => ("CREATING_PROJECT", status.as_str()),
         (None, status) => ("FUNCTIONS_DEPLOYED", status.as_str()),
     };
-    json!({
+    without_nulls(json!({
         "id": branch.id,
         "name": branch.name,
         "project_ref": branch.reference.as_str(),
@@ -38,14 +41,14 @@ fn branch_body(branch: &Branch) -> Value {
             "job_id": branch.job,
             "error": branch.failure,
         },
-    })
+    }))
 }
 
 /// The parent itself is listed as the default branch `main`.
 fn main_body(parent: &ProjectRow) -> Value {
     json!({
         "id": uuid::Uuid::nil(),
-        "name": "main",
+        "name": MAIN_BRANCH,
         "project_ref": parent.reference.as_str(),
         "parent_project_ref": parent.reference.as_str(),
         "is_default": true,
@@ -64,7 +67,7 @@ pub(super) async fn list(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     let parent = platform.load_project(&project).await?;
     let mut bodies = vec![main_body(&parent)];
     bodies.extend(
@@ -88,20 +91,20 @@ pub(super) struct CreateBody {
     end_sessions: bool,
 }
 
-/// `POST …/branches`: ready, or COMING_UP with the job that makes it.
+/// `POST …/branches`: ready, or COMING_UP with the job that creates it.
 pub(super) async fn create(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
     Body(body): Body<CreateBody>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     let request = BranchRequest {
         name: body.branch_name,
         git_branch: body.git_branch,
         persistent: body.persistent,
         end_sessions: body.end_sessions,
-        asked_by: Some(operator.name().to_owned()),
+        requested_by: Some(operator.name().to_owned()),
     };
     let branch = platform.create_branch(&project, &request).await?;
     let details = json!({
@@ -110,7 +113,7 @@ pub(super) async fn create(
         "copy": branch.copy_method.map(CopyMethod::as_str),
     });
     platform
-        .note(&operator, Some(&branch.parent), "branch.create", details)
+        .audit(&operator, Some(&branch.parent), "branch.create", details)
         .await;
     Ok((StatusCode::CREATED, Json(branch_body(&branch))))
 }
@@ -121,52 +124,98 @@ pub(super) async fn show_by_name(
     State(platform): State<Platform>,
     Segments((text, branch)): Segments<(String, String)>,
 ) -> Result<Json<Value>, PlatformError> {
-    let branches = platform
-        .list_branches(&operator.reference(&platform, &text)?)
-        .await?;
-    branches
-        .iter()
-        .rfind(|found| found.name == branch)
-        .map(|found| Json(branch_body(found)))
-        .ok_or_else(|| PlatformError::NotFound(format!("There is no branch {branch}")))
+    let project = operator.project_by_ref(&platform, &text)?;
+    let branches = platform.list_branches(&project).await?;
+    match branches.iter().rfind(|found| found.name == branch) {
+        Some(found) => Ok(Json(branch_body(found))),
+        None if branch == MAIN_BRANCH => {
+            Ok(Json(main_body(&platform.load_project(&project).await?)))
+        }
+        None => Err(PlatformError::NotFound(format!(
+            "There is no branch {branch}"
+        ))),
+    }
 }
 
-/// `GET /v1/branches/{id or ref}`.
+/// `GET /v1/branches/{id or ref}`; the ref of a project that is no branch is that of its main branch.
 pub(super) async fn show(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(id): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    let branch = platform.load_branch(&id).await?;
-    operator.must_reach(&branch.reference)?;
+    let (reference, status) = match platform.load_branch(&id).await {
+        Ok(branch) => {
+            operator.require_access(&branch.reference)?;
+            (branch.reference, branch.status)
+        }
+        Err(PlatformError::NotFound(_)) => {
+            let project = operator.project_by_ref(&platform, &id)?;
+            let main = platform.load_project(&project).await?;
+            (main.reference, main.status)
+        }
+        Err(error) => return Err(error),
+    };
     let version = platform.cluster().version_num;
     let endpoints = platform.endpoints();
     let (host, port) = endpoints.database.clone().unwrap_or_default();
     Ok(Json(json!({
-        "ref": branch.reference.as_str(),
-        "status": branch.status.as_str(),
+        "ref": reference.as_str(),
+        "status": status.as_str(),
         "postgres_version": format!("{}.{}", version / 10_000, version % 10_000),
         "postgres_engine": (version / 10_000).to_string(),
         "release_channel": "ga",
         "db_host": host,
         "db_port": port,
-        "db_user": format!("postgres.{}", branch.reference),
+        "db_user": format!("postgres.{reference}"),
     })))
 }
 
-/// `DELETE /v1/branches/{id or ref}`: a branch is a copy, so it goes at once.
+#[derive(Deserialize)]
+pub(super) struct UpdateBody {
+    #[serde(default)]
+    branch_name: Option<String>,
+    #[serde(default)]
+    git_branch: Option<String>,
+    #[serde(default)]
+    persistent: Option<bool>,
+}
+
+/// `PATCH /v1/branches/{id or ref}`. A state or an address to notify, which the Management API takes as
+/// well, have no meaning here.
+pub(super) async fn update(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments(id): Segments<String>,
+    Body(body): Body<UpdateBody>,
+) -> Result<Json<Value>, PlatformError> {
+    let before = platform.load_branch(&id).await?;
+    operator.require_access(&before.reference)?;
+    let changes = BranchChanges {
+        name: body.branch_name,
+        git_branch: body.git_branch,
+        persistent: body.persistent,
+    };
+    let branch = platform.update_branch(&id, &changes).await?;
+    let details = json!({ "branch": before.name, "name": branch.name });
+    platform
+        .audit(&operator, Some(&branch.parent), "branch.update", details)
+        .await;
+    Ok(Json(branch_body(&branch)))
+}
+
+/// `DELETE /v1/branches/{id or ref}`: a branch is a copy, so it does not go into the trash.
 pub(super) async fn delete(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(id): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
     let branch = platform.load_branch(&id).await?;
-    operator.must_reach(&branch.reference)?;
+    operator.require_access(&branch.reference)?;
     let project = plinth_project::ProjectName::Ref(branch.reference.clone());
     platform.delete_project(&project, true).await?;
     let details = json!({ "branch": branch.name });
     platform
-        .note(&operator, Some(&branch.parent), "branch.delete", details)
+        .audit(&operator, Some(&branch.parent), "branch.delete", details)
         .await;
     Ok(Json(json!({ "message": "ok" })))
 }

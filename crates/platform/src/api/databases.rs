@@ -9,7 +9,10 @@ use super::{
     Operator,
     body::{Body, Segments},
 };
-use crate::{MigrationFile, Platform, PlatformError, SeedFile, SeedOutcome};
+use crate::{
+    MigrationFile, Platform, PlatformError, SeedFile, SeedOutcome,
+    database_password::PASSWORD_PLACEHOLDER,
+};
 
 /// `GET /platform/projects/{ref}/database`: the connection string, password included.
 pub(super) async fn show(
@@ -17,13 +20,76 @@ pub(super) async fn show(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.named(&platform, &text)?;
+    let project = operator.project_by_name(&platform, &text)?;
     let url = platform.database_url(&project).await?;
     let reference = platform.reference_of(&project);
     platform
-        .note(&operator, Some(&reference), "database.reveal", Value::Null)
+        .audit(&operator, Some(&reference), "database.reveal", Value::Null)
         .await;
     Ok(Json(json!({ "url": url.expose() })))
+}
+
+/// `GET /v1/projects/{ref}/config/database/pooler`: the database port, which gives each client a session
+/// of its own. Programs of the Management API
+/// need the two sizes, which no setting of the project decides here: null.
+pub(super) async fn pooler(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+) -> Result<Json<Value>, PlatformError> {
+    let project = operator.project_by_ref(&platform, &text)?;
+    let reference = platform.load_project(&project).await?.reference;
+    let endpoints = platform.endpoints();
+    let Some((host, port)) = &endpoints.database else {
+        // Tools connect to somebody else's server, of whose pooler we know nothing.
+        return Ok(Json(json!([])));
+    };
+    let user = format!("postgres.{reference}");
+    let url = format!("postgresql://{user}:{PASSWORD_PLACEHOLDER}@{host}:{port}/postgres");
+    Ok(Json(json!([{
+        "identifier": reference.as_str(),
+        "database_type": "PRIMARY",
+        "is_using_scram_auth": true,
+        "db_user": user,
+        "db_host": host,
+        "db_port": port,
+        "db_name": "postgres",
+        "connection_string": url,
+        "connectionString": url,
+        "default_pool_size": null,
+        "max_client_conn": null,
+        "pool_mode": "session",
+    }])))
+}
+
+#[derive(Deserialize)]
+pub(super) struct PasswordBody {
+    /// Generated when absent, which the Management API does not know.
+    #[serde(default)]
+    password: Option<String>,
+}
+
+/// `PATCH /v1/projects/{ref}/database/password`.
+pub(super) async fn set_password(
+    operator: Operator,
+    State(platform): State<Platform>,
+    Segments(text): Segments<String>,
+    Body(body): Body<PasswordBody>,
+) -> Result<Json<Value>, PlatformError> {
+    let project = operator.project_by_name(&platform, &text)?;
+    platform
+        .set_database_password(&project, body.password.as_deref())
+        .await?;
+    let reference = platform.reference_of(&project);
+    platform
+        .audit(
+            &operator,
+            Some(&reference),
+            "database.password",
+            Value::Null,
+        )
+        .await;
+    Ok(Json(json!({ "message": "Successfully updated password" })))
 }
 
 /// `POST /platform/projects/{ref}/database/reset`.
@@ -32,11 +98,11 @@ pub(super) async fn reset(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.named(&platform, &text)?;
+    let project = operator.project_by_name(&platform, &text)?;
     platform.reset_database(&project).await?;
     let reference = platform.reference_of(&project);
     platform
-        .note(&operator, Some(&reference), "database.reset", Value::Null)
+        .audit(&operator, Some(&reference), "database.reset", Value::Null)
         .await;
     Ok(Json(json!({ "message": "ok" })))
 }
@@ -48,7 +114,7 @@ pub(super) async fn history(
     Segments(text): Segments<String>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
     let applied = platform
-        .applied_migrations(&operator.named(&platform, &text)?)
+        .applied_migrations(&operator.project_by_name(&platform, &text)?)
         .await?;
     let bodies = applied
         .into_iter()
@@ -70,7 +136,7 @@ pub(super) async fn apply_query(
     Segments(text): Segments<String>,
     Body(body): Body<QueryBody>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
-    let project = operator.named(&platform, &text)?;
+    let project = operator.project_by_name(&platform, &text)?;
     let applied = platform.applied_migrations(&project).await?;
     let mut at = OffsetDateTime::now_utc();
     let mut version = stamp(at)?;
@@ -84,7 +150,7 @@ pub(super) async fn apply_query(
         sql: body.query,
     };
     platform.apply_migration(&project, &file).await?;
-    note_migration(&platform, &operator, &project, &file).await;
+    audit_migration(&platform, &operator, &project, &file).await;
     // An empty chunked body makes the MCP client fail (F24).
     Ok(Json(Vec::new()))
 }
@@ -109,11 +175,11 @@ pub(super) async fn apply_file(
     Segments(text): Segments<String>,
     Body(body): Body<FileBody>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    let project = operator.named(&platform, &text)?;
+    let project = operator.project_by_name(&platform, &text)?;
     let file = MigrationFile::new(&body.file_name, body.sql)
         .map_err(|error| PlatformError::Invalid(error.to_string()))?;
     let notices = platform.apply_migration(&project, &file).await?;
-    note_migration(&platform, &operator, &project, &file).await;
+    audit_migration(&platform, &operator, &project, &file).await;
     Ok((
         StatusCode::CREATED,
         Json(json!({ "version": file.version, "notices": notices })),
@@ -138,7 +204,7 @@ pub(super) async fn seed(
         sql: body.sql,
     };
     let outcome = match platform
-        .run_seed(&operator.named(&platform, &text)?, &seed)
+        .run_seed(&operator.project_by_name(&platform, &text)?, &seed)
         .await?
     {
         SeedOutcome::Ran => "ran",
@@ -148,7 +214,7 @@ pub(super) async fn seed(
     Ok(Json(json!({ "outcome": outcome })))
 }
 
-async fn note_migration(
+async fn audit_migration(
     platform: &Platform,
     operator: &Operator,
     project: &plinth_project::ProjectName,
@@ -157,6 +223,6 @@ async fn note_migration(
     let target = platform.reference_of(project);
     let details = json!({ "file": file.to_string() });
     platform
-        .note(operator, Some(&target), "migration.apply", details)
+        .audit(operator, Some(&target), "migration.apply", details)
         .await;
 }

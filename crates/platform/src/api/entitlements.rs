@@ -1,4 +1,4 @@
-//! `GET /v1/organizations/{slug}/entitlements`: nothing is behind a plan here (F21).
+//! `GET /v1/organizations/{slug}/entitlements`: no feature depends on a plan (F21).
 
 use axum::{Json, extract::State};
 use serde_json::{Value, json};
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::{Operator, body::Segments};
 use crate::{Platform, PlatformError};
 
-/// Features that are there or not, in the names of the Management API.
-const SWITCHES: &[&str] = &[
+/// Boolean features, named as in the Management API.
+const BOOLEAN_FEATURES: &[&str] = &[
     "instances.read_replicas",
     "instances.disk_modifications",
     "instances.high_availability",
@@ -55,8 +55,8 @@ const SWITCHES: &[&str] = &[
     "api.members.roles",
 ];
 
-/// Features that are a number; ours know no plan's limit.
-const AMOUNTS: &[&str] = &[
+/// Numeric features; reported as unlimited.
+const NUMERIC_FEATURES: &[&str] = &[
     "storage.max_file_size",
     "security.audit_logs_days",
     "log.retention_days",
@@ -75,26 +75,26 @@ const AMOUNTS: &[&str] = &[
     "integrations.github_push_webhooks_limit",
 ];
 
-/// Features that are a list of choices.
-const CHOICES: &[&str] = &[
+/// Features with a set of values.
+const SET_FEATURES: &[&str] = &[
     "instances.compute_update_available_sizes",
     "pitr.available_variants",
     "security.member_roles",
 ];
 
-/// Every feature may be used, whether Plinth has it or not: what is missing says so by itself, and
-/// nobody is told to pay for it.
+/// Reports every feature as enabled, whether Plinth has it or not: a missing one is reported by its
+/// own endpoint, and clients do not ask for an upgrade.
 pub(super) async fn list(
     _operator: Operator,
     State(platform): State<Platform>,
     Segments(slug): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
     platform.load_organization(&slug).await?;
-    let switches = features(SWITCHES, "boolean", json!({ "enabled": true }));
-    let amounts = json!({ "enabled": true, "value": 0, "unlimited": true, "unit": "" });
-    let amounts = features(AMOUNTS, "numeric", amounts);
-    let choices = features(CHOICES, "set", json!({ "enabled": true, "set": [] }));
-    let all: Vec<Value> = switches.chain(amounts).chain(choices).collect();
+    let boolean = features(BOOLEAN_FEATURES, "boolean", json!({ "enabled": true }));
+    let unlimited = json!({ "enabled": true, "value": 0, "unlimited": true, "unit": "" });
+    let numeric = features(NUMERIC_FEATURES, "numeric", unlimited);
+    let sets = features(SET_FEATURES, "set", json!({ "enabled": true, "set": [] }));
+    let all: Vec<Value> = boolean.chain(numeric).chain(sets).collect();
     Ok(Json(json!({ "entitlements": all })))
 }
 

@@ -1,4 +1,4 @@
-//! `/platform/projects/{ref}/storage/check`: do rows and bytes of a project's files agree?
+//! `/platform/projects/{ref}/storage/check`: compares object rows with stored blobs.
 
 use std::convert::Infallible;
 
@@ -26,28 +26,30 @@ pub(super) struct CheckBody {
     verify_digests: bool,
 }
 
-/// `POST …/storage/check`: a line of JSON for each finding as it comes, and a summary as the last.
-/// An answer without one was cut off.
+/// `POST …/storage/check`: a stream of JSON lines, one per finding, and a summary at the end. A
+/// response without a summary is incomplete.
 pub(super) async fn check(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
     Body(body): Body<CheckBody>,
 ) -> Result<Response, PlatformError> {
-    let project = platform.open(&operator.named(&platform, &text)?).await?;
-    let how = FileCheck {
+    let project = platform
+        .open(&operator.project_by_name(&platform, &text)?)
+        .await?;
+    let options = FileCheck {
         repairs: body.repair,
         verifies_digests: body.verify_digests,
     };
-    let Some(files) = platform.file_keeper() else {
+    let Some(files) = platform.file_store() else {
         return Err(PlatformError::NotAvailable("a check of files".to_owned()));
     };
-    let lines = files.check(&project, how);
-    let stopping = platform.0.stopping.clone();
-    let lines = stream::unfold((lines, stopping), async |(mut lines, stopping)| {
-        let line = stopping.run_until_cancelled(lines.recv()).await??;
+    let lines = files.check(&project, options);
+    let shutdown = platform.0.shutdown.clone();
+    let lines = stream::unfold((lines, shutdown), async |(mut lines, shutdown)| {
+        let line = shutdown.run_until_cancelled(lines.recv()).await??;
         let line = Bytes::from(format!("{line}\n"));
-        Some((Ok::<_, Infallible>(line), (lines, stopping)))
+        Some((Ok::<_, Infallible>(line), (lines, shutdown)))
     });
     let kind = [(CONTENT_TYPE, "application/x-ndjson")];
     Ok((kind, HttpBody::from_stream(lines)).into_response())

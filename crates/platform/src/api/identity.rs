@@ -1,4 +1,4 @@
-//! Who one is, for the official tools' first questions.
+//! Profile and organizations, which the official tools request first.
 
 use axum::{Json, extract::State, http::StatusCode};
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{Organization, Platform, PlatformError};
 
-/// Whoever runs the server has no account of their own.
+/// The owner has no user account.
 const OWNER_ID: Uuid = Uuid::nil();
 const OWNER_EMAIL: &str = "owner@localhost";
 
@@ -44,12 +44,12 @@ pub(super) async fn create_organization(
     State(platform): State<Platform>,
     Body(body): Body<OrganizationRequest>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    let made = platform.create_organization(&body.name).await?;
-    let answer = organization_body(&made);
+    let created = platform.create_organization(&body.name).await?;
+    let response = organization_body(&created);
     platform
-        .note(&operator, None, "organization.create", answer.clone())
+        .audit(&operator, None, "organization.create", response.clone())
         .await;
-    Ok((StatusCode::CREATED, Json(answer)))
+    Ok((StatusCode::CREATED, Json(response)))
 }
 
 fn organization_body(organization: &Organization) -> Value {
@@ -57,7 +57,7 @@ fn organization_body(organization: &Organization) -> Value {
     json!({ "id": slug, "slug": slug, "name": name })
 }
 
-/// `GET /v1/organizations/{slug}`: a free plan makes the tools ask for no payment.
+/// `GET /v1/organizations/{slug}`: with a free plan the tools do not ask about costs.
 pub(super) async fn organization(
     _operator: Operator,
     State(platform): State<Platform>,
@@ -73,7 +73,7 @@ pub(super) async fn organization(
     })))
 }
 
-/// `GET /v1/organizations/{slug}/members`: whoever runs the server.
+/// `GET /v1/organizations/{slug}/members`: the owner.
 pub(super) async fn members(
     _operator: Operator,
     State(platform): State<Platform>,
@@ -86,7 +86,6 @@ pub(super) async fn members(
         "email": OWNER_EMAIL,
         "role_name": "Owner",
         "mfa_enabled": false,
-        "avatar_url": null,
     }])))
 }
 
@@ -96,7 +95,7 @@ pub(super) async fn addons(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     platform.load_project(&project).await?;
     Ok(Json(
         json!({ "selected_addons": [], "available_addons": [] }),
@@ -109,7 +108,7 @@ pub(super) async fn network_bans(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     platform.load_project(&project).await?;
     Ok((
         StatusCode::CREATED,

@@ -1,4 +1,4 @@
-//! Work in the background (console contract §2.13).
+//! Background jobs (console contract §2.13).
 
 use axum::{Json, extract::State};
 use serde_json::{Value, json};
@@ -33,8 +33,8 @@ pub(super) async fn list(
     State(platform): State<Platform>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
     let jobs = platform.list_jobs().await?;
-    let within = jobs.iter().filter(|job| is_within_reach(&operator, job));
-    Ok(Json(within.map(job_body).collect()))
+    let visible = jobs.iter().filter(|job| may_see(&operator, job));
+    Ok(Json(visible.map(job_body).collect()))
 }
 
 /// `GET /platform/jobs/{id}`.
@@ -46,18 +46,19 @@ pub(super) async fn show(
     let none = || PlatformError::NotFound(format!("There is no job {text}"));
     let id: Uuid = text.parse().map_err(|_| none())?;
     let job = platform.load_job(id).await?;
-    match is_within_reach(&operator, &job) {
-        true => Ok(Json(job_body(&job))),
-        false => Err(none()),
+    if may_see(&operator, &job) {
+        Ok(Json(job_body(&job)))
+    } else {
+        Err(none())
     }
 }
 
-/// Work that is for no project is everybody's.
-fn is_within_reach(operator: &Operator, job: &Job) -> bool {
+/// Jobs of no project are visible to every operator.
+fn may_see(operator: &Operator, job: &Job) -> bool {
     let Some(project) = &job.project else {
         return true;
     };
     project
         .parse()
-        .is_ok_and(|project| operator.reaches(&project))
+        .is_ok_and(|project| operator.can_access(&project))
 }

@@ -59,7 +59,7 @@ impl LogParams {
     }
 }
 
-/// What was written before project zero's ref was known stands under its alias.
+/// Records from before project zero's ref was known are stored under its alias.
 fn scope(platform: &Platform, project: &ProjectRef) -> Scope {
     let mut projects = vec![project.to_string()];
     if *project == platform.references().platform {
@@ -86,7 +86,7 @@ pub(super) async fn search(
     Params(params): Params<LogParams>,
 ) -> Result<Json<Value>, PlatformError> {
     let project = platform
-        .load_project(&operator.named(&platform, &text)?)
+        .load_project(&operator.project_by_name(&platform, &text)?)
         .await?
         .reference;
     let query = params.to_query(scope(&platform, &project))?;
@@ -99,7 +99,7 @@ pub(super) async fn search(
     Ok(Json(json!({ "records": page.records, "next": next })))
 }
 
-/// `GET …/logs/tail`: server-sent events; a reader that falls behind is told how much it missed.
+/// `GET …/logs/tail`: server-sent events; `dropped` counts records that a slow reader missed.
 pub(super) async fn tail(
     operator: Operator,
     State(platform): State<Platform>,
@@ -107,24 +107,24 @@ pub(super) async fn tail(
     Params(params): Params<LogParams>,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, PlatformError> {
     let project = platform
-        .load_project(&operator.named(&platform, &text)?)
+        .load_project(&operator.project_by_name(&platform, &text)?)
         .await?
         .reference;
     let receiver = platform
         .0
         .logs
         .tail(params.to_query(scope(&platform, &project))?);
-    let stopping = platform.0.stopping.clone();
-    let events = stream::unfold((receiver, stopping), async |(mut receiver, stopping)| {
-        let event = match stopping.run_until_cancelled(receiver.recv()).await?? {
+    let shutdown = platform.0.shutdown.clone();
+    let events = stream::unfold((receiver, shutdown), async |(mut receiver, shutdown)| {
+        let event = match shutdown.run_until_cancelled(receiver.recv()).await?? {
             TailItem::Record(record) => Event::default().event("record").json_data(record),
             TailItem::Dropped(count) => Event::default()
                 .event("dropped")
                 .json_data(json!({ "count": count })),
         };
-        Some((Ok(event.unwrap_or_default()), (receiver, stopping)))
+        Some((Ok(event.unwrap_or_default()), (receiver, shutdown)))
     });
-    // It may go on for longer than whoever reads it may.
-    let events = events.take_until(operator.ends(platform));
+    // The stream ends with the operator's token.
+    let events = events.take_until(operator.until_token_ends(platform));
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
 }

@@ -1,8 +1,8 @@
-//! `/platform/projects/{ref}/mailbox`: the mails that a project has sent to nobody (console
-//! contract §2.8).
+//! `/platform/projects/{ref}/mailbox`: mails of a project without a mail server (console contract
+//! §2.8).
 //!
-//! The one place of the platform API that takes a project's own secret key (F10): whoever writes
-//! an application has that key at hand, and needs the link that was just mailed.
+//! The only part of the platform API that accepts a project's own secret key (F10): developers of an
+//! application have that key and need the links in the mails.
 
 use axum::{
     Json,
@@ -24,7 +24,7 @@ use crate::{
     mailbox::{self, Mail, MailQuery},
 };
 
-const USUAL_LIMIT: i64 = 50;
+const DEFAULT_LIMIT: i64 = 50;
 const MAX_LIMIT: i64 = 200;
 
 /// A project whose mails the caller may read.
@@ -38,16 +38,18 @@ impl FromRequestParts<Platform> for Mailbox {
         platform: &Platform,
     ) -> Result<Self, PlatformError> {
         let text = reference(parts, platform).await?;
-        let project = match is_operator(parts) {
-            true => {
-                let operator = Operator::from_request_parts(parts, platform).await?;
-                platform.open(&operator.named(platform, &text)?).await?
-            }
-            false => by_secret_key(parts, platform, &text).await?,
+        let project = if is_operator(parts) {
+            let operator = Operator::from_request_parts(parts, platform).await?;
+            platform
+                .open(&operator.project_by_name(platform, &text)?)
+                .await?
+        } else {
+            by_secret_key(parts, platform, &text).await?
         };
-        match mailbox::is_on(&project) {
-            true => Ok(Self(project)),
-            false => Err(PlatformError::MailboxOff),
+        if mailbox::is_enabled(&project) {
+            Ok(Self(project))
+        } else {
+            Err(PlatformError::MailboxOff)
         }
     }
 }
@@ -60,7 +62,7 @@ async fn reference(parts: &mut Parts, platform: &Platform) -> Result<String, Pla
     Ok(found.map_or("", |(_, value)| value).to_owned())
 }
 
-/// Whether what is shown can only be an operator's.
+/// Whether the credential can only be an operator's.
 fn is_operator(parts: &Parts) -> bool {
     let bearer = parts.headers.get(AUTHORIZATION);
     let bearer = bearer.and_then(|value| value.to_str().ok()).unwrap_or("");
@@ -68,25 +70,25 @@ fn is_operator(parts: &Parts) -> bool {
     parts.extensions.get::<ControlSocket>().is_some() || token.starts_with("sbp_")
 }
 
-/// A stranger learns nothing of which projects there are.
+/// An unknown project and a wrong key give the same error, so that refs cannot be probed.
 async fn by_secret_key(
     parts: &Parts,
     platform: &Platform,
     text: &str,
 ) -> Result<Project, PlatformError> {
-    const REFUSED: PlatformError = PlatformError::Unauthorized(
+    const UNAUTHORIZED: PlatformError = PlatformError::Unauthorized(
         "A personal access token or the project's secret key is needed",
     );
     let now = OffsetDateTime::now_utc().unix_timestamp();
-    let name = text.parse().map_err(|_| REFUSED)?;
+    let name = text.parse().map_err(|_| UNAUTHORIZED)?;
     let project = match platform.open(&name).await {
-        Err(PlatformError::NotFound(_)) => return Err(REFUSED),
+        Err(PlatformError::NotFound(_)) => return Err(UNAUTHORIZED),
         project => project?,
     };
-    let shown = Credentials::read(&project, &parts.headers, None, now);
-    match shown.caller() {
+    let credentials = Credentials::read(&project, &parts.headers, None, now);
+    match credentials.caller() {
         Ok(caller) if caller.role() == SERVICE_ROLE => Ok(project),
-        _ => Err(REFUSED),
+        _ => Err(UNAUTHORIZED),
     }
 }
 
@@ -105,28 +107,28 @@ pub(super) struct MailParams {
 
 impl MailParams {
     fn to_query(&self) -> Result<MailQuery, PlatformError> {
-        let since = given(&self.since).map(|text| {
+        let since = non_empty(&self.since).map(|text| {
             plinth_db::parse_time(text).ok_or_else(|| {
                 PlatformError::Invalid(format!(
                     "since: {text:?} is no time, as in 2026-01-31T12:00:00Z"
                 ))
             })
         });
-        let before = given(&self.cursor).map(|text| {
+        let before = non_empty(&self.cursor).map(|text| {
             text.parse()
                 .map_err(|_| PlatformError::Invalid("This cursor is not one of ours".to_owned()))
         });
         Ok(MailQuery {
-            // Addresses are stored so.
-            to: given(&self.to).map(|to| to.trim().to_lowercase()),
+            // Addresses are stored in lower case.
+            to: non_empty(&self.to).map(|to| to.trim().to_lowercase()),
             since: since.transpose()?,
             before: before.transpose()?,
-            limit: self.limit.unwrap_or(USUAL_LIMIT).clamp(1, MAX_LIMIT),
+            limit: self.limit.unwrap_or(DEFAULT_LIMIT).clamp(1, MAX_LIMIT),
         })
     }
 }
 
-fn given(text: &Option<String>) -> Option<&str> {
+fn non_empty(text: &Option<String>) -> Option<&str> {
     text.as_deref().filter(|text| !text.is_empty())
 }
 
@@ -164,13 +166,14 @@ pub(super) async fn delete(
     Mailbox(project): Mailbox,
     Segments((_, id)): Segments<(String, String)>,
 ) -> Result<StatusCode, PlatformError> {
-    let was_there = match id.parse() {
+    let existed = match id.parse() {
         Ok(id) => mailbox::delete(&project, id).await?,
         Err(_) => false,
     };
-    match was_there {
-        true => Ok(StatusCode::NO_CONTENT),
-        false => Err(no_mail()),
+    if existed {
+        Ok(StatusCode::NO_CONTENT)
+    } else {
+        Err(no_mail())
     }
 }
 

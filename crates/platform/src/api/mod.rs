@@ -1,21 +1,23 @@
-//! The platform API: `/v1` in the shapes of the Management API, `/platform` our own
-//! (console contract §2). Every call needs an [`Operator`],
-//! except those to a project's mailbox, which take the project's secret key too.
+//! The platform API: `/v1` compatible with the Management API, `/platform` our own (console
+//! contract §2). Every call needs an [`Operator`], except those to a project's mailbox, which accept
+//! the project's secret key too.
 
 mod api_keys;
 mod bearer_jwt;
 mod body;
 mod branches;
 mod databases;
+mod detached;
 mod entitlements;
 mod file_check;
 mod functions;
+mod health;
 mod identity;
 mod jobs;
 mod logs;
 mod mailbox;
 mod operator;
-mod outlive;
+
 mod projects;
 mod rate_limit;
 mod s3_credentials;
@@ -30,7 +32,7 @@ use axum::{
     extract::{OriginalUri, Request},
     http::Method,
     middleware::{self, Next},
-    routing::{delete, get, post},
+    routing::{delete, get, patch, post},
 };
 
 use crate::{Platform, PlatformError};
@@ -41,11 +43,11 @@ pub use operator::{ControlSocket, Operator};
 pub fn routes(platform: Platform) -> Router {
     let limit = rate_limit::RateLimit::new();
     Router::new()
-        .nest("/v1", management())
-        .nest("/platform", own())
+        .nest("/v1", management_routes())
+        .nest("/platform", platform_routes())
         .layer(middleware::from_fn_with_state(
             platform.clone(),
-            outlive::outlive,
+            detached::run_detached,
         ))
         .layer(middleware::from_fn(move |request: Request, next: Next| {
             rate_limit::limit(limit.clone(), request, next)
@@ -53,7 +55,8 @@ pub fn routes(platform: Platform) -> Router {
         .with_state(platform)
 }
 
-fn management() -> Router<Platform> {
+/// `/v1`.
+fn management_routes() -> Router<Platform> {
     Router::new()
         .route("/profile", get(identity::profile))
         .route(
@@ -75,7 +78,7 @@ fn management() -> Router<Platform> {
         )
         .route("/projects/{ref}/pause", post(projects::pause))
         .route("/projects/{ref}/restore", post(projects::resume))
-        .route("/projects/{ref}/health", get(projects::health))
+        .route("/projects/{ref}/health", get(health::health))
         .route("/projects/{ref}/billing/addons", get(identity::addons))
         .route(
             "/projects/{ref}/network-bans/retrieve",
@@ -138,17 +141,28 @@ fn management() -> Router<Platform> {
         )
         .route(
             "/branches/{id}",
-            get(branches::show).delete(branches::delete),
+            get(branches::show)
+                .patch(branches::update)
+                .delete(branches::delete),
         )
         .route(
             "/projects/{ref}/database/migrations",
             get(databases::history).post(databases::apply_query),
         )
+        .route(
+            "/projects/{ref}/config/database/pooler",
+            get(databases::pooler),
+        )
+        .route(
+            "/projects/{ref}/database/password",
+            patch(databases::set_password),
+        )
         .fallback(not_available)
         .method_not_allowed_fallback(not_available)
 }
 
-fn own() -> Router<Platform> {
+/// `/platform`.
+fn platform_routes() -> Router<Platform> {
     Router::new()
         .route("/status", get(status::show))
         .route("/doctor", get(status::doctor))
@@ -161,6 +175,10 @@ fn own() -> Router<Platform> {
         .route("/projects/{ref}/keys/rotate", post(api_keys::rotate))
         .route("/projects/{ref}/bearer-jwt", post(bearer_jwt::create))
         .route("/projects/{ref}/database", get(databases::show))
+        .route(
+            "/projects/{ref}/database/password",
+            patch(databases::set_password),
+        )
         .route("/projects/{ref}/database/reset", post(databases::reset))
         .route(
             "/projects/{ref}/migrations",

@@ -1,4 +1,4 @@
-//! Who may use the platform API.
+//! Authentication of the platform API.
 //!
 //! Over TCP: a personal access token. On the machine itself: the control socket, which only the
 //! OS user who started the server can open, and which therefore counts as owner (L7).
@@ -12,17 +12,17 @@ use axum::{
 use plinth_project::{ProjectName, ProjectRef, RequestId};
 use time::OffsetDateTime;
 
-use super::scopes::{Needs, needed};
+use super::scopes::{RequiredScope, required_scope};
 use crate::{Platform, PlatformError, StoredToken, TokenLimits};
 
-/// How often a long answer asks whether its token is still good.
-const LOOK_AGAIN: Duration = Duration::from_secs(15);
+/// How often the token of a streaming response is checked again.
+const TOKEN_CHECK_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Marks requests that came in over the control socket. Only its listener sets it.
 #[derive(Debug, Clone, Copy)]
 pub struct ControlSocket;
 
-/// Whoever operates the platform: the only way to obtain one is to be checked.
+/// A verified operator; it can only be obtained by authentication.
 #[derive(Debug, Clone)]
 pub struct Operator {
     name: String,
@@ -32,72 +32,74 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// For the audit trail.
+    /// Name for the audit log.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Some things a token must not do.
-    pub fn must_be_owner(&self) -> Result<(), PlatformError> {
-        match self.is_owner() {
-            true => Ok(()),
-            false => Err(PlatformError::Forbidden(
+    /// For operations that no token may do.
+    pub fn require_owner(&self) -> Result<(), PlatformError> {
+        if self.is_owner() {
+            Ok(())
+        } else {
+            Err(PlatformError::Forbidden(
                 "An access token may not do this; use `plinth` on the server's own machine"
                     .to_owned(),
-            )),
+            ))
         }
     }
 
-    /// Whether project zero is within reach.
+    /// Whether project zero may be accessed.
     pub(super) fn is_owner(&self) -> bool {
         self.token.is_none()
     }
 
-    /// Who asks by a token.
+    /// The personal access token; none for the owner.
     pub(super) fn token(&self) -> Option<&StoredToken> {
         self.token.as_ref()
     }
 
-    /// Whether the token is the operator's own or made by it, or the operator looks after all.
+    /// Whether the operator is the owner, or the token is its own or was created by it.
     pub(super) fn may_manage(&self, token: &StoredToken) -> bool {
         self.token
             .as_ref()
             .is_none_or(|own| own.id == token.id || token.parent == Some(own.id))
     }
 
-    /// Whether the operator may do what needs this scope.
-    pub(super) fn has(&self, scope: &str) -> bool {
+    /// Whether the operator has this scope.
+    pub(super) fn has_scope(&self, scope: &str) -> bool {
         self.token
             .as_ref()
             .is_none_or(|token| token.limits.allow(scope))
     }
 
-    /// For what a call needs beyond its route.
-    pub(super) fn must_have(&self, scope: &str) -> Result<(), PlatformError> {
+    /// For scopes beyond the one of the route.
+    pub(super) fn require_scope(&self, scope: &str) -> Result<(), PlatformError> {
         match &self.token {
-            Some(token) if !self.has(scope) => Err(lacks(&token.limits, &[scope])),
+            Some(token) if !self.has_scope(scope) => Err(missing_scope(&token.limits, &[scope])),
             _ => Ok(()),
         }
     }
 
-    /// Whether a project is one that the operator may know of.
-    pub(super) fn reaches(&self, project: &ProjectRef) -> bool {
+    /// Whether the operator may access a project.
+    pub(super) fn can_access(&self, project: &ProjectRef) -> bool {
         self.token
             .as_ref()
-            .is_none_or(|token| token.reaches(project))
+            .is_none_or(|token| token.can_access(project))
     }
 
-    pub(super) fn must_reach(&self, project: &ProjectRef) -> Result<(), PlatformError> {
-        match self.reaches(project) {
-            true => Ok(()),
-            false => Err(PlatformError::Forbidden(format!(
+    pub(super) fn require_access(&self, project: &ProjectRef) -> Result<(), PlatformError> {
+        if self.can_access(project) {
+            Ok(())
+        } else {
+            Err(PlatformError::Forbidden(format!(
                 "This access token is bound to other projects than {project}"
-            ))),
+            )))
         }
     }
 
-    /// `/v1` takes refs only (F4).
-    pub(super) fn reference(
+    /// Parses a project of `/v1`, which accepts refs only (F4), and checks access to it.
+    pub(super) fn project_by_ref(
         &self,
         platform: &Platform,
         text: &str,
@@ -106,54 +108,54 @@ impl Operator {
         let name = reference
             .map(ProjectName::Ref)
             .map_err(|_| PlatformError::no_project(text))?;
-        self.within_reach(platform, name)
+        self.with_access(platform, name)
     }
 
-    /// `/platform` takes aliases too.
-    pub(super) fn named(
+    /// Parses a project of `/platform`, which accepts aliases too, and checks access to it.
+    pub(super) fn project_by_name(
         &self,
         platform: &Platform,
         text: &str,
     ) -> Result<ProjectName, PlatformError> {
         let name = text.parse().map_err(|_| PlatformError::no_project(text))?;
-        self.within_reach(platform, name)
+        self.with_access(platform, name)
     }
 
-    /// Project zero's keys and tables would make a token an owner.
-    fn within_reach(
+    /// Project zero is for the owner only: its keys and tables would give a token all rights.
+    fn with_access(
         &self,
         platform: &Platform,
         name: ProjectName,
     ) -> Result<ProjectName, PlatformError> {
         let reference = platform.reference_of(&name);
         if reference == platform.references().platform {
-            self.must_be_owner()?;
+            self.require_owner()?;
         }
-        self.must_reach(&reference)?;
+        self.require_access(&reference)?;
         Ok(name)
     }
 
-    /// Ends when the operator's rights have: a token that expired or was revoked.
-    pub(super) async fn ends(self, platform: Platform) {
+    /// Completes when the operator's token has expired or was revoked; never for the owner.
+    pub(super) async fn until_token_ends(self, platform: Platform) {
         let Some(token) = self.token else {
             return std::future::pending().await;
         };
         loop {
             let left = token.expires_at.map(|at| at - OffsetDateTime::now_utc());
-            let pause = match left.map(Duration::try_from) {
-                Some(Ok(left)) if !left.is_zero() => left.min(LOOK_AGAIN),
+            let delay = match left.map(Duration::try_from) {
+                Some(Ok(left)) if !left.is_zero() => left.min(TOKEN_CHECK_INTERVAL),
                 Some(_) => return,
-                None => LOOK_AGAIN,
+                None => TOKEN_CHECK_INTERVAL,
             };
-            tokio::time::sleep(pause).await;
-            // A database that does not answer takes nothing away.
+            tokio::time::sleep(delay).await;
+            // An unreachable database does not end the stream.
             if matches!(platform.is_live(&token).await, Ok(false)) {
                 return;
             }
         }
     }
 
-    /// The request in which the operator acts.
+    /// The id of the operator's request.
     pub fn request_id(&self) -> Option<String> {
         self.request_id.as_ref().map(ToString::to_string)
     }
@@ -196,7 +198,7 @@ impl FromRequestParts<Platform> for Operator {
         };
         let route = parts.extensions.get::<MatchedPath>();
         let route = route.map_or("", MatchedPath::as_str);
-        check(&token.limits, needed(&parts.method, route))?;
+        check_scope(&token.limits, required_scope(&parts.method, route))?;
         Ok(Self {
             name: format!("token {}", token.name),
             token: Some(token),
@@ -205,28 +207,31 @@ impl FromRequestParts<Platform> for Operator {
     }
 }
 
-/// Whether a token may make a call at all; what it reaches is a question of its own.
-fn check(limits: &TokenLimits, needs: Needs) -> Result<(), PlatformError> {
-    match needs {
-        Needs::Nothing => Ok(()),
-        Needs::OneOf(scopes) if scopes.iter().any(|scope| limits.allow(scope)) => Ok(()),
-        Needs::OneOf(scopes) => Err(lacks(limits, scopes)),
-        Needs::Everywhere(scope) if !limits.allow(scope) => Err(lacks(limits, &[scope])),
-        Needs::Everywhere(_) if limits.projects.is_none() => Ok(()),
-        Needs::Everywhere(_) => Err(PlatformError::Forbidden(
+/// Whether a token has the scope of a call; access to the project is checked separately.
+fn check_scope(limits: &TokenLimits, required: RequiredScope) -> Result<(), PlatformError> {
+    match required {
+        RequiredScope::Nothing => Ok(()),
+        RequiredScope::OneOf(scopes) if scopes.iter().any(|scope| limits.allow(scope)) => Ok(()),
+        RequiredScope::OneOf(scopes) => Err(missing_scope(limits, scopes)),
+        RequiredScope::OnAllProjects(scope) if !limits.allow(scope) => {
+            Err(missing_scope(limits, &[scope]))
+        }
+        RequiredScope::OnAllProjects(_) if limits.projects.is_none() => Ok(()),
+        RequiredScope::OnAllProjects(_) => Err(PlatformError::Forbidden(
             "This access token is bound to projects, and this concerns all of them".to_owned(),
         )),
-        Needs::NoLimits if *limits == TokenLimits::default() => Ok(()),
-        Needs::NoLimits => Err(PlatformError::Forbidden(
+        RequiredScope::Unrestricted if *limits == TokenLimits::default() => Ok(()),
+        RequiredScope::Unrestricted => Err(PlatformError::Forbidden(
             "Only an access token without limits may do this".to_owned(),
         )),
     }
 }
 
-fn lacks(limits: &TokenLimits, scopes: &[&str]) -> PlatformError {
+fn missing_scope(limits: &TokenLimits, scopes: &[&str]) -> PlatformError {
     let scopes = scopes.join(" or ");
-    PlatformError::Forbidden(match limits.read_only {
-        true => format!("This access token is read-only; this needs the scope {scopes}"),
-        false => format!("This access token may not do this; it needs the scope {scopes}"),
+    PlatformError::Forbidden(if limits.read_only {
+        format!("This access token is read-only; this needs the scope {scopes}")
+    } else {
+        format!("This access token may not do this; it needs the scope {scopes}")
     })
 }

@@ -1,7 +1,7 @@
 //! `/v1/projects` (console contract §2.4.1).
 
 use axum::{Json, extract::State, http::StatusCode};
-use plinth_project::{ProjectName, ProjectStatus};
+use plinth_token::Secret;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -26,6 +26,9 @@ pub(super) struct ProjectBody {
     database: Option<DatabaseBody>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_project_ref: Option<String>,
+    /// Ours: whether it has a PostgreSQL server of its own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    isolated: bool,
 }
 
 #[derive(Serialize)]
@@ -62,6 +65,7 @@ impl ProjectBody {
                 postgres_engine: major.to_string(),
                 release_channel: "ga",
             }),
+            isolated: row.server.is_isolated(),
             parent_project_ref: row.parent.map(|parent| parent.to_string()),
         }
     }
@@ -80,28 +84,27 @@ pub(super) async fn list(
     Params(params): Params<ListParams>,
 ) -> Result<Json<Vec<ProjectBody>>, PlatformError> {
     let include_platform = params.include_platform && operator.is_owner();
-    within_reach(&operator, &platform, include_platform).await
+    list_accessible(&operator, &platform, include_platform).await
 }
 
-/// `GET /platform/projects`: project zero included, for whoever may reach it.
+/// `GET /platform/projects`: project zero included, for the owner.
 pub(super) async fn list_with_platform(
     operator: Operator,
     State(platform): State<Platform>,
 ) -> Result<Json<Vec<ProjectBody>>, PlatformError> {
-    within_reach(&operator, &platform, operator.is_owner()).await
+    list_accessible(&operator, &platform, operator.is_owner()).await
 }
 
-async fn within_reach(
+async fn list_accessible(
     operator: &Operator,
     platform: &Platform,
     include_platform: bool,
 ) -> Result<Json<Vec<ProjectBody>>, PlatformError> {
     let rows = platform.list_projects(include_platform).await?;
     let rows = rows.into_iter();
-    let within = rows.filter(|row| operator.reaches(&row.reference));
-    Ok(Json(
-        within.map(|row| ProjectBody::new(platform, row)).collect(),
-    ))
+    let accessible = rows.filter(|row| operator.can_access(&row.reference));
+    let bodies = accessible.map(|row| ProjectBody::new(platform, row));
+    Ok(Json(bodies.collect()))
 }
 
 #[derive(Deserialize)]
@@ -116,6 +119,9 @@ pub(super) struct CreateBody {
     /// The older name of the slug.
     #[serde(default)]
     organization_id: Option<String>,
+    /// Ours: a PostgreSQL server of its own; as the settings say when absent.
+    #[serde(default)]
+    isolated: Option<bool>,
 }
 
 /// `POST /v1/projects`.
@@ -126,18 +132,19 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<ProjectBody>), PlatformError> {
     let request = ProjectRequest {
         name: body.name,
-        database_password: body.db_pass,
+        database_password: body.db_pass.map(Secret::new),
         region_label: body.region,
         organization: body.organization_slug.or(body.organization_id),
+        isolated: body.isolated,
     };
     let row = platform.create_project(&request).await?;
     let details = json!({ "name": row.name });
     platform
-        .note(&operator, Some(&row.reference), "project.create", details)
+        .audit(&operator, Some(&row.reference), "project.create", details)
         .await;
-    let mut answer = ProjectBody::new(&platform, row);
-    answer.database = None;
-    Ok((StatusCode::CREATED, Json(answer)))
+    let mut body = ProjectBody::new(&platform, row);
+    body.database = None;
+    Ok((StatusCode::CREATED, Json(body)))
 }
 
 /// `GET /v1/projects/{ref}`.
@@ -147,7 +154,7 @@ pub(super) async fn show(
     Segments(text): Segments<String>,
 ) -> Result<Json<ProjectBody>, PlatformError> {
     let row = platform
-        .load_project(&operator.reference(&platform, &text)?)
+        .load_project(&operator.project_by_ref(&platform, &text)?)
         .await?;
     Ok(Json(ProjectBody::new(&platform, row)))
 }
@@ -159,7 +166,7 @@ pub(super) async fn show_named(
     Segments(text): Segments<String>,
 ) -> Result<Json<ProjectBody>, PlatformError> {
     let row = platform
-        .load_project(&operator.named(&platform, &text)?)
+        .load_project(&operator.project_by_name(&platform, &text)?)
         .await?;
     Ok(Json(ProjectBody::new(&platform, row)))
 }
@@ -177,11 +184,11 @@ pub(super) async fn rename(
     Body(body): Body<RenameBody>,
 ) -> Result<Json<Value>, PlatformError> {
     let row = platform
-        .rename_project(&operator.reference(&platform, &text)?, &body.name)
+        .rename_project(&operator.project_by_ref(&platform, &text)?, &body.name)
         .await?;
     let details = json!({ "name": row.name });
     platform
-        .note(&operator, Some(&row.reference), "project.rename", details)
+        .audit(&operator, Some(&row.reference), "project.rename", details)
         .await;
     Ok(Json(short(&row)))
 }
@@ -200,7 +207,7 @@ pub(super) async fn delete(
     Params(params): Params<DeleteParams>,
 ) -> Result<Json<Value>, PlatformError> {
     let row = platform
-        .delete_project(&operator.reference(&platform, &text)?, params.purge)
+        .delete_project(&operator.project_by_ref(&platform, &text)?, params.purge)
         .await?;
     let action = if params.purge {
         "project.purge"
@@ -208,7 +215,7 @@ pub(super) async fn delete(
         "project.delete"
     };
     platform
-        .note(
+        .audit(
             &operator,
             Some(&row.reference),
             action,
@@ -225,10 +232,10 @@ pub(super) async fn pause(
     Segments(text): Segments<String>,
 ) -> Result<Json<ProjectBody>, PlatformError> {
     let row = platform
-        .pause_project(&operator.reference(&platform, &text)?)
+        .pause_project(&operator.project_by_ref(&platform, &text)?)
         .await?;
     platform
-        .note(
+        .audit(
             &operator,
             Some(&row.reference),
             "project.pause",
@@ -238,17 +245,17 @@ pub(super) async fn pause(
     Ok(Json(ProjectBody::new(&platform, row)))
 }
 
-/// `POST /v1/projects/{ref}/restore`: out of the pause, or out of the trash.
+/// `POST /v1/projects/{ref}/restore`: resumes a paused project, or restores one from the trash.
 pub(super) async fn resume(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<ProjectBody>, PlatformError> {
     let row = platform
-        .resume_project(&operator.reference(&platform, &text)?)
+        .resume_project(&operator.project_by_ref(&platform, &text)?)
         .await?;
     platform
-        .note(
+        .audit(
             &operator,
             Some(&row.reference),
             "project.resume",
@@ -258,46 +265,7 @@ pub(super) async fn resume(
     Ok(Json(ProjectBody::new(&platform, row)))
 }
 
-/// `GET /v1/projects/{ref}/health`: what is asked for, else the parts there are.
-pub(super) async fn health(
-    operator: Operator,
-    State(platform): State<Platform>,
-    Segments(text): Segments<String>,
-) -> Result<Json<Value>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
-    let row = platform.load_project(&project).await?;
-    let database = database_health(&platform, &project, row.status).await;
-    let (status, error) = match &database {
-        Ok(()) => ("ACTIVE_HEALTHY", None),
-        Err(reason) => ("UNHEALTHY", Some(reason)),
-    };
-    let parts = ["auth", "db"].map(|part| {
-        json!({ "name": part, "healthy": database.is_ok(), "status": status, "error": error })
-    });
-    Ok(Json(json!(parts)))
-}
-
-async fn database_health(
-    platform: &Platform,
-    project: &ProjectName,
-    status: ProjectStatus,
-) -> Result<(), String> {
-    if status != ProjectStatus::ActiveHealthy {
-        return Err(format!("the project is {status}"));
-    }
-    let project = platform
-        .open(project)
-        .await
-        .map_err(|error| error.to_string())?;
-    let client = project.db.as_service(plinth_project::Service::Auth).await;
-    let mut client = client.map_err(|error| error.to_string())?;
-    client
-        .batch_execute("select 1")
-        .await
-        .map_err(|error| error.to_string())
-}
-
-/// The Management API numbers projects; a stable number of ours stands in.
+/// The Management API has numeric ids; this is a stable hash of the ref.
 fn short(row: &ProjectRow) -> Value {
     let id = row.reference.as_str().bytes().fold(0_u32, |id, letter| {
         id.wrapping_mul(31).wrapping_add(u32::from(letter)) & 0x7fff_ffff

@@ -1,4 +1,4 @@
-//! 120 requests a minute per token and project (console contract F22). The control socket is free.
+//! 120 requests a minute per token and project (console contract F22). The control socket is exempt.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -6,26 +6,25 @@ use std::{
 };
 
 use axum::{
-    Json,
     extract::Request,
-    http::{HeaderName, HeaderValue, StatusCode, header},
+    http::{HeaderName, HeaderValue, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use moka::sync::Cache;
 use percent_encoding::percent_decode_str;
 use plinth_project::ClientAddress;
-use serde_json::json;
 
 use super::ControlSocket;
+use crate::PlatformError;
 
 const LIMIT: u32 = 120;
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// Tokens and addresses that are counted at once; the least recently used are forgotten.
-const MOST_KEYS: u64 = 10_000;
+/// Windows kept at once; the least recently used are evicted.
+const MAX_WINDOWS: u64 = 10_000;
 
-/// Counts requests. One value per router.
+/// Request counters by key. One value per router.
 #[derive(Clone)]
 pub(super) struct RateLimit(Cache<String, Arc<Mutex<Count>>>);
 
@@ -34,24 +33,24 @@ struct Count {
     used: u32,
 }
 
-/// What is left after a request.
-struct Left {
+/// State of a window after a request.
+struct WindowState {
     remaining: u32,
     reset_seconds: u64,
-    is_over: bool,
+    is_exceeded: bool,
 }
 
 impl RateLimit {
     pub(super) fn new() -> Self {
         Self(
             Cache::builder()
-                .max_capacity(MOST_KEYS)
+                .max_capacity(MAX_WINDOWS)
                 .time_to_idle(WINDOW)
                 .build(),
         )
     }
 
-    fn take(&self, key: String, now: Instant) -> Left {
+    fn count(&self, key: String, now: Instant) -> WindowState {
         let count = self.0.get_with(key, || {
             Arc::new(Mutex::new(Count {
                 since: now,
@@ -67,46 +66,43 @@ impl RateLimit {
         }
         count.used = count.used.saturating_add(1);
         let rest = WINDOW.saturating_sub(now.duration_since(count.since));
-        Left {
+        WindowState {
             remaining: LIMIT.saturating_sub(count.used),
             reset_seconds: rest.as_secs().max(1),
-            is_over: count.used > LIMIT,
+            is_exceeded: count.used > LIMIT,
         }
     }
 }
 
-/// The layer around all routes.
+/// Middleware around all routes.
 pub(super) async fn limit(limit: RateLimit, request: Request, next: Next) -> Response {
     if request.extensions().get::<ControlSocket>().is_some() {
         return next.run(request).await;
     }
-    let left = limit.take(key(&request), Instant::now());
-    let mut response = match left.is_over {
-        false => next.run(request).await,
-        true => {
-            let message = format!("More than {LIMIT} requests in a minute; wait a moment");
-            let body = json!({ "message": message, "code": "rate_limited" });
-            (StatusCode::TOO_MANY_REQUESTS, Json(body)).into_response()
-        }
+    let window = limit.count(key(&request), Instant::now());
+    let mut response = if window.is_exceeded {
+        PlatformError::RateLimited(LIMIT).into_response()
+    } else {
+        next.run(request).await
     };
     let headers = response.headers_mut();
-    let reset = HeaderValue::from(left.reset_seconds);
+    let reset = HeaderValue::from(window.reset_seconds);
     headers.insert(
         HeaderName::from_static("x-ratelimit-limit"),
         HeaderValue::from(LIMIT),
     );
     headers.insert(
         HeaderName::from_static("x-ratelimit-remaining"),
-        HeaderValue::from(left.remaining),
+        HeaderValue::from(window.remaining),
     );
     headers.insert(HeaderName::from_static("x-ratelimit-reset"), reset.clone());
-    if left.is_over {
+    if window.is_exceeded {
         headers.insert(header::RETRY_AFTER, reset);
     }
     response
 }
 
-/// Token and project; who has no token is counted by address.
+/// Token and project; requests without a token are counted by client address.
 fn key(request: &Request) -> String {
     let token = request.headers().get(header::AUTHORIZATION);
     let who = match token {
@@ -157,13 +153,13 @@ mod tests {
         let start = Instant::now();
 
         for _ in 0..LIMIT {
-            assert!(!limit.take("a".to_owned(), start).is_over);
+            assert!(!limit.count("a".to_owned(), start).is_exceeded);
         }
-        assert!(limit.take("a".to_owned(), start).is_over);
+        assert!(limit.count("a".to_owned(), start).is_exceeded);
         assert!(
-            !limit.take("b".to_owned(), start).is_over,
-            "others are counted apart"
+            !limit.count("b".to_owned(), start).is_exceeded,
+            "other keys are counted separately"
         );
-        assert!(!limit.take("a".to_owned(), start + WINDOW).is_over);
+        assert!(!limit.count("a".to_owned(), start + WINDOW).is_exceeded);
     }
 }

@@ -10,7 +10,7 @@ use super::{
     api_keys::rfc3339,
     body::{Body, Segments},
 };
-use crate::{Platform, PlatformError, S3CredentialRequest, tokens::SECRETS};
+use crate::{Platform, PlatformError, S3CredentialRequest, tokens::READ_SECRETS};
 
 /// `GET …/storage/credentials`: without their secrets.
 pub(super) async fn list(
@@ -18,7 +18,7 @@ pub(super) async fn list(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
-    let project = operator.named(&platform, &text)?;
+    let project = operator.project_by_name(&platform, &text)?;
     let credentials = platform.list_s3_credentials(&project).await?;
     let bodies = credentials.iter().map(|credential| {
         json!({
@@ -38,45 +38,45 @@ pub(super) struct CreateBody {
     claims: Map<String, Value>,
 }
 
-/// `POST …/storage/credentials`: the only answer that shows the secret.
+/// `POST …/storage/credentials`: the only response that contains the secret key.
 pub(super) async fn create(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
     Body(body): Body<CreateBody>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    operator.must_have(SECRETS)?;
-    let project = operator.named(&platform, &text)?;
+    operator.require_scope(READ_SECRETS)?;
+    let project = operator.project_by_name(&platform, &text)?;
     let request = S3CredentialRequest {
         description: body.description,
         claims: body.claims,
     };
-    let made = platform.create_s3_credential(&project, &request).await?;
+    let created = platform.create_s3_credential(&project, &request).await?;
     let target = platform.reference_of(&project);
-    let details = json!({ "id": made.id, "description": made.description });
+    let details = json!({ "id": created.id, "description": created.description });
     platform
-        .note(&operator, Some(&target), "s3_credential.create", details)
+        .audit(&operator, Some(&target), "s3_credential.create", details)
         .await;
-    let answer = json!({
-        "id": made.id,
-        "access_key": made.access_key,
-        "secret_key": made.secret_key.expose(),
-        "description": made.description,
+    let body = json!({
+        "id": created.id,
+        "access_key": created.access_key,
+        "secret_key": created.secret_key.expose(),
+        "description": created.description,
     });
-    Ok((StatusCode::CREATED, Json(answer)))
+    Ok((StatusCode::CREATED, Json(body)))
 }
 
-/// `DELETE …/storage/credentials/{id}`: refused from the next request on.
+/// `DELETE …/storage/credentials/{id}`: effective at once.
 pub(super) async fn delete(
     operator: Operator,
     State(platform): State<Platform>,
     Segments((text, id)): Segments<(String, Uuid)>,
 ) -> Result<StatusCode, PlatformError> {
-    let project = operator.named(&platform, &text)?;
+    let project = operator.project_by_name(&platform, &text)?;
     platform.delete_s3_credential(&project, id).await?;
     let target = platform.reference_of(&project);
     platform
-        .note(
+        .audit(
             &operator,
             Some(&target),
             "s3_credential.delete",

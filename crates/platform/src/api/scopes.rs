@@ -1,28 +1,28 @@
-//! Which scope a call needs (console contract F11).
+//! The scope that a call requires (console contract F11).
 //!
-//! Calls of the Management API need what the official CLI says they do; our own take the scope of
-//! their nearest relative. A call that is not named here is for tokens without limits.
+//! Calls of the Management API require what the official CLI documents; our own calls use the scope
+//! of the most similar one. A route that is not listed here requires an unrestricted token.
 
 use axum::http::Method;
 
-use crate::tokens::{MAKES_TOKENS, SECRETS};
+use crate::tokens::{CREATE_TOKENS, READ_SECRETS};
 
-/// What a token needs for a call.
+/// What a call requires of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Needs {
-    /// Any token that is valid.
+pub(super) enum RequiredScope {
+    /// Any valid token.
     Nothing,
     /// One of these scopes.
     OneOf(&'static [&'static str]),
-    /// This scope, and every project within reach.
-    Everywhere(&'static str),
-    /// No limits at all.
-    NoLimits,
+    /// This scope, with access to all projects.
+    OnAllProjects(&'static str),
+    /// A token without limits.
+    Unrestricted,
 }
 
-/// What a call needs, by its method and the pattern of its route.
-pub(super) fn needed(method: &Method, route: &str) -> Needs {
-    use Needs::{Everywhere, Nothing, OneOf};
+/// What a call requires, by its method and the pattern of its route.
+pub(super) fn required_scope(method: &Method, route: &str) -> RequiredScope {
+    use RequiredScope::{Nothing, OnAllProjects, OneOf};
 
     let (project, rest) = match route.split_once("/projects/{ref}") {
         Some(("/v1" | "/platform", rest)) => (true, rest),
@@ -32,18 +32,18 @@ pub(super) fn needed(method: &Method, route: &str) -> Needs {
         (false, "/v1/profile") => (Nothing, Nothing),
         (false, "/v1/organizations") => (
             OneOf(&["organizations_read"]),
-            Everywhere("organizations_create"),
+            OnAllProjects("organizations_create"),
         ),
         (false, "/v1/organizations/{slug}" | "/v1/organizations/{slug}/entitlements") => (
             OneOf(&["organization_admin_read"]),
-            Everywhere("organization_admin_write"),
+            OnAllProjects("organization_admin_write"),
         ),
         (false, "/v1/organizations/{slug}/members") => {
-            (OneOf(&["members_read"]), Everywhere("members_write"))
+            (OneOf(&["members_read"]), OnAllProjects("members_write"))
         }
         (false, "/v1/projects" | "/platform/projects") => (
             OneOf(&["projects_read"]),
-            Everywhere("organization_projects_create"),
+            OnAllProjects("organization_projects_create"),
         ),
         (true, "") => (
             OneOf(&["project_admin_read", "projects_read"]),
@@ -57,7 +57,7 @@ pub(super) fn needed(method: &Method, route: &str) -> Needs {
             OneOf(&["infra_add_ons_read"]),
             OneOf(&["infra_add_ons_write"]),
         ),
-        // A question, although by POST.
+        // A read, although by POST.
         (true, "/network-bans/retrieve") => {
             let reads = OneOf(&["database_network_bans_read"]);
             (reads, reads)
@@ -92,6 +92,10 @@ pub(super) fn needed(method: &Method, route: &str) -> Needs {
                 "branching_production_create",
             ]),
         ),
+        (false, "/v1/branches/{id}") if *method == Method::PATCH => {
+            let writes = OneOf(&["branching_development_write", "branching_production_write"]);
+            (writes, writes)
+        }
         (false, "/v1/branches/{id}") => (
             OneOf(&["branching_development_read", "branching_production_read"]),
             OneOf(&[
@@ -99,12 +103,16 @@ pub(super) fn needed(method: &Method, route: &str) -> Needs {
                 "branching_production_delete",
             ]),
         ),
+        (true, "/config/database/pooler") => (
+            OneOf(&["database_pooling_config_read"]),
+            RequiredScope::Unrestricted,
+        ),
         (true, "/database/migrations" | "/migrations") => (
             OneOf(&["database_migrations_read"]),
             OneOf(&["database_migrations_write"]),
         ),
-        // The connection string holds the owner's password.
-        (true, "/database" | "/database/reset" | "/seed") => {
+        // The connection string contains the owner's password.
+        (true, "/database" | "/database/password" | "/database/reset" | "/seed") => {
             let writes = OneOf(&["database_write"]);
             (writes, writes)
         }
@@ -112,23 +120,33 @@ pub(super) fn needed(method: &Method, route: &str) -> Needs {
             OneOf(&["storage_config_read"]),
             OneOf(&["storage_config_write"]),
         ),
-        (true, "/logs" | "/logs/tail") => (OneOf(&["analytics_logs_read"]), Needs::NoLimits),
-        // Its mails hold what signs people in, and it takes the secret key as well.
-        (true, "/mailbox" | "/mailbox/{id}") => (OneOf(&[SECRETS]), OneOf(&["auth_config_write"])),
-        // Each secret in it has a scope of its own.
-        (false, "/platform/status") => (OneOf(&["project_admin_read"]), Needs::NoLimits),
-        (false, "/platform/doctor") => (Everywhere("project_admin_read"), Needs::NoLimits),
-        (false, "/platform/jobs" | "/platform/jobs/{id}") => {
-            (OneOf(&["project_admin_read"]), Needs::NoLimits)
+        (true, "/logs" | "/logs/tail") => {
+            (OneOf(&["analytics_logs_read"]), RequiredScope::Unrestricted)
         }
-        // Of tokens, a token sees and ends itself and those that it has made.
-        (false, "/platform/tokens") => (Nothing, OneOf(&[MAKES_TOKENS])),
+        // Mails contain sign-in links, and the secret key is accepted as well.
+        (true, "/mailbox" | "/mailbox/{id}") => {
+            (OneOf(&[READ_SECRETS]), OneOf(&["auth_config_write"]))
+        }
+        // Each secret in it has a scope of its own.
+        (false, "/platform/status") => {
+            (OneOf(&["project_admin_read"]), RequiredScope::Unrestricted)
+        }
+        (false, "/platform/doctor") => (
+            OnAllProjects("project_admin_read"),
+            RequiredScope::Unrestricted,
+        ),
+        (false, "/platform/jobs" | "/platform/jobs/{id}") => {
+            (OneOf(&["project_admin_read"]), RequiredScope::Unrestricted)
+        }
+        // A token may list and revoke itself and those that it created.
+        (false, "/platform/tokens") => (Nothing, OneOf(&[CREATE_TOKENS])),
         (false, "/platform/tokens/{id}") => (Nothing, Nothing),
-        _ => (Needs::NoLimits, Needs::NoLimits),
+        _ => (RequiredScope::Unrestricted, RequiredScope::Unrestricted),
     };
-    match *method == Method::GET || *method == Method::HEAD {
-        true => reads,
-        false => writes,
+    if *method == Method::GET || *method == Method::HEAD {
+        reads
+    } else {
+        writes
     }
 }
 
@@ -136,11 +154,11 @@ pub(super) fn needed(method: &Method, route: &str) -> Needs {
 mod tests {
     use super::*;
 
-    /// As the routes are written.
+    /// The routes in the source of `mod.rs`.
     fn routes() -> impl Iterator<Item = String> {
         let source = include_str!("mod.rs");
-        let management = source.find("fn management").expect("a function");
-        let own = source.find("fn own").expect("a function");
+        let management = source.find("fn management_routes").expect("a function");
+        let own = source.find("fn platform_routes").expect("a function");
         let paths = |source: &'static str, prefix: &'static str| {
             let strings = source.split('"').skip(1).step_by(2);
             strings
@@ -151,29 +169,35 @@ mod tests {
     }
 
     #[test]
-    fn every_route_is_within_reach_of_some_scope() {
+    fn every_route_has_a_scope() {
         assert!(routes().count() > 40);
         for route in routes() {
-            let all = [Method::GET, Method::POST].map(|method| needed(&method, &route));
-            let is_named = all.iter().any(|needs| *needs != Needs::NoLimits);
-            // No token signs as somebody.
+            let all = [Method::GET, Method::POST].map(|method| required_scope(&method, &route));
+            let is_named = all
+                .iter()
+                .any(|needs| *needs != RequiredScope::Unrestricted);
+            // No token may sign tokens of users.
             assert!(is_named || route.ends_with("/bearer-jwt"), "{route}");
         }
     }
 
     #[test]
-    fn a_route_that_nobody_named_is_for_tokens_without_limits() {
+    fn an_unlisted_route_requires_an_unrestricted_token() {
         for route in [
             "/v1/nonsense",
             "/v1/projects/{ref}/nonsense",
             "/projects/{ref}",
             "",
         ] {
-            assert_eq!(needed(&Method::GET, route), Needs::NoLimits, "{route}");
+            assert_eq!(
+                required_scope(&Method::GET, route),
+                RequiredScope::Unrestricted,
+                "{route}"
+            );
         }
         assert_eq!(
-            needed(&Method::DELETE, "/v1/projects/{ref}/functions/{slug}"),
-            Needs::OneOf(&["edge_functions_write"])
+            required_scope(&Method::DELETE, "/v1/projects/{ref}/functions/{slug}"),
+            RequiredScope::OneOf(&["edge_functions_write"])
         );
     }
 }

@@ -20,7 +20,7 @@ pub(super) async fn list(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     let secrets = platform.list_secrets(&project).await?;
     let bodies = secrets.iter().map(|secret| {
         json!({
@@ -38,14 +38,14 @@ pub(super) struct SecretBody {
     value: String,
 }
 
-/// `POST …/secrets`: all of them, or none.
+/// `POST …/secrets`: sets all of them in one transaction.
 pub(super) async fn set(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
     Body(bodies): Body<Vec<SecretBody>>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     let mut values = BTreeMap::new();
     for SecretBody { name, value } in bodies {
         if values.insert(name.clone(), value).is_some() {
@@ -57,7 +57,7 @@ pub(super) async fn set(
     }
     platform.set_secrets(&project, &values).await?;
     let names: Vec<&String> = values.keys().collect();
-    note(&platform, &operator, &project, "secret.set", &names).await;
+    audit(&platform, &operator, &project, "secret.set", &names).await;
     Ok((StatusCode::CREATED, Json(json!({}))))
 }
 
@@ -68,15 +68,15 @@ pub(super) async fn delete(
     Segments(text): Segments<String>,
     Body(names): Body<Vec<String>>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     platform.delete_secrets(&project, &names).await?;
     let names: Vec<&String> = names.iter().collect();
-    note(&platform, &operator, &project, "secret.unset", &names).await;
+    audit(&platform, &operator, &project, "secret.unset", &names).await;
     Ok(Json(json!({})))
 }
 
-/// Names only: a trail holds no values.
-async fn note(
+/// Names only: the audit log contains no values.
+async fn audit(
     platform: &Platform,
     operator: &Operator,
     project: &ProjectName,
@@ -86,6 +86,6 @@ async fn note(
     let target = platform.reference_of(project);
     let details = json!({ "names": names });
     platform
-        .note(operator, Some(&target), action, details)
+        .audit(operator, Some(&target), action, details)
         .await;
 }

@@ -10,19 +10,19 @@ use uuid::Uuid;
 use super::{
     Operator,
     api_keys::rfc3339,
-    body::{Body, Segments},
+    body::{Body, Segments, without_nulls},
 };
 use crate::{Platform, PlatformError, StoredSigningKey};
 
 pub(super) fn key_body(key: &StoredSigningKey) -> Value {
-    json!({
+    without_nulls(json!({
         "id": key.id,
         "algorithm": key.algorithm,
         "status": key.status.name(),
         "public_jwk": key.public_jwk,
         "created_at": rfc3339(key.created_at),
         "updated_at": rfc3339(key.updated_at),
-    })
+    }))
 }
 
 /// `GET …/signing-keys`.
@@ -32,7 +32,7 @@ pub(super) async fn list(
     Segments(text): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
     let keys = platform
-        .list_signing_keys(&operator.reference(&platform, &text)?)
+        .list_signing_keys(&operator.project_by_ref(&platform, &text)?)
         .await?;
     Ok(Json(
         json!({ "keys": keys.iter().map(key_body).collect::<Vec<_>>() }),
@@ -53,7 +53,7 @@ pub(super) async fn create(
     Segments(text): Segments<String>,
     Body(body): Body<CreateBody>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     let algorithm = Algorithm::from_name(&body.algorithm).ok_or_else(|| {
         PlatformError::Invalid(format!(
             "{:?} is not one of ES256, RS256, HS256, EdDSA",
@@ -63,7 +63,7 @@ pub(super) async fn create(
     let key = platform
         .create_signing_key(&project, algorithm, body.private_jwk.as_ref())
         .await?;
-    note(&platform, &operator, &project, "signing_key.create", &key).await;
+    audit(&platform, &operator, &project, "signing_key.create", &key).await;
     Ok((StatusCode::CREATED, Json(key_body(&key))))
 }
 
@@ -74,7 +74,7 @@ pub(super) async fn show(
     Segments((text, id)): Segments<(String, Uuid)>,
 ) -> Result<Json<Value>, PlatformError> {
     let key = platform
-        .load_signing_key(&operator.reference(&platform, &text)?, id)
+        .load_signing_key(&operator.project_by_ref(&platform, &text)?, id)
         .await?;
     Ok(Json(key_body(&key)))
 }
@@ -91,7 +91,7 @@ pub(super) async fn update(
     Segments((text, id)): Segments<(String, Uuid)>,
     Body(body): Body<UpdateBody>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     let status = KeyStatus::from_name(&body.status).ok_or_else(|| {
         PlatformError::Invalid(format!(
             "{:?} is not one of standby, in_use, previously_used, revoked",
@@ -101,7 +101,7 @@ pub(super) async fn update(
     let key = platform
         .set_signing_key_status(&project, id, status)
         .await?;
-    note(&platform, &operator, &project, "signing_key.update", &key).await;
+    audit(&platform, &operator, &project, "signing_key.update", &key).await;
     Ok(Json(key_body(&key)))
 }
 
@@ -111,15 +111,15 @@ pub(super) async fn revoke(
     State(platform): State<Platform>,
     Segments((text, id)): Segments<(String, Uuid)>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     let key = platform
         .set_signing_key_status(&project, id, KeyStatus::Revoked)
         .await?;
-    note(&platform, &operator, &project, "signing_key.revoke", &key).await;
+    audit(&platform, &operator, &project, "signing_key.revoke", &key).await;
     Ok(Json(key_body(&key)))
 }
 
-async fn note(
+async fn audit(
     platform: &Platform,
     operator: &Operator,
     project: &ProjectName,
@@ -129,6 +129,6 @@ async fn note(
     let target = platform.reference_of(project);
     let details = json!({ "id": key.id, "status": key.status.name() });
     platform
-        .note(operator, Some(&target), action, details)
+        .audit(operator, Some(&target), action, details)
         .await;
 }

@@ -1,12 +1,12 @@
-//! `/platform/status`: the values that `plinth status` and the start banner show, and
-//! `/platform/doctor`: what only the running server can check.
+//! `/platform/status`: the values that `plinth status` and the start banner show;
+//! `/platform/doctor`: the checks that need the running server.
 
 use axum::{Json, extract::State};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Operator, body::Params};
-use crate::{Platform, PlatformError, tokens::SECRETS};
+use crate::{Platform, PlatformError, tokens::READ_SECRETS};
 
 #[derive(Deserialize)]
 pub(super) struct StatusParams {
@@ -20,24 +20,25 @@ pub(super) async fn show(
     State(platform): State<Platform>,
     Params(params): Params<StatusParams>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.named(&platform, params.project.as_deref().unwrap_or("default"))?;
+    let project =
+        operator.project_by_name(&platform, params.project.as_deref().unwrap_or("default"))?;
     let mut status = platform.status(&project).await?;
-    for (name, scope) in GUARDED {
-        if !operator.has(scope) {
-            status.leave_out(name);
+    for (name, scope) in VALUE_SCOPES {
+        if !operator.has_scope(scope) {
+            status.remove(name);
         }
     }
     Ok(Json(status.to_json()))
 }
 
-/// Values that are not for everybody who may see the others.
-const GUARDED: [(&str, &str); 6] = [
+/// Values that need a scope of their own.
+const VALUE_SCOPES: [(&str, &str); 6] = [
     ("DB_URL", "database_write"),
-    ("SECRET_KEY", SECRETS),
-    ("SERVICE_ROLE_KEY", SECRETS),
+    ("SECRET_KEY", READ_SECRETS),
+    ("SERVICE_ROLE_KEY", READ_SECRETS),
     ("JWT_SECRET", "auth_signing_keys_write"),
-    ("S3_PROTOCOL_ACCESS_KEY_ID", SECRETS),
-    ("S3_PROTOCOL_ACCESS_KEY_SECRET", SECRETS),
+    ("S3_PROTOCOL_ACCESS_KEY_ID", READ_SECRETS),
+    ("S3_PROTOCOL_ACCESS_KEY_SECRET", READ_SECRETS),
 ];
 
 /// `GET /platform/doctor`.
@@ -45,7 +46,7 @@ pub(super) async fn doctor(
     _operator: Operator,
     State(platform): State<Platform>,
 ) -> Result<Json<Value>, PlatformError> {
-    let checks = platform.examine().await?;
+    let checks = platform.run_checks().await?;
     Ok(Json(json!(
         checks
             .iter()

@@ -11,7 +11,9 @@ use super::{
     api_keys::rfc3339,
     body::{Body, Segments},
 };
-use crate::{Platform, PlatformError, StoredToken, TokenLimits, TokenRequest, tokens::MOST};
+use crate::{
+    Platform, PlatformError, StoredToken, TokenLimits, TokenRequest, tokens::MAX_LIMIT_ENTRIES,
+};
 
 fn token_body(token: &StoredToken) -> Value {
     let projects = token.limits.projects.as_ref();
@@ -29,7 +31,7 @@ fn token_body(token: &StoredToken) -> Value {
     })
 }
 
-/// `GET /platform/tokens`: all of them, or whichever asks and what it has made.
+/// `GET /platform/tokens`: all of them for the owner; for a token, itself and those that it created.
 pub(super) async fn list(
     operator: Operator,
     State(platform): State<Platform>,
@@ -58,16 +60,16 @@ impl CreateBody {
         operator: &Operator,
         platform: &Platform,
     ) -> Result<TokenRequest, PlatformError> {
-        let expires_at = self.expires_at.as_deref().map(ending).transpose()?;
+        let expires_at = self.expires_at.as_deref().map(parse_expiry).transpose()?;
         let projects = match self.projects {
-            Some(names) => Some(references(operator, platform, each_once(names)).await?),
+            Some(names) => Some(references(operator, platform, deduplicated(names)).await?),
             None => None,
         };
         Ok(TokenRequest {
             name: self.name,
             expires_at,
             limits: TokenLimits {
-                scopes: self.scopes.map(each_once),
+                scopes: self.scopes.map(deduplicated),
                 projects,
                 read_only: self.read_only,
             },
@@ -76,14 +78,14 @@ impl CreateBody {
     }
 }
 
-fn each_once(mut names: Vec<String>) -> Vec<String> {
+fn deduplicated(mut names: Vec<String>) -> Vec<String> {
     names.sort();
     names.dedup();
     names
 }
 
-/// A time to come.
-fn ending(text: &str) -> Result<OffsetDateTime, PlatformError> {
+/// A time in the future.
+fn parse_expiry(text: &str) -> Result<OffsetDateTime, PlatformError> {
     let now = OffsetDateTime::now_utc();
     let at = plinth_db::parse_time(text).filter(|at| *at > now);
     at.ok_or_else(|| {
@@ -99,13 +101,13 @@ async fn references(
     names: Vec<String>,
 ) -> Result<Vec<ProjectRef>, PlatformError> {
     let mut references = Vec::new();
-    // One more than there may be is enough to be refused.
-    for name in names.iter().take(MOST + 1) {
-        let name = operator.named(platform, name)?;
+    // One more than the maximum is enough for a rejection.
+    for name in names.iter().take(MAX_LIMIT_ENTRIES + 1) {
+        let name = operator.project_by_name(platform, name)?;
         let reference = platform.load_project(&name).await?.reference;
         if reference == platform.references().platform {
             return Err(PlatformError::Invalid(
-                "No token reaches the platform's own project".to_owned(),
+                "No token can access the platform's own project".to_owned(),
             ));
         }
         references.push(reference);
@@ -113,7 +115,7 @@ async fn references(
     Ok(references)
 }
 
-/// `POST /platform/tokens`: the only answer that shows the token.
+/// `POST /platform/tokens`: the only response that contains the token.
 pub(super) async fn create(
     operator: Operator,
     State(platform): State<Platform>,
@@ -121,30 +123,30 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
     let request = body.into_request(&operator, &platform).await?;
     if let Some(own) = operator.token() {
-        own.must_cover(&request)?;
+        own.check_delegation(&request)?;
     }
     let (token, text) = platform.create_token(&request).await?;
     platform
-        .note(&operator, None, "token.create", token_body(&token))
+        .audit(&operator, None, "token.create", token_body(&token))
         .await;
-    let mut answer = token_body(&token);
-    answer["token"] = text.expose().into();
-    Ok((StatusCode::CREATED, Json(answer)))
+    let mut body = token_body(&token);
+    body["token"] = text.expose().into();
+    Ok((StatusCode::CREATED, Json(body)))
 }
 
-/// `DELETE /platform/tokens/{id or name}`: with those that it has made. A token ends itself and
-/// those.
+/// `DELETE /platform/tokens/{id or name}`: revokes a token and those that it created. A token may
+/// revoke itself and those.
 pub(super) async fn revoke(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(id): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
     let token = platform
-        .token_named(&id, |token| operator.may_manage(token))
+        .load_token(&id, |token| operator.may_manage(token))
         .await?;
     platform.revoke_token(&token).await?;
     platform
-        .note(
+        .audit(
             &operator,
             None,
             "token.revoke",

@@ -1,4 +1,4 @@
-//! The sources of one version, checked as a whole before anything is kept of them.
+//! The source files of one version, validated before any of them is stored.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +11,8 @@ use crate::PlatformError;
 
 /// All files of a version together.
 pub const MAX_BUNDLE_BYTES: usize = 20 * 1024 * 1024;
-const MOST_FILES: usize = 2000;
-const MOST_PATTERNS: usize = 100;
+const MAX_FILES: usize = 2000;
+const MAX_PATTERNS: usize = 100;
 
 /// One file of a version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct SourceFile {
     pub content: Bytes,
 }
 
-/// The sources of a version: files whose paths lead nowhere else, and which of them serves.
+/// The validated source files of a version and its entry point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bundle {
     pub(super) source: FunctionSource,
@@ -32,11 +32,11 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Checks what was sent.
+    /// Validates paths, sizes and counts.
     pub fn new(source: FunctionSource, files: Vec<SourceFile>) -> Result<Self, PlatformError> {
-        if files.len() > MOST_FILES {
+        if files.len() > MAX_FILES {
             return Err(PlatformError::TooLarge(format!(
-                "A function has at most {MOST_FILES} files"
+                "A function has at most {MAX_FILES} files"
             )));
         }
         let size: usize = files.iter().map(|file| file.content.len()).sum();
@@ -45,10 +45,10 @@ impl Bundle {
         }
         let files = by_path(files)?;
         let source = FunctionSource {
-            entrypoint: path::checked(&source.entrypoint)?,
+            entrypoint: path::normalized(&source.entrypoint)?,
             import_map: source
                 .import_map
-                .map(|map| path::checked(&map))
+                .map(|map| path::normalized(&map))
                 .transpose()?,
             static_patterns: checked_patterns(&source.static_patterns)?,
         };
@@ -56,7 +56,7 @@ impl Bundle {
             if let Some(named) = named
                 && !files.contains_key(named)
             {
-                return Err(unusable(&format!("{named} is not among the files")));
+                return Err(bundle_error(&format!("{named} is not among the files")));
             }
         }
         let files = files.into_iter();
@@ -68,7 +68,7 @@ impl Bundle {
         })
     }
 
-    /// Tells equal bundles by equal digests: SHA-256 over paths and contents.
+    /// SHA-256 over paths and contents.
     pub(super) fn digest(&self) -> String {
         let mut context = Context::new(&SHA256);
         for file in &self.files {
@@ -82,7 +82,7 @@ impl Bundle {
     }
 }
 
-/// The answer to sources that are more than may be kept.
+/// The error for sources beyond [`MAX_BUNDLE_BYTES`].
 pub(crate) fn too_large() -> PlatformError {
     PlatformError::TooLarge(format!(
         "The files of a function are larger than {} MB together",
@@ -90,15 +90,15 @@ pub(crate) fn too_large() -> PlatformError {
     ))
 }
 
-/// The answer to sources that cannot be run.
-pub(super) fn unusable(reason: &str) -> PlatformError {
+/// The error for sources that cannot be run.
+pub(super) fn bundle_error(reason: &str) -> PlatformError {
     PlatformError::Invalid(format!("Failed to bundle: {reason}"))
 }
 
 fn by_path(files: Vec<SourceFile>) -> Result<BTreeMap<String, Bytes>, PlatformError> {
     let mut sorted = BTreeMap::new();
     for SourceFile { path, content } in files {
-        let path = path::checked(&path)?;
+        let path = path::normalized(&path)?;
         if sorted.insert(path.clone(), content).is_some() {
             return Err(PlatformError::Invalid(format!("{path} was sent twice")));
         }
@@ -118,13 +118,13 @@ fn by_path(files: Vec<SourceFile>) -> Result<BTreeMap<String, Bytes>, PlatformEr
 }
 
 fn checked_patterns(patterns: &[String]) -> Result<Vec<String>, PlatformError> {
-    if patterns.len() > MOST_PATTERNS {
+    if patterns.len() > MAX_PATTERNS {
         return Err(PlatformError::Invalid(format!(
-            "A function has at most {MOST_PATTERNS} patterns of static files"
+            "A function has at most {MAX_PATTERNS} patterns of static files"
         )));
     }
     let patterns = patterns.iter();
-    patterns.map(|pattern| path::checked(pattern)).collect()
+    patterns.map(|pattern| path::normalized(pattern)).collect()
 }
 
 #[cfg(test)]
@@ -148,17 +148,17 @@ mod tests {
         }
     }
 
-    fn refusal(source: FunctionSource, files: Vec<SourceFile>) -> (StatusCode, String) {
-        let error = Bundle::new(source, files).expect_err("refused");
+    fn rejection(source: FunctionSource, files: Vec<SourceFile>) -> (StatusCode, String) {
+        let error = Bundle::new(source, files).expect_err("rejected");
         (error.status_and_code().0, error.to_string())
     }
 
     #[test]
     fn the_order_of_files_makes_no_difference() {
         let files = vec![file("b.ts", "2"), file("./a.ts", "1")];
-        let turned = vec![file("a.ts", "1"), file("b.ts", "2")];
+        let reordered = vec![file("a.ts", "1"), file("b.ts", "2")];
         let bundle = Bundle::new(source("a.ts"), files).expect("a bundle");
-        let same = Bundle::new(source("./a.ts"), turned).expect("a bundle");
+        let same = Bundle::new(source("./a.ts"), reordered).expect("a bundle");
 
         assert_eq!(bundle, same);
         assert_eq!(bundle.digest(), same.digest());
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_is_named_must_be_there() {
-        let (status, message) = refusal(source("b.ts"), vec![file("a.ts", "")]);
+        let (status, message) = rejection(source("b.ts"), vec![file("a.ts", "")]);
         assert_eq!(status, 400);
         assert_eq!(message, "Failed to bundle: b.ts is not among the files");
 
@@ -176,7 +176,7 @@ mod tests {
             import_map: Some("deno.json".to_owned()),
             ..source("a.ts")
         };
-        let (_, message) = refusal(with_map, vec![file("a.ts", "")]);
+        let (_, message) = rejection(with_map, vec![file("a.ts", "")]);
         assert_eq!(
             message,
             "Failed to bundle: deno.json is not among the files"
@@ -184,23 +184,23 @@ mod tests {
     }
 
     #[test]
-    fn files_that_cannot_stand_side_by_side_are_refused() {
+    fn conflicting_paths_are_rejected() {
         let twice = vec![file("a.ts", ""), file("./a.ts", "")];
-        assert_eq!(refusal(source("a.ts"), twice).1, "a.ts was sent twice");
+        assert_eq!(rejection(source("a.ts"), twice).1, "a.ts was sent twice");
         let nested = vec![file("a", ""), file("a-b", ""), file("a/b/c.ts", "")];
-        let (status, message) = refusal(source("a"), nested);
+        let (status, message) = rejection(source("a"), nested);
         assert_eq!(status, 400);
         assert_eq!(message, "a is both a file and a folder");
     }
 
     #[test]
-    fn more_than_may_be_kept_is_refused() {
+    fn bundles_beyond_the_limits_are_rejected() {
         let large = SourceFile {
             path: "a.ts".to_owned(),
             content: Bytes::from(vec![b' '; MAX_BUNDLE_BYTES + 1]),
         };
-        assert_eq!(refusal(source("a.ts"), vec![large]).0, 413);
-        let many = (0..=MOST_FILES).map(|n| file(&n.to_string(), ""));
-        assert_eq!(refusal(source("1"), many.collect()).0, 413);
+        assert_eq!(rejection(source("a.ts"), vec![large]).0, 413);
+        let many = (0..=MAX_FILES).map(|n| file(&n.to_string(), ""));
+        assert_eq!(rejection(source("1"), many.collect()).0, 413);
     }
 }

@@ -1,11 +1,10 @@
-//! What a branch takes over from its parent: the functions as they run there, and the secrets that
-//! they need (console contract F72).
+//! Copies the active functions of a project and their secrets to a branch (console contract F72).
 
 use plinth_project::ProjectRef;
 
 use crate::{Platform, PlatformError, secrets};
 
-/// $1: the parent, $2: the branch. Versions that were active before stay with the parent.
+/// $1: the parent, $2: the branch. Only active versions are copied.
 const COPY_FUNCTIONS: &str = "
     insert into platform.functions (project, slug, last_version, active_version)
     select $2, slug, active_version, active_version
@@ -31,7 +30,7 @@ const COPY_FILES: &str = "
     where f.project = $1";
 
 impl Platform {
-    /// Gives a branch what its parent runs. All of it, or nothing.
+    /// Copies functions and secrets in one transaction.
     pub(crate) async fn copy_functions(
         &self,
         from: &ProjectRef,
@@ -39,7 +38,7 @@ impl Platform {
     ) -> Result<(), PlatformError> {
         let mut admin = self.admin().await?;
         let transaction = admin.build_transaction();
-        // What was just deployed to the parent comes whole or not at all.
+        // A concurrent deployment to the parent is copied completely or not at all.
         let transaction =
             transaction.isolation_level(tokio_postgres::IsolationLevel::RepeatableRead);
         let transaction = transaction.start().await?;

@@ -1,47 +1,48 @@
-//! Deploying: sources are made ready to run, then kept as a version, which requests go to at once
-//! or when it is activated.
+//! Deploying: sources are prepared by the runner, then stored as a version, which is activated at
+//! once or later.
 
-use plinth_project::{Project, ProjectName, ProjectRef};
+use plinth_project::{PreparationError, Project, ProjectName, ProjectRef};
+use plinth_settings::keys;
 use tokio_postgres::Transaction;
 use uuid::Uuid;
 
 use super::{
     Bundle, StoredFunction,
-    bundle::unusable,
+    bundle::bundle_error,
     checked_slug, no_function, row,
     staged::StagedFolder,
     versions::{activate, prune},
 };
 use crate::{Platform, PlatformError};
 
-const LONGEST_NAME: usize = 256;
+const MAX_NAME_CHARS: usize = 256;
 
-/// What somebody deploys.
+/// Parameters of a deployment.
 #[derive(Debug, Clone)]
 pub struct Deployment {
-    /// What the function is called in addresses.
+    /// The function's name in URLs.
     pub slug: String,
-    /// What people call it; as before when absent, at first its slug.
+    /// Display name; unchanged when absent, the slug for a new function.
     pub name: Option<String>,
-    /// Whether callers must show a credential; as before when absent, at first yes.
+    /// Whether callers need a credential; unchanged when absent, yes for a new function.
     pub verify_jwt: Option<bool>,
     /// Its sources.
     pub bundle: Bundle,
-    /// Whether requests go to it from now on.
+    /// Whether the version is activated at once.
     pub activates: bool,
 }
 
-/// New settings of a function; what is absent stays.
+/// New settings of a function; absent ones are unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct FunctionUpdate {
-    /// What people call it.
+    /// Display name.
     pub name: Option<String>,
-    /// Whether callers must show a credential.
+    /// Whether callers need a credential.
     pub verify_jwt: Option<bool>,
 }
 
 impl Platform {
-    /// Keeps a new version. Sources that cannot run leave everything as it was.
+    /// Stores a new version. If its sources cannot be prepared, nothing changes.
     pub async fn deploy_function(
         &self,
         project: &ProjectName,
@@ -50,7 +51,7 @@ impl Platform {
         checked_slug(&deployment.slug)?;
         checked_name(deployment.name.as_deref())?;
         let project = self.open(project).await?;
-        self.make_ready(&project, &deployment.bundle).await?;
+        self.prepare_bundle(&project, &deployment.bundle).await?;
         let reference = project.reference();
 
         let mut admin = self.admin().await?;
@@ -59,33 +60,40 @@ impl Platform {
         insert_version(&transaction, reference, deployment, function, version).await?;
         if deployment.activates {
             activate(&transaction, function, version).await?;
-            self.announce_functions(&transaction, reference).await?;
+            self.notify_functions_changed(&transaction, reference)
+                .await?;
         }
         let kept = project
             .settings()
             .current()
-            .integer("plinth.functions.versions");
+            .get(keys::plinth_functions::VERSIONS);
         prune(&transaction, function, kept).await?;
         let stored = row::load_version(&transaction, function, version).await?;
         transaction.commit().await?;
         if deployment.activates {
-            self.tell_runner(reference).await;
+            self.reload_functions(reference).await;
         }
         Ok(stored)
     }
 
-    /// Fetches what the sources import and reads them once, where somebody can.
-    async fn make_ready(&self, project: &Project, bundle: &Bundle) -> Result<(), PlatformError> {
+    /// Has the runner, if there is one, fetch the imports and check the sources.
+    async fn prepare_bundle(
+        &self,
+        project: &Project,
+        bundle: &Bundle,
+    ) -> Result<(), PlatformError> {
         let Some(runner) = self.function_runner() else {
             return Ok(());
         };
-        let folder = StagedFolder::write(&bundle.files).await;
-        let folder = folder.map_err(PlatformError::caused_by)?;
-        let ready = runner.prepare(project, &bundle.source, folder.path()).await;
-        ready.map_err(|bad| unusable(&bad.to_string()))
+        let folder = StagedFolder::write(&bundle.files).await?;
+        let prepared = runner.prepare(project, &bundle.source, folder.path()).await;
+        prepared.map_err(|error| match error {
+            PreparationError::Source(error) => bundle_error(&error.to_string()),
+            PreparationError::Io(error) => error.into(),
+        })
     }
 
-    /// Changes settings of the version that requests go to.
+    /// Changes settings of the active version.
     pub async fn update_function(
         &self,
         project: &ProjectName,
@@ -105,10 +113,11 @@ impl Platform {
         let row = row.ok_or_else(|| no_function(slug))?;
         let (function, version): (Uuid, i32) = (row.get(0), row.get(1));
         set_settings(&transaction, function, version, update).await?;
-        self.announce_functions(&transaction, &reference).await?;
+        self.notify_functions_changed(&transaction, &reference)
+            .await?;
         let stored = row::load_version(&transaction, function, version).await?;
         transaction.commit().await?;
-        self.tell_runner(&reference).await;
+        self.reload_functions(&reference).await;
         Ok(stored)
     }
 
@@ -128,14 +137,15 @@ impl Platform {
         if gone == 0 {
             return Err(no_function(slug));
         }
-        self.announce_functions(&transaction, &reference).await?;
+        self.notify_functions_changed(&transaction, &reference)
+            .await?;
         transaction.commit().await?;
-        self.tell_runner(&reference).await;
+        self.reload_functions(&reference).await;
         Ok(())
     }
 }
 
-/// Changes what is given of a version.
+/// Updates the settings of a version that are present in `update`.
 pub(super) async fn set_settings(
     transaction: &Transaction<'_>,
     function: Uuid,
@@ -154,7 +164,7 @@ pub(super) async fn set_settings(
     Ok(())
 }
 
-/// Numbers are never used again. Whoever else deploys the same function waits for the row.
+/// Version numbers are never reused. Locks the row against concurrent deployments of the function.
 async fn next_version(
     transaction: &Transaction<'_>,
     project: &ProjectRef,
@@ -184,10 +194,12 @@ async fn insert_version(
         bundle: bundle @ Bundle { source, files },
         ..
     } = deployment;
-    let before = row::find_active(transaction, project, slug).await?;
-    let known = before.as_ref();
-    let name = name.as_deref().or(known.map(|known| known.name.as_str()));
-    let verify_jwt = verify_jwt.or(known.map(|known| known.verify_jwt));
+    let active = row::find_active(transaction, project, slug).await?;
+    let active = active.as_ref();
+    let name = name
+        .as_deref()
+        .or(active.map(|active| active.name.as_str()));
+    let verify_jwt = verify_jwt.or(active.map(|active| active.verify_jwt));
     let sql = "insert into platform.function_versions
                    (function, version, name, verify_jwt, entrypoint, import_map, static_patterns,
                     digest)
@@ -219,13 +231,14 @@ async fn insert_version(
 }
 
 pub(super) fn checked_name(name: Option<&str>) -> Result<(), PlatformError> {
-    let is_good = |name: &str| {
-        (1..=LONGEST_NAME).contains(&name.chars().count()) && !name.chars().any(char::is_control)
+    let is_valid = |name: &str| {
+        (1..=MAX_NAME_CHARS).contains(&name.chars().count()) && !name.chars().any(char::is_control)
     };
-    match name.is_none_or(is_good) {
-        true => Ok(()),
-        false => Err(PlatformError::Invalid(format!(
-            "A function's name has 1 to {LONGEST_NAME} characters and no control characters"
-        ))),
+    if name.is_none_or(is_valid) {
+        Ok(())
+    } else {
+        Err(PlatformError::Invalid(format!(
+            "A function's name has 1 to {MAX_NAME_CHARS} characters and no control characters"
+        )))
     }
 }

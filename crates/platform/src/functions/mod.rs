@@ -1,14 +1,14 @@
-//! Users' functions as they are kept: what was deployed, version by version (console contract
-//! §2.4.3). Running them is the functions service's work; see [`plinth_project::FunctionRunner`].
+//! Storage of deployed functions and their versions (console contract §2.4.3). The functions service
+//! runs them; see [`plinth_project::FunctionRunner`].
 
-mod announce;
 mod bundle;
 mod copy;
 mod deploy;
+mod notifications;
 mod path;
 mod row;
-mod shelf;
 mod staged;
+mod store;
 mod versions;
 
 pub use bundle::{Bundle, MAX_BUNDLE_BYTES, SourceFile};
@@ -20,13 +20,13 @@ pub(crate) use bundle::too_large as bundle_too_large;
 
 use crate::PlatformError;
 
-const LONGEST_SLUG: usize = 128;
+const MAX_SLUG_BYTES: usize = 128;
 
-/// What a function may be called.
+/// Checks the name of a function.
 pub(crate) fn checked_slug(slug: &str) -> Result<(), PlatformError> {
-    let begins_well = slug.starts_with(|c: char| c.is_ascii_alphabetic());
+    let has_valid_start = slug.starts_with(|c: char| c.is_ascii_alphabetic());
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if begins_well && slug.chars().all(is_plain) && slug.len() <= LONGEST_SLUG {
+    if has_valid_start && slug.chars().all(is_plain) && slug.len() <= MAX_SLUG_BYTES {
         return Ok(());
     }
     Err(PlatformError::Invalid(format!(
@@ -44,11 +44,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_that_no_address_can_carry_are_refused() {
+    fn names_that_do_not_fit_into_a_url_are_rejected() {
         for good in ["hello", "H2-o_k", "a"] {
             assert!(checked_slug(good).is_ok(), "{good}");
         }
-        let long = "a".repeat(LONGEST_SLUG + 1);
+        let long = "a".repeat(MAX_SLUG_BYTES + 1);
         for bad in ["", "_shared", "1st", "a b", "a/b", "ä", "a.b", "a\0", &long] {
             assert!(checked_slug(bad).is_err(), "{bad}");
         }

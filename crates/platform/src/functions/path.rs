@@ -1,41 +1,42 @@
-//! Where a source file stands among the others. Paths come from outside and become files on a
-//! disk, so nothing in them may lead elsewhere.
+//! Paths of source files. They come from outside and become files on disk, so they must not lead out
+//! of their folder.
 
 use crate::PlatformError;
 
-const LONGEST_PATH: usize = 1024;
-/// What file systems take as one name.
-const LONGEST_NAME: usize = 255;
+const MAX_PATH_BYTES: usize = 1024;
+/// Longest file name that common file systems accept.
+const MAX_NAME_BYTES: usize = 255;
 
-/// The path as it is kept: relative, with `/` between names, without names that mean nothing.
-pub(super) fn checked(path: &str) -> Result<String, PlatformError> {
-    let refused = |why: &str| {
+/// The normalized path: relative, with `/` between names, without empty names and `.`.
+pub(super) fn normalized(path: &str) -> Result<String, PlatformError> {
+    let invalid = |why: &str| {
         let path = path.escape_debug();
         Err(PlatformError::Invalid(format!("The path {path} {why}")))
     };
-    if path.len() > LONGEST_PATH {
-        return refused("is too long");
+    if path.len() > MAX_PATH_BYTES {
+        return invalid("is too long");
     }
     if path.contains('\\') || path.chars().any(char::is_control) {
-        return refused("contains a backslash or a control character");
+        return invalid("contains a backslash or a control character");
     }
     if path.starts_with('/') || has_drive(path) {
-        return refused("is not relative to the project's folder");
+        return invalid("is not relative to the project's folder");
     }
     let names = || {
         let names = path.split('/');
         names.filter(|name| !name.is_empty() && *name != ".")
     };
     if names().any(|name| name == "..") {
-        return refused("leads out of the project's folder");
+        return invalid("leads out of the project's folder");
     }
-    if names().any(|name| name.len() > LONGEST_NAME) {
-        return refused("contains a name that is too long");
+    if names().any(|name| name.len() > MAX_NAME_BYTES) {
+        return invalid("contains a name that is too long");
     }
     let path: Vec<&str> = names().collect();
-    match path.is_empty() {
-        true => refused("names no file"),
-        false => Ok(path.join("/")),
+    if path.is_empty() {
+        invalid("names no file")
+    } else {
+        Ok(path.join("/"))
     }
 }
 
@@ -50,9 +51,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_kept_without_what_means_nothing() {
+    fn empty_names_and_dots_are_removed() {
         let check = |path: &str, expected: &str| {
-            assert_eq!(checked(path).expect("a good path"), expected, "{path}");
+            assert_eq!(normalized(path).expect("a good path"), expected, "{path}");
         };
         check("index.ts", "index.ts");
         check(
@@ -64,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_lead_elsewhere_are_refused() {
+    fn paths_out_of_the_folder_are_rejected() {
         let long_name = "a".repeat(256);
         let long_path = "a/".repeat(513);
         let bad = [
@@ -84,7 +85,7 @@ mod tests {
             &long_path,
         ];
         for path in bad {
-            assert!(checked(path).is_err(), "{path:?}");
+            assert!(normalized(path).is_err(), "{path:?}");
         }
     }
 }

@@ -13,13 +13,13 @@ use crate::{Platform, PlatformError};
 pub struct StoredFunction {
     /// The function, whatever its version.
     pub id: Uuid,
-    /// What it is called in addresses.
+    /// Its name in URLs.
     pub slug: String,
-    /// What people call it.
+    /// Display name.
     pub name: String,
     /// Counts from 1.
     pub version: i32,
-    /// Whether callers must show a credential of the project.
+    /// Whether callers need a credential of the project.
     pub verify_jwt: bool,
     /// How its sources are run.
     pub source: FunctionSource,
@@ -27,22 +27,22 @@ pub struct StoredFunction {
     pub digest: String,
     /// When it was first deployed.
     pub created_at: OffsetDateTime,
-    /// When requests last began to go to another version, or under other settings.
+    /// When the active version or its settings last changed.
     pub updated_at: OffsetDateTime,
 }
 
-/// One of the versions that are kept.
+/// A stored version.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredVersion {
     /// Counts from 1.
     pub version: i32,
-    /// Whether requests go to it.
+    /// Whether it is the active one.
     pub is_active: bool,
     /// SHA-256 over its sources.
     pub digest: String,
     /// When it was deployed.
     pub created_at: OffsetDateTime,
-    /// When requests last began to go to it.
+    /// When it was last activated.
     pub activated_at: Option<OffsetDateTime>,
 }
 
@@ -69,7 +69,7 @@ impl StoredFunction {
         }
     }
 
-    /// As whoever runs it sees it.
+    /// The form that the functions service uses.
     pub(super) fn into_deployed(self) -> DeployedFunction {
         DeployedFunction {
             id: self.id,
@@ -116,7 +116,7 @@ impl Platform {
         Ok((function, files))
     }
 
-    /// The versions of a function that are kept, newest first.
+    /// The stored versions of a function, newest first.
     pub async fn list_function_versions(
         &self,
         project: &ProjectName,
@@ -178,7 +178,7 @@ pub(super) async fn load_version(
     Ok(StoredFunction::from_row(&row))
 }
 
-/// The files of a version, in the order of their paths; none if it is gone.
+/// The files of a version, sorted by path; empty if it was deleted.
 pub(super) async fn files(
     client: &impl GenericClient,
     function: Uuid,

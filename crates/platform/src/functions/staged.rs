@@ -1,4 +1,4 @@
-//! Sources as files on a disk.
+//! Source files on disk.
 
 use std::{
     fs, io,
@@ -10,11 +10,11 @@ use uuid::Uuid;
 
 use super::{SourceFile, path};
 
-/// A folder of sources for as long as they are looked at.
+/// A temporary folder of source files, removed on drop.
 pub(super) struct StagedFolder(PathBuf);
 
 impl StagedFolder {
-    /// Writes the files into a new folder that is closed to others.
+    /// Writes the files into a new folder of mode 0700.
     pub(super) async fn write(files: &[SourceFile]) -> io::Result<Self> {
         let folder = std::env::temp_dir().join(format!("plinth-deploy-{}", Uuid::new_v4()));
         fs::DirBuilder::new().mode(0o700).create(&folder)?;
@@ -31,18 +31,18 @@ impl StagedFolder {
 impl Drop for StagedFolder {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.0) {
-            tracing::warn!("{} is left behind: {error}", self.0.display());
+            tracing::warn!("removing {} failed: {error}", self.0.display());
         }
     }
 }
 
-/// Writes files below a folder. Their paths are looked at again: rows may have been changed by
-/// others than us.
+/// Writes files below a folder. Paths are validated again, because the rows may have been changed by
+/// something else.
 pub(super) async fn write_files(folder: &Path, files: Vec<SourceFile>) -> io::Result<()> {
     let folder = folder.to_owned();
     let write = move || {
         for file in files {
-            let path = path::checked(&file.path).map_err(io::Error::other)?;
+            let path = path::normalized(&file.path).map_err(io::Error::other)?;
             let target = folder.join(path);
             if let Some(parent) = target.parent() {
                 fs::create_dir_all(parent)?;

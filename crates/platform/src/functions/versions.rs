@@ -1,4 +1,4 @@
-//! Which version requests go to: activating several functions at once, going back, forgetting.
+//! Versions: activating several functions at once, rollback, pruning.
 
 use plinth_project::{ProjectName, ProjectRef};
 use tokio_postgres::Transaction;
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::{Platform, PlatformError};
 
-/// A version that was deployed before and is to be active.
+/// A deployed version to be activated.
 #[derive(Debug, Clone)]
 pub struct Activation {
     /// The function.
     pub slug: String,
-    /// Which one was meant, if the caller says.
+    /// Its id, if the caller knows it: the slug may have been reused.
     pub id: Option<Uuid>,
     /// The version.
     pub version: i32,
@@ -31,7 +31,7 @@ impl Platform {
         project: &ProjectName,
         activations: &[Activation],
     ) -> Result<Vec<StoredFunction>, PlatformError> {
-        // In one order for everybody, so that two callers cannot wait for each other.
+        // Rows are locked in one order, so that concurrent calls cannot deadlock.
         let mut activations: Vec<&Activation> = activations.iter().collect();
         activations.sort_by(|a, b| a.slug.cmp(&b.slug));
         if let Some(pair) = activations
@@ -50,14 +50,15 @@ impl Platform {
         for activation in activations {
             active.push(activate_one(&transaction, &reference, activation).await?);
         }
-        self.announce_functions(&transaction, &reference).await?;
+        self.notify_functions_changed(&transaction, &reference)
+            .await?;
         transaction.commit().await?;
-        self.tell_runner(&reference).await;
+        self.reload_functions(&reference).await;
         Ok(active)
     }
 
-    /// Sends requests to another version again: the one given, else of those before the active
-    /// one that which was active last.
+    /// Activates an older version: the given one, else the most recently active one among those with
+    /// smaller numbers.
     pub async fn roll_back_function(
         &self,
         project: &ProjectName,
@@ -67,11 +68,11 @@ impl Platform {
         let reference = self.load_project(project).await?.reference;
         let mut admin = self.admin().await?;
         let transaction = admin.transaction().await?;
-        let (function, active) = lock(&transaction, &reference, slug).await?;
+        let (function, active) = lock_function(&transaction, &reference, slug).await?;
         let active = active.ok_or_else(|| no_function(slug))?;
         let version = match version {
             Some(version) => version,
-            None => version_before(&transaction, function, active)
+            None => previous_version(&transaction, function, active)
                 .await?
                 .ok_or_else(|| {
                     PlatformError::Conflict(format!(
@@ -79,12 +80,13 @@ impl Platform {
                     ))
                 })?,
         };
-        check_is_kept(&transaction, function, slug, version).await?;
+        ensure_version_exists(&transaction, function, slug, version).await?;
         activate(&transaction, function, version).await?;
-        self.announce_functions(&transaction, &reference).await?;
+        self.notify_functions_changed(&transaction, &reference)
+            .await?;
         let stored = row::load_version(&transaction, function, version).await?;
         transaction.commit().await?;
-        self.tell_runner(&reference).await;
+        self.reload_functions(&reference).await;
         Ok(stored)
     }
 }
@@ -101,20 +103,20 @@ async fn activate_one(
         update,
     } = activation;
     checked_name(update.name.as_deref())?;
-    let (function, _) = lock(transaction, project, slug).await?;
+    let (function, _) = lock_function(transaction, project, slug).await?;
     if id.is_some_and(|id| id != function) {
         return Err(PlatformError::Conflict(format!(
             "The function {slug} was deleted and deployed anew meanwhile"
         )));
     }
-    check_is_kept(transaction, function, slug, *version).await?;
+    ensure_version_exists(transaction, function, slug, *version).await?;
     set_settings(transaction, function, *version, update).await?;
     activate(transaction, function, *version).await?;
     Ok(row::load_version(transaction, function, *version).await?)
 }
 
-/// The function and its active version; nobody else changes it until the end of the transaction.
-async fn lock(
+/// The function and its active version; locks the row until the end of the transaction.
+async fn lock_function(
     transaction: &Transaction<'_>,
     project: &ProjectRef,
     slug: &str,
@@ -129,7 +131,7 @@ async fn lock(
     Ok((row.get(0), row.get(1)))
 }
 
-async fn check_is_kept(
+async fn ensure_version_exists(
     transaction: &Transaction<'_>,
     function: Uuid,
     slug: &str,
@@ -144,7 +146,7 @@ async fn check_is_kept(
     }
 }
 
-async fn version_before(
+async fn previous_version(
     transaction: &Transaction<'_>,
     function: Uuid,
     active: i32,
@@ -157,7 +159,7 @@ async fn version_before(
     Ok(row.map(|row| row.get(0)))
 }
 
-/// Requests go to this version from the end of the transaction on.
+/// Makes this version active with the commit of the transaction.
 pub(super) async fn activate(
     transaction: &Transaction<'_>,
     function: Uuid,
@@ -173,7 +175,7 @@ pub(super) async fn activate(
     Ok(())
 }
 
-/// Forgets all but the newest versions; the active one stays in any case.
+/// Deletes all but the newest versions; the active one is always kept.
 pub(super) async fn prune(
     transaction: &Transaction<'_>,
     function: Uuid,

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{Platform, PlatformError, sealed::Sealed};
 
-/// What somebody asks for.
+/// Parameters of a new key.
 #[derive(Debug, Clone)]
 pub struct ApiKeyRequest {
     /// Publishable or secret.
@@ -21,7 +21,7 @@ pub struct ApiKeyRequest {
     pub description: Option<String>,
 }
 
-/// A key as it is kept, opened.
+/// A stored key, with its value opened.
 #[derive(Debug, Clone)]
 pub struct StoredApiKey {
     /// Its row.
@@ -32,17 +32,17 @@ pub struct StoredApiKey {
     pub name: String,
     /// Free text.
     pub description: Option<String>,
-    /// What may be shown of it.
+    /// The part that may be shown.
     pub prefix: String,
     /// SHA-256 of its text, in hex.
     pub hash: String,
     /// The text itself.
     pub value: Secret,
-    /// When it was made.
+    /// When it was created.
     pub created_at: OffsetDateTime,
     /// When it was last changed.
     pub updated_at: OffsetDateTime,
-    /// A rotated key lives on until then.
+    /// End of a rotated key's grace period.
     pub revoked_at: Option<OffsetDateTime>,
 }
 
@@ -117,7 +117,7 @@ impl Platform {
         list(&*tables, &self.0.instance_key, &reference).await
     }
 
-    /// Makes a key.
+    /// Creates a key.
     pub async fn create_api_key(
         &self,
         project: &ProjectName,
@@ -152,7 +152,7 @@ impl Platform {
         self.load_api_key(project, &id.to_string()).await
     }
 
-    /// Ends a key at once, or after `grace`.
+    /// Revokes a key after `grace`, which may be zero.
     pub async fn revoke_api_key(
         &self,
         project: &ProjectName,
@@ -167,7 +167,7 @@ impl Platform {
         Ok(key)
     }
 
-    /// Makes a key of the same kind and name; the old one lives on for `grace`.
+    /// Creates a key of the same kind and name; the old one stays valid for `grace`.
     pub async fn rotate_api_key(
         &self,
         project: &ProjectName,
@@ -269,11 +269,11 @@ pub(super) async fn insert(
 
 fn check_name(name: &str) -> Result<(), PlatformError> {
     let mut bytes = name.bytes();
-    let starts_well = bytes
+    let has_valid_start = bytes
         .next()
         .is_some_and(|b| b.is_ascii_lowercase() || b == b'_');
-    let goes_on_well = bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
-    if (4..=64).contains(&name.len()) && starts_well && goes_on_well {
+    let has_valid_rest = bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
+    if (4..=64).contains(&name.len()) && has_valid_start && has_valid_rest {
         Ok(())
     } else {
         Err(PlatformError::Invalid(

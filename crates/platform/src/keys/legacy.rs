@@ -7,7 +7,7 @@ use plinth_token::{
 use time::OffsetDateTime;
 use tokio_postgres::GenericClient;
 
-use super::GivenKeys;
+use super::ConfiguredKeys;
 use crate::{Platform, PlatformError, sealed::Sealed};
 
 /// The shared secret and the two keys that follow from it.
@@ -27,12 +27,12 @@ impl Platform {
     /// The legacy keys of a project.
     pub async fn legacy_keys(&self, project: &ProjectName) -> Result<LegacyKeys, PlatformError> {
         let row = self.load_project(project).await?;
-        let given = given_for(&self.0.given, row.kind);
+        let configured = configured_for(&self.0.configured_keys, row.kind);
         let tables = self.tables().await?;
-        load(&*tables, &self.0.instance_key, &row.reference, given).await
+        load(&*tables, &self.0.instance_key, &row.reference, configured).await
     }
 
-    /// Accepts the legacy keys, or refuses them.
+    /// Enables or disables the legacy keys.
     pub async fn set_legacy_enabled(
         &self,
         project: &ProjectName,
@@ -47,10 +47,11 @@ impl Platform {
         Ok(())
     }
 
-    /// A new shared secret: both legacy keys and all tokens signed with it end at once.
+    /// Generates a new shared secret, which invalidates both legacy keys and all tokens signed with
+    /// the old one.
     pub async fn rotate_legacy(&self, project: &ProjectName) -> Result<LegacyKeys, PlatformError> {
         let row = self.load_project(project).await?;
-        if row.kind == ProjectKind::Default && self.0.given.jwt_secret.is_some() {
+        if row.kind == ProjectKind::Default && self.0.configured_keys.jwt_secret.is_some() {
             return Err(PlatformError::Conflict(
                 "The JWT secret is fixed by the configuration (auth.jwt_secret); change it there"
                     .to_owned(),
@@ -68,16 +69,19 @@ impl Platform {
     }
 }
 
-/// Given keys belong to the default project alone.
-pub(super) fn given_for(given: &GivenKeys, kind: ProjectKind) -> Option<&GivenKeys> {
-    (kind == ProjectKind::Default).then_some(given)
+/// Configured keys belong to the default project only.
+pub(super) fn configured_for(
+    configured: &ConfiguredKeys,
+    kind: ProjectKind,
+) -> Option<&ConfiguredKeys> {
+    (kind == ProjectKind::Default).then_some(configured)
 }
 
 pub(super) async fn load(
     client: &impl GenericClient,
     instance_key: &plinth_token::InstanceKey,
     reference: &ProjectRef,
-    given: Option<&GivenKeys>,
+    configured: Option<&ConfiguredKeys>,
 ) -> Result<LegacyKeys, PlatformError> {
     let sql = "select sealed_jwt_secret, legacy_keys_enabled, created_at
                from platform.projects where ref = $1";
@@ -87,11 +91,11 @@ pub(super) async fn load(
             .open(instance_key, reference, row.get("sealed_jwt_secret"))
             .map_err(PlatformError::caused_by)
     };
-    let jwt_secret = match given.and_then(|given| given.jwt_secret.clone()) {
+    let jwt_secret = match configured.and_then(|configured| configured.jwt_secret.clone()) {
         Some(secret) => secret,
         None => stored()?,
     };
-    // The same times give the same text, so the keys need not be stored.
+    // Deterministic, so the keys need not be stored.
     let issued_at = row.get::<_, OffsetDateTime>("created_at").unix_timestamp();
     let issue = |role| {
         let expires_at = issued_at + LEGACY_KEY_LIFETIME;
@@ -104,11 +108,11 @@ pub(super) async fn load(
         )
         .map_err(PlatformError::caused_by)
     };
-    let anon = match given.and_then(|given| given.anon_key.clone()) {
+    let anon = match configured.and_then(|configured| configured.anon_key.clone()) {
         Some(key) => key,
         None => issue(ANON_ROLE)?,
     };
-    let service_role = match given.and_then(|given| given.service_role_key.clone()) {
+    let service_role = match configured.and_then(|configured| configured.service_role_key.clone()) {
         Some(key) => key,
         None => issue(SERVICE_ROLE)?,
     };

@@ -1,4 +1,4 @@
-//! All keys of a project in the form in which requests are checked.
+//! Loads all keys of a project in the form in which requests are verified.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -7,7 +7,7 @@ use plinth_token::{ApiKeyKind, InstanceKey, KeySet, KeyStatus, Secret, credentia
 use tokio_postgres::GenericClient;
 use uuid::Uuid;
 
-use super::{GivenKeys, LegacyKeys, api_keys, legacy, s3_credentials, signing_keys};
+use super::{ConfiguredKeys, LegacyKeys, api_keys, legacy, s3_credentials, signing_keys};
 use crate::PlatformError;
 
 pub(crate) async fn load_keys(
@@ -15,12 +15,12 @@ pub(crate) async fn load_keys(
     instance_key: &InstanceKey,
     reference: &ProjectRef,
     kind: ProjectKind,
-    given: &GivenKeys,
+    configured: &ConfiguredKeys,
 ) -> Result<ProjectKeys, PlatformError> {
-    let given = legacy::given_for(given, kind);
-    let legacy = legacy::load(client, instance_key, reference, given).await?;
+    let configured = legacy::configured_for(configured, kind);
+    let legacy = legacy::load(client, instance_key, reference, configured).await?;
     let signing = signing_keys::open_all(client, instance_key, reference).await?;
-    let keyset = build_keyset(&legacy, signing, given)?;
+    let keyset = build_keyset(&legacy, signing, configured)?;
 
     let mut by_hash = HashMap::new();
     let mut s3 = S3Keys::default();
@@ -28,7 +28,7 @@ pub(crate) async fn load_keys(
         s3.session_secrets.push(legacy.anon.clone());
     }
     s3.session_secrets
-        .extend(given.and_then(|given| given.publishable_key.clone()));
+        .extend(configured.and_then(|configured| configured.publishable_key.clone()));
     for key in api_keys::list(client, instance_key, reference).await? {
         if key.kind == ApiKeyKind::Publishable && key.revoked_at.is_none() {
             s3.session_secrets.push(key.value.clone());
@@ -41,14 +41,15 @@ pub(crate) async fn load_keys(
         let (access_key, pair) = credential.into_pair();
         s3.pairs.insert(access_key, Arc::new(pair));
     }
-    if let Some(given) = given {
-        accept_given(&mut by_hash, given, legacy.enabled);
+    if let Some(configured) = configured {
+        accept_configured(&mut by_hash, configured, legacy.enabled);
     }
-    let disabled_legacy = match legacy.enabled {
-        true => Vec::new(),
-        false => [&legacy.anon, &legacy.service_role]
+    let disabled_legacy = if legacy.enabled {
+        Vec::new()
+    } else {
+        [&legacy.anon, &legacy.service_role]
             .map(|key| credential_hash(key.expose()))
-            .to_vec(),
+            .to_vec()
     };
     Ok(ProjectKeys {
         keyset,
@@ -62,16 +63,16 @@ pub(crate) async fn load_keys(
 fn build_keyset(
     legacy: &LegacyKeys,
     signing: Vec<(plinth_token::SigningKey, KeyStatus)>,
-    given: Option<&GivenKeys>,
+    configured: Option<&ConfiguredKeys>,
 ) -> Result<KeySet, PlatformError> {
     let mut builder = KeySet::builder().legacy_secret(legacy.jwt_secret.expose());
-    let key_file = given.and_then(|given| given.signing_keys.as_ref());
+    let key_file = configured.and_then(|configured| configured.signing_keys.as_ref());
     if let Some(file) = key_file {
         builder = builder.key_file(file.clone());
     }
     for (key, status) in signing {
         let status = match status {
-            // A given key signs; what the stored one signed before stays good.
+            // A configured key signs instead; tokens of the stored one stay valid.
             KeyStatus::InUse if key_file.is_some() => KeyStatus::PreviouslyUsed,
             status => status,
         };
@@ -80,10 +81,10 @@ fn build_keyset(
     builder.build().map_err(PlatformError::caused_by)
 }
 
-/// Given keys are taken by their text, whatever form they have.
-fn accept_given(
+/// Configured keys are compared by their text, whatever form they have.
+fn accept_configured(
     by_hash: &mut HashMap<String, Arc<ApiKey>>,
-    given: &GivenKeys,
+    configured: &ConfiguredKeys,
     legacy_enabled: bool,
 ) {
     let mut accept = |key: &Option<Secret>, name: &str, kind: ApiKeyKind| {
@@ -93,15 +94,23 @@ fn accept_given(
         }
     };
     accept(
-        &given.publishable_key,
+        &configured.publishable_key,
         "auth.publishable_key",
         ApiKeyKind::Publishable,
     );
-    accept(&given.secret_key, "auth.secret_key", ApiKeyKind::Secret);
+    accept(
+        &configured.secret_key,
+        "auth.secret_key",
+        ApiKeyKind::Secret,
+    );
     if legacy_enabled {
-        accept(&given.anon_key, "auth.anon_key", ApiKeyKind::Publishable);
         accept(
-            &given.service_role_key,
+            &configured.anon_key,
+            "auth.anon_key",
+            ApiKeyKind::Publishable,
+        );
+        accept(
+            &configured.service_role_key,
             "auth.service_role_key",
             ApiKeyKind::Secret,
         );

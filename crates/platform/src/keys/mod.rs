@@ -1,8 +1,8 @@
-//! A project's keys: opaque API keys, signing keys, pairs for S3 clients, and the legacy pair that is derived from the
-//! project's shared secret (console contract §2.4.2).
+//! A project's keys: opaque API keys, signing keys, S3 credentials, and the legacy keys that are
+//! derived from the project's shared secret (console contract §2.4.2).
 
 mod api_keys;
-mod given;
+mod configured;
 mod legacy;
 mod load;
 mod s3_credentials;
@@ -15,7 +15,7 @@ use tokio_postgres::Transaction;
 use crate::PlatformError;
 
 pub use api_keys::{ApiKeyRequest, StoredApiKey};
-pub use given::GivenKeys;
+pub use configured::ConfiguredKeys;
 pub use legacy::LegacyKeys;
 pub use s3_credentials::{S3CredentialRequest, StoredS3Credential};
 pub use signing_keys::StoredSigningKey;
@@ -25,8 +25,8 @@ pub(crate) use load::load_keys;
 /// The name of the keys that every project starts with.
 pub(crate) const FIRST_KEY_NAME: &str = "default";
 
-/// What a new project has: one publishable and one secret key, a pair for S3 clients, a key that
-/// signs, and one that waits, so that others have cached it before a rotation puts it to use.
+/// Inserts the keys of a new project: a publishable and a secret key, an S3 credential, a signing key
+/// in use and one on standby, which clients have cached by the time a rotation puts it to use.
 pub(crate) async fn insert_first_keys(
     instance_key: &InstanceKey,
     transaction: &Transaction<'_>,

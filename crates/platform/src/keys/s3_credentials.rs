@@ -1,4 +1,4 @@
-//! Pairs of keys for clients of the S3 protocol (storage contract §6.1).
+//! Credentials of S3 clients: an access key and a secret key (storage contract §6.1).
 
 use plinth_project::{ProjectName, ProjectRef, S3Pair};
 use plinth_token::{InstanceKey, SERVICE_ROLE, Secret};
@@ -9,33 +9,32 @@ use uuid::Uuid;
 
 use crate::{Platform, PlatformError, sealed::Sealed};
 
-/// Most pairs of one project.
-const MOST: i64 = 50;
-/// Claims that say when a token is good; a pair is good until it is deleted.
-const NOT_OURS: [&str; 3] = ["iss", "iat", "exp"];
+const MAX_CREDENTIALS: i64 = 50;
+/// Claims about the validity of a token; a credential is valid until it is deleted.
+const VALIDITY_CLAIMS: [&str; 3] = ["iss", "iat", "exp"];
 
-/// What somebody asks for.
+/// Parameters of a new credential.
 #[derive(Debug, Clone)]
 pub struct S3CredentialRequest {
     /// 3 to 2000 characters.
     pub description: String,
-    /// What Postgres is told of who uses the pair; without a role it may do everything.
+    /// Claims of requests signed with it; without a role they run as `service_role`.
     pub claims: Map<String, Value>,
 }
 
-/// A pair as it is kept, opened.
+/// A stored credential, with its secret key opened.
 #[derive(Debug, Clone)]
 pub struct StoredS3Credential {
     /// Its row.
     pub id: Uuid,
     /// Free text.
     pub description: String,
-    /// Names the pair; 32 hexadecimal digits.
+    /// Identifies the credential; 32 hexadecimal digits.
     pub access_key: String,
     /// Signs; 64 hexadecimal digits.
     pub secret_key: Secret,
     claims: Map<String, Value>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: OffsetDateTime,
 }
 
@@ -60,7 +59,7 @@ impl StoredS3Credential {
         })
     }
 
-    /// As requests are checked with it.
+    /// The form in which requests are verified.
     pub(super) fn into_pair(self) -> (String, S3Pair) {
         let pair = S3Pair::new(self.id, self.secret_key, self.claims);
         (self.access_key, pair)
@@ -68,7 +67,7 @@ impl StoredS3Credential {
 }
 
 impl Platform {
-    /// All pairs, oldest first.
+    /// All credentials, oldest first.
     pub async fn list_s3_credentials(
         &self,
         project: &ProjectName,
@@ -78,7 +77,7 @@ impl Platform {
         list(&*tables, &self.0.instance_key, &reference).await
     }
 
-    /// Makes a pair.
+    /// Creates a credential.
     pub async fn create_s3_credential(
         &self,
         project: &ProjectName,
@@ -88,12 +87,12 @@ impl Platform {
         let reference = self.load_project(project).await?.reference;
         let mut admin = self.admin().await?;
         let transaction = admin.transaction().await?;
-        // Whoever else makes one waits, so that the count is right.
+        // Serialises concurrent creations, so that the count is right.
         let lock = "select from platform.projects where ref = $1 for update";
         transaction.execute(lock, &[&reference.as_str()]).await?;
         let count = "select count(*) from platform.s3_credentials where project = $1";
         let count = transaction.query_one(count, &[&reference.as_str()]).await?;
-        if count.get::<_, i64>(0) >= MOST {
+        if count.get::<_, i64>(0) >= MAX_CREDENTIALS {
             return Err(PlatformError::Invalid(
                 "You have reached the maximum number of credentials allowed".to_owned(),
             ));
@@ -103,7 +102,7 @@ impl Platform {
         Ok(made)
     }
 
-    /// Ends a pair at once.
+    /// Revokes a credential at once.
     pub async fn delete_s3_credential(
         &self,
         project: &ProjectName,
@@ -136,7 +135,7 @@ pub(super) async fn list(
         .collect()
 }
 
-/// The pair that every project starts with.
+/// The credential that every project starts with.
 pub(super) async fn insert_first(
     instance_key: &InstanceKey,
     client: &impl GenericClient,
@@ -157,7 +156,7 @@ async fn insert(
     request: &S3CredentialRequest,
 ) -> Result<StoredS3Credential, PlatformError> {
     let access_key = Uuid::new_v4().simple().to_string();
-    // 64 hexadecimal digits of a key that nobody keeps.
+    // 64 hexadecimal digits, derived from a random key that is thrown away.
     let secret_key = InstanceKey::generate().derive("s3_secret_key");
     let sealed = Sealed::S3SecretKey.seal(instance_key, reference, &secret_key);
     let sql = format!(
@@ -190,16 +189,16 @@ fn checked(request: &S3CredentialRequest) -> Result<S3CredentialRequest, Platfor
             "A description has 3 to 2000 characters".to_owned(),
         ));
     }
-    for name in NOT_OURS {
+    for name in VALIDITY_CLAIMS {
         request.claims.remove(name);
     }
     for name in ["role", "sub"] {
-        let is_good = match request.claims.get(name) {
+        let is_valid = match request.claims.get(name) {
             None => true,
             Some(Value::String(text)) => !text.is_empty() && !text.contains('\0'),
             Some(_) => false,
         };
-        if !is_good {
+        if !is_valid {
             return Err(PlatformError::Invalid(format!(
                 "The claim {name} is a text, and not an empty one"
             )));
@@ -222,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_keep_who_and_lose_when() {
+    fn claims_about_validity_are_removed() {
         let given = request(
             "backup",
             json!({ "sub": "u1", "exp": 1, "iat": 1, "iss": "x" }),
@@ -235,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused() {
+    fn invalid_descriptions_and_claims_are_rejected() {
         let check = |description: &str, claims| {
             assert!(
                 checked(&request(description, claims)).is_err(),

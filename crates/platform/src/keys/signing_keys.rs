@@ -1,7 +1,7 @@
 //! Signing keys: standby → in use → previously used → revoked.
 //!
-//! Rotation puts the waiting key to use and keeps accepting what the old one signed, so nobody is
-//! signed out. Revoking is what ends those tokens.
+//! Rotation promotes the standby key and keeps verifying tokens of the old one, so no session ends.
+//! Revoking a key invalidates its tokens.
 
 use plinth_project::{ProjectName, ProjectRef};
 use plinth_token::{Algorithm, InstanceKey, KeyStatus, Secret, SigningKey};
@@ -17,13 +17,13 @@ use crate::{Platform, PlatformError, sealed::Sealed};
 pub struct StoredSigningKey {
     /// Its row; also the `kid` of tokens.
     pub id: Uuid,
-    /// As in `ES256`.
+    /// Such as `ES256`.
     pub algorithm: String,
-    /// Where it stands.
+    /// Its state.
     pub status: KeyStatus,
     /// None for shared secrets.
     pub public_jwk: Option<Value>,
-    /// When it was made.
+    /// When it was created.
     pub created_at: OffsetDateTime,
     /// When its status last changed.
     pub updated_at: OffsetDateTime,
@@ -65,7 +65,7 @@ impl Platform {
         rows.iter().map(StoredSigningKey::from_row).collect()
     }
 
-    /// Adds a key on standby: generated, or given as a private JWK.
+    /// Adds a key on standby: generated, or imported from a private JWK.
     pub async fn create_signing_key(
         &self,
         project: &ProjectName,
@@ -97,7 +97,7 @@ impl Platform {
         self.load_signing_key(project, id).await
     }
 
-    /// Puts the waiting key to use; the one in use goes on verifying. A new key then waits.
+    /// Promotes the standby key; the one in use keeps verifying. Adds a new key on standby.
     pub async fn rotate_signing_key(
         &self,
         project: &ProjectName,
@@ -119,7 +119,7 @@ impl Platform {
         Ok(promoted)
     }
 
-    /// Moves a key along. The key in use can only be replaced, never simply taken away.
+    /// Changes a key's state. The key in use can only be replaced.
     pub async fn set_signing_key_status(
         &self,
         project: &ProjectName,

@@ -1,11 +1,12 @@
 //! Branches: a project copied from another one, with its schema and data (console contract F71,
-//! F72). The quick copy needs the source to itself for a moment: requests wait, and pooled
-//! connections are closed. Where somebody else is connected, or requests do not end, the branch is
-//! made by dump and restore while the source goes on. `copy_branch.rs` decides which way is taken.
+//! F72). The quick copy (`create database … template`) locks the source for a moment: requests
+//! wait, and pooled connections are closed. If other sessions are connected, or requests do not end
+//! in time, the branch is made by dump and restore while the source stays in use. `copy_branch.rs`
+//! decides which way is taken.
 
 use plinth_project::{Project, ProjectKind, ProjectName, ProjectRef, ProjectStatus, Service};
 use time::OffsetDateTime;
-use tokio_postgres::Row;
+use tokio_postgres::{Row, error::SqlState};
 use uuid::Uuid;
 
 use super::{
@@ -15,32 +16,46 @@ use super::{
 };
 use crate::{Platform, PlatformError};
 
-/// What somebody asks for.
+/// What the parent itself is called among its branches.
+pub(crate) const MAIN_BRANCH: &str = "main";
+
+/// Parameters of a new branch.
 #[derive(Debug, Clone, Default)]
 pub struct BranchRequest {
     /// Unique among the parent's branches.
     pub name: String,
     /// The Git branch it belongs to.
     pub git_branch: Option<String>,
-    /// Whether it outlives its purpose.
+    /// Whether it is kept when its Git branch is merged.
     pub persistent: bool,
-    /// Whether sessions of others on the source may be ended.
+    /// Whether other sessions on the source may be terminated.
     pub end_sessions: bool,
-    /// Who asks, for the list of jobs.
-    pub asked_by: Option<String>,
+    /// The operator, for the list of jobs.
+    pub requested_by: Option<String>,
 }
 
-/// How a branch came to its schema and rows.
+/// Changes of a branch; what is absent stays.
+#[derive(Debug, Clone, Default)]
+pub struct BranchChanges {
+    /// Another name, unique among the parent's branches.
+    pub name: Option<String>,
+    /// The Git branch it belongs to.
+    pub git_branch: Option<String>,
+    /// Whether it is kept when its Git branch is merged.
+    pub persistent: Option<bool>,
+}
+
+/// How a branch got its schema and rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CopyMethod {
-    /// The files of the source's database were copied while nobody was connected.
+    /// `create database … template`, with the source locked.
     Copied,
-    /// The source was dumped and restored while others went on using it.
+    /// Dump and restore, with the source in use.
     Dumped,
 }
 
 impl CopyMethod {
-    /// The word on the wire and in the table.
+    /// The value in the API and in the table.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Copied => "copied",
@@ -49,32 +64,32 @@ impl CopyMethod {
     }
 }
 
-/// A branch with the project that it is.
+/// A branch and its project.
 #[derive(Debug, Clone)]
 pub struct Branch {
     /// Its id.
     pub id: Uuid,
     /// Its name.
     pub name: String,
-    /// The project that it is.
+    /// Its project.
     pub reference: ProjectRef,
-    /// The project that it came from.
+    /// The project that it was copied from.
     pub parent: ProjectRef,
     /// The Git branch it belongs to.
     pub git_branch: Option<String>,
-    /// Whether it outlives its purpose.
+    /// Whether it is kept when its Git branch is merged.
     pub persistent: bool,
-    /// Whether it carries the parent's rows.
+    /// Whether it has the parent's rows.
     pub with_data: bool,
     /// State of its project.
     pub status: ProjectStatus,
-    /// How it was copied; branches of older versions do not say.
+    /// How it was copied; unknown for branches of older versions.
     pub copy_method: Option<CopyMethod>,
-    /// Why not the quick way.
+    /// Why it was dumped and not copied.
     pub copy_reason: Option<String>,
-    /// Why it never came to be.
+    /// Why its creation failed.
     pub failure: Option<String>,
-    /// The job that makes it, or made it.
+    /// The job that creates or created it.
     pub job: Option<Uuid>,
     /// When it was made.
     pub created_at: OffsetDateTime,
@@ -115,7 +130,7 @@ impl Branch {
 }
 
 impl Platform {
-    /// The branches of a project, oldest first, with those that failed.
+    /// The branches of a project, oldest first, failed ones included.
     pub async fn list_branches(&self, parent: &ProjectName) -> Result<Vec<Branch>, PlatformError> {
         let parent = self.load_project(parent).await?.reference;
         let sql = format!(
@@ -131,7 +146,7 @@ impl Platform {
         rows.iter().map(Branch::from_row).collect()
     }
 
-    /// A branch by its id, or by the ref of the project that it is.
+    /// A branch by its id, or by the ref of its project.
     pub async fn load_branch(&self, id_or_ref: &str) -> Result<Branch, PlatformError> {
         let sql = format!("select {COLUMNS} where b.id::text = $1 or b.ref = $1");
         match self.tables().await?.query_opt(&sql, &[&id_or_ref]).await? {
@@ -142,14 +157,46 @@ impl Platform {
         }
     }
 
-    /// Copies a project. The branch is ready, or being made by the job that it names; a failure of
-    /// the quick copy leaves nothing behind.
+    /// Changes what a branch is called and belongs to; the project in it stays as it is.
+    pub async fn update_branch(
+        &self,
+        id_or_ref: &str,
+        changes: &BranchChanges,
+    ) -> Result<Branch, PlatformError> {
+        let name = changes.name.as_deref().map(branch_name).transpose()?;
+        let branch = self.load_branch(id_or_ref).await?;
+        let sql = "update platform.branches
+                   set name = coalesce($2, name), git_branch = coalesce($3, git_branch),
+                     persistent = coalesce($4, persistent), updated_at = now()
+                   where ref = $1";
+        let (git_branch, persistent) = (&changes.git_branch, &changes.persistent);
+        let updated = self
+            .tables()
+            .await?
+            .execute(
+                sql,
+                &[&branch.reference.as_str(), &name, git_branch, persistent],
+            )
+            .await;
+        match updated {
+            Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
+                Err(name_taken(name.unwrap_or(&branch.name)))
+            }
+            updated => {
+                updated?;
+                self.load_branch(branch.reference.as_str()).await
+            }
+        }
+    }
+
+    /// Copies a project. The returned branch is ready, or its `job` is still creating it; a failed
+    /// quick copy leaves nothing behind.
     pub async fn create_branch(
         &self,
         parent: &ProjectName,
         request: &BranchRequest,
     ) -> Result<Branch, PlatformError> {
-        let name = checked_name(&request.name)?;
+        let name = branch_name(&request.name)?;
         let source = self.load_project(parent).await?;
         if source.kind == ProjectKind::Platform {
             return Err(PlatformError::Conflict(
@@ -157,17 +204,20 @@ impl Platform {
             ));
         }
         let reference = ProjectRef::generate();
-        let secrets = new_project_secrets(None);
+        let secrets = new_project_secrets(&self.0.instance_key, &reference, None);
         self.insert_branch_project(&source, &reference, name, request, &secrets)
             .await?;
-        self.forget_failed_branches(&source.reference, name).await?;
+        self.purge_failed_branches(&source.reference, name).await?;
 
-        let made = self
+        let copied = self
             .copy_or_dump(source, &reference, request, secrets.logins)
             .await;
-        if let Err(error) = made {
-            if let Err(cleaning) = self.clear_away(&reference).await {
-                tracing::warn!(project = %reference, "left for the next start to clear: {cleaning}");
+        if let Err(error) = copied {
+            if let Err(cleanup) = self.remove_project(&reference).await {
+                tracing::warn!(
+                    project = %reference,
+                    "cleanup of a failed branch failed, retrying at the next start: {cleanup}"
+                );
             }
             return Err(error);
         }
@@ -190,6 +240,7 @@ impl Platform {
             database: reference.as_str(),
             organization: &source.organization,
             region: &source.region_label,
+            server: &source.server,
             secrets,
         };
         let mut tables = self.admin().await?;
@@ -199,8 +250,8 @@ impl Platform {
         Ok(transaction.commit().await?)
     }
 
-    /// Earlier attempts under the same name have nothing more to say.
-    async fn forget_failed_branches(
+    /// Removes failed attempts under the same name.
+    async fn purge_failed_branches(
         &self,
         parent: &ProjectRef,
         name: &str,
@@ -218,17 +269,17 @@ impl Platform {
         Ok(())
     }
 
-    /// The same for both ways (F72): serves the branch, with files and functions of its own and
-    /// without the parent's sessions.
-    pub(super) async fn finish_branch(
+    /// The last step of both ways (F72): gives the branch copies of files and functions, removes the
+    /// parent's sessions, and starts serving it.
+    pub(super) async fn activate_branch(
         &self,
         source: &ProjectRef,
         reference: &ProjectRef,
     ) -> Result<(), PlatformError> {
-        // It may have been deleted while it was being made.
+        // Fails if it was deleted meanwhile.
         self.load_project(&ProjectName::Ref(reference.clone()))
             .await?;
-        let branch = self.registry().open_unready(reference).await?;
+        let branch = self.registry().open_incomplete(reference).await?;
         let prepared = self.prepare_branch(source, &branch).await;
         branch.db.close();
         prepared?;
@@ -242,9 +293,9 @@ impl Platform {
         source: &ProjectRef,
         branch: &Project,
     ) -> Result<(), PlatformError> {
-        forget_sign_ins(branch).await?;
+        delete_sessions(branch).await?;
         self.copy_functions(source, branch.reference()).await?;
-        match self.file_keeper() {
+        match self.file_store() {
             Some(files) => {
                 let copied = files.copy(source, branch).await;
                 copied.map_err(PlatformError::caused_by)
@@ -254,13 +305,28 @@ impl Platform {
     }
 }
 
-/// A branch has keys of its own, so the parent's sessions mean nothing there. The work runs as the
-/// auth service, because triggers of the user may hang on these tables.
-async fn forget_sign_ins(branch: &Project) -> Result<(), PlatformError> {
+/// The name of a branch. The parent is called `main` among its branches.
+fn branch_name(name: &str) -> Result<&str, PlatformError> {
+    let name = checked_name(name)?;
+    if name == MAIN_BRANCH {
+        return Err(PlatformError::Invalid(format!(
+            "{MAIN_BRANCH:?} is the project itself; choose another name for its branch"
+        )));
+    }
+    Ok(name)
+}
+
+fn name_taken(name: &str) -> PlatformError {
+    PlatformError::Conflict(format!("There is already a branch named {name:?}"))
+}
+
+/// A branch has its own keys, so the parent's sessions are useless there. Runs with the login of the
+/// auth service, because users may have put triggers on these tables.
+async fn delete_sessions(branch: &Project) -> Result<(), PlatformError> {
     let mut auth = branch.db.as_service(Service::Auth).await?;
     auth.batch_execute("delete from auth.sessions; delete from auth.refresh_tokens")
         .await?;
-    // Mails hold sign-in links of the parent's users.
+    // Mails contain sign-in links of the parent's users.
     crate::mailbox::clear(branch).await
 }
 
@@ -287,9 +353,7 @@ async fn insert_branch(
         )
         .await?;
     match inserted {
-        0 => Err(PlatformError::Conflict(format!(
-            "There is already a branch named {name:?}"
-        ))),
+        0 => Err(name_taken(name)),
         _ => Ok(()),
     }
 }

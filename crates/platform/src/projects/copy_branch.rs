@@ -1,26 +1,26 @@
-//! Which way a branch is copied: the quick one, which needs the source without other sessions, or
-//! dump and restore (`dump_branch.rs`). What hangs on a database and not in it is carried over
-//! either way.
+//! Which way a branch is copied: `create database … template`, which needs the source without other
+//! sessions, or dump and restore (`dump_branch.rs`). Settings and grants on the database itself,
+//! which neither way copies, are applied afterwards.
 
 use std::time::Duration;
 
 use plinth_db::DbError;
 use plinth_dump::DatabaseProperties;
-use plinth_project::{LoginKind, Logins, ProjectName, ProjectRef};
+use plinth_project::{LoginKind, Logins, ProjectName, ProjectRef, ProjectServers as _};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use super::{BranchRequest, CopyMethod, ProjectRow};
+use super::{BranchRequest, CopyMethod, ProjectRow, create::create_logins};
 use crate::{
     Platform, PlatformError,
     databases::{self, SessionKind},
 };
 
-/// How long running requests on the source may take to end.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long to wait for requests in flight before falling back to dump and restore.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 impl Platform {
-    /// Takes the quick way if nobody is in it, else begins the other one.
+    /// Copies the source if it can be locked, else starts a job that dumps and restores it.
     pub(super) async fn copy_or_dump(
         &self,
         source: ProjectRow,
@@ -29,72 +29,75 @@ impl Platform {
         logins: Logins,
     ) -> Result<(), PlatformError> {
         let copied = self
-            .copy_quickly(&source, reference, request, &logins)
+            .copy_database(&source, reference, request, &logins)
             .await;
         match copied {
             Ok(()) => {
-                self.note_copy(reference, CopyMethod::Copied, None, None)
+                self.record_copy_method(reference, CopyMethod::Copied, None, None)
                     .await?;
-                self.finish_branch(&source.reference, reference).await
+                self.activate_branch(&source.reference, reference).await
             }
-            Err(NotCopied::Busy(why)) if self.0.cluster.is_superuser => {
-                let asked_by = request.asked_by.as_deref();
+            Err(CopyError::Busy(why)) if self.0.cluster.is_superuser => {
+                let requested_by = request.requested_by.as_deref();
                 let job = self
-                    .begin_job("branch", reference.as_str(), asked_by)
+                    .begin_job("branch", reference.as_str(), requested_by)
                     .await?;
-                self.note_copy(reference, CopyMethod::Dumped, Some(&why), Some(job))
+                self.record_copy_method(reference, CopyMethod::Dumped, Some(&why), Some(job))
                     .await?;
                 self.spawn_dump(job, source, reference.clone(), logins);
                 Ok(())
             }
-            Err(NotCopied::Busy(why)) => Err(PlatformError::Conflict(format!(
+            Err(CopyError::Busy(why)) => Err(PlatformError::Conflict(format!(
                 "{why}, and to dump and restore it instead takes a superuser, which the role of \
                  --database-url is not; close the sessions, or end them with --end-sessions"
             ))),
-            Err(NotCopied::Failed(error)) => Err(error),
+            Err(CopyError::Failed(error)) => Err(error),
         }
     }
 
-    async fn copy_quickly(
+    async fn copy_database(
         &self,
         source: &ProjectRow,
         reference: &ProjectRef,
         request: &BranchRequest,
         logins: &Logins,
-    ) -> Result<(), NotCopied> {
+    ) -> Result<(), CopyError> {
         let project = self
             .open(&ProjectName::Ref(source.reference.clone()))
             .await?;
-        let _held = match project.db.hold(PATIENCE).await {
-            Ok(held) => held,
+        let _lock = match project.db.lock(LOCK_TIMEOUT).await {
+            Ok(lock) => lock,
             Err(DbError::PoolTimeout) => {
-                return Err(NotCopied::Busy(format!(
+                return Err(CopyError::Busy(format!(
                     "Requests to project {} did not end within {} seconds",
                     source.reference,
-                    PATIENCE.as_secs()
+                    LOCK_TIMEOUT.as_secs()
                 )));
             }
             Err(error) => return Err(error.into()),
         };
-        let admin = self.admin().await?;
-        vacate(&admin, source, request.end_sessions).await?;
+        let server = self.server(&source.server).await?;
+        let admin = server.administrator().connect().await?;
+        terminate_sessions(&admin, source, request.end_sessions).await?;
         match databases::create_from(&admin, reference.as_str(), &source.database).await {
             Ok(()) => {}
             Err(error) if databases::is_in_use(&error) => {
-                return Err(NotCopied::Busy(format!(
-                    "Somebody connected to the database of project {} just now",
+                return Err(CopyError::Busy(format!(
+                    "Another session connected to the database of project {} just now",
                     source.reference
                 )));
             }
             Err(error) => return Err(error.into()),
         }
-        self.open_to_logins(&admin, reference, logins).await?;
-        Ok(self.carry_over(&admin, source, reference).await?)
+        create_logins(&admin, &server, reference, logins).await?;
+        Ok(self
+            .copy_database_properties(&admin, source, reference)
+            .await?)
     }
 
-    /// What hangs on a database and not in it: settings that sessions start with, and rights of
-    /// roles. The source's own logins have no business in its branch.
-    pub(super) async fn carry_over(
+    /// Copies what belongs to the database object itself: `alter database … set` and grants to
+    /// roles, except those to the source's own logins.
+    pub(super) async fn copy_database_properties(
         &self,
         admin: &Client,
         source: &ProjectRow,
@@ -113,7 +116,7 @@ impl Platform {
         Ok(admin.batch_execute(&sql).await?)
     }
 
-    async fn note_copy(
+    async fn record_copy_method(
         &self,
         reference: &ProjectRef,
         method: CopyMethod,
@@ -131,31 +134,35 @@ impl Platform {
     }
 }
 
-/// Why the quick copy was not made.
-enum NotCopied {
-    /// Somebody uses the source: one sentence without its end.
+/// Why `create database … template` was not possible.
+enum CopyError {
+    /// The source is in use; a sentence without its full stop.
     Busy(String),
     Failed(PlatformError),
 }
 
-impl<E: Into<PlatformError>> From<E> for NotCopied {
+impl<E: Into<PlatformError>> From<E> for CopyError {
     fn from(error: E) -> Self {
         Self::Failed(error.into())
     }
 }
 
-async fn vacate(admin: &Client, source: &ProjectRow, force: bool) -> Result<(), NotCopied> {
+async fn terminate_sessions(
+    admin: &Client,
+    source: &ProjectRow,
+    force: bool,
+) -> Result<(), CopyError> {
     let kind = if force {
         SessionKind::Any
     } else {
         SessionKind::IdlePooled
     };
-    databases::end_sessions(admin, &source.database, kind).await?;
+    databases::terminate_sessions(admin, &source.database, kind).await?;
     let others = databases::foreign_sessions(admin, &source.database).await?;
     if others.is_empty() {
         return Ok(());
     }
-    Err(NotCopied::Busy(format!(
+    Err(CopyError::Busy(format!(
         "The database of project {} is in use by {} other session(s) ({})",
         source.reference,
         others.len(),

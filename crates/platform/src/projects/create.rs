@@ -1,8 +1,11 @@
-//! `projects create`: a row, a copy of the template, three logins.
+//! `projects create`: a row, a server if the project is isolated, a copy of the template, its logins.
 //!
-//! The row stands first, as COMING_UP: whatever happens then, it says what to clear away.
+//! The row is inserted first, as COMING_UP, so that a failed creation can be cleaned up.
 
-use plinth_project::{Logins, ProjectKind, ProjectRef, ProjectStatus, logins};
+use plinth_project::{
+    Logins, ProjectKind, ProjectRef, ProjectServer, ProjectServers as _, ProjectStatus, ServerName,
+    logins,
+};
 use plinth_token::{InstanceKey, Secret, generate_jwt_secret};
 use tokio_postgres::{Client, Transaction};
 
@@ -10,32 +13,41 @@ use super::ProjectRow;
 use crate::{
     Platform, PlatformError, databases, keys,
     organizations::FIRST_ORGANIZATION,
-    sealed::{Sealed, SealedLogins},
+    sealed::{Sealed, SealedLogins, migrator_password},
 };
 
-/// What somebody asks for.
+/// Parameters of a new project.
 #[derive(Debug, Clone, Default)]
 pub struct ProjectRequest {
     /// What people call it: 1 to 256 characters, not unique.
     pub name: String,
     /// The database owner's password; generated when absent.
-    pub database_password: Option<String>,
+    pub database_password: Option<Secret>,
     /// A label, any text.
     pub region_label: Option<String>,
     /// The slug of the organization that it belongs to; the first one when absent.
     pub organization: Option<String>,
+    /// Whether it gets a PostgreSQL server of its own; as the settings say when absent.
+    pub isolated: Option<bool>,
 }
 
-/// The secrets of a project to be.
+/// The secrets of a new project.
 pub(crate) struct ProjectSecrets {
     pub(crate) logins: Logins,
     pub(crate) jwt_secret: Secret,
 }
 
-pub(crate) fn new_project_secrets(owner_password: Option<&str>) -> ProjectSecrets {
-    let mut logins = Logins::generate();
+pub(crate) fn new_project_secrets(
+    instance_key: &InstanceKey,
+    reference: &ProjectRef,
+    owner_password: Option<&Secret>,
+) -> ProjectSecrets {
+    let mut logins = Logins {
+        migrator: migrator_password(instance_key, reference),
+        ..Logins::generate()
+    };
     if let Some(password) = owner_password {
-        logins.owner = Secret::new(password);
+        logins.owner = password.clone();
     }
     ProjectSecrets {
         logins,
@@ -53,21 +65,33 @@ impl Platform {
         let reference = ProjectRef::generate();
         let password = request
             .database_password
-            .as_deref()
-            .filter(|text| !text.is_empty());
+            .as_ref()
+            .filter(|password| !password.is_empty());
         if password.is_some() && !self.0.owns_default_database {
-            // There, whoever knows it could also connect to databases that are open to all roles.
+            // The password would also open other databases there that PUBLIC may connect to.
             return Err(PlatformError::Invalid(
                 "On an external PostgreSQL a project's owner has no password of its own; connect \
                  with the roles of that server"
                     .to_owned(),
             ));
         }
-        let secrets = new_project_secrets(password);
+        let secrets = new_project_secrets(&self.0.instance_key, &reference, password);
         let region = request.region_label.as_deref().unwrap_or("local");
         let organization = request.organization.as_deref();
         let organization = organization.unwrap_or(FIRST_ORGANIZATION);
         self.load_organization(organization).await?;
+        let server = if request.isolated.unwrap_or(self.0.isolates_by_default) {
+            ServerName::Isolated(reference.clone())
+        } else {
+            ServerName::Shared
+        };
+        if server.is_isolated() && !self.can_isolate() {
+            return Err(PlatformError::Invalid(
+                "Isolated projects need the PostgreSQL that Plinth manages: each gets a server of \
+                 its own, which an external PostgreSQL cannot give"
+                    .to_owned(),
+            ));
+        }
 
         let mut tables = self.admin().await?;
         let transaction = tables.transaction().await?;
@@ -78,14 +102,21 @@ impl Platform {
             database: reference.as_str(),
             organization,
             region,
+            server: &server,
             secrets: &secrets,
         };
         insert_project(&self.0.instance_key, &transaction, &project).await?;
         transaction.commit().await?;
 
-        if let Err(error) = self.make_project(&reference, &secrets.logins).await {
-            if let Err(cleaning) = self.clear_away(&reference).await {
-                tracing::warn!(project = %reference, "left for the next start to clear: {cleaning}");
+        if let Err(error) = self
+            .create_project_database(&server, &reference, &secrets.logins)
+            .await
+        {
+            if let Err(cleanup) = self.remove_project(&reference).await {
+                tracing::warn!(
+                    project = %reference,
+                    "cleanup of a failed project failed, retrying at the next start: {cleanup}"
+                );
             }
             return Err(error);
         }
@@ -93,39 +124,41 @@ impl Platform {
             .await
     }
 
-    async fn make_project(
+    async fn create_project_database(
         &self,
+        server: &ServerName,
         reference: &ProjectRef,
         project_logins: &Logins,
     ) -> Result<(), PlatformError> {
-        let admin = self.admin().await?;
-        databases::create_pristine(&admin, reference.as_str()).await?;
-        self.open_to_logins(&admin, reference, project_logins)
-            .await?;
+        self.create_server(server).await?;
+        let server = self.server(server).await?;
+        let admin = server.administrator().connect().await?;
+        databases::create_from_template(&admin, reference.as_str()).await?;
+        create_logins(&admin, &server, reference, project_logins).await?;
         self.set_status(reference, ProjectStatus::ActiveHealthy)
             .await?;
         Ok(())
     }
-
-    /// Makes the project's logins and lets them into its database, and nobody else.
-    pub(super) async fn open_to_logins(
-        &self,
-        admin: &Client,
-        reference: &ProjectRef,
-        project_logins: &Logins,
-    ) -> Result<(), PlatformError> {
-        let cluster = &self.0.cluster;
-        let mut sql = logins::create_sql(cluster, reference, project_logins);
-        sql.push_str(&logins::open_database_sql(
-            cluster,
-            reference,
-            reference.as_str(),
-        ));
-        Ok(admin.batch_execute(&sql).await?)
-    }
 }
 
-/// A row to be.
+/// Creates the project's logins; only they may connect to its database.
+pub(super) async fn create_logins(
+    admin: &Client,
+    server: &ProjectServer,
+    reference: &ProjectRef,
+    project_logins: &Logins,
+) -> Result<(), PlatformError> {
+    let cluster = &server.cluster;
+    let mut sql = logins::create_sql(cluster, reference, project_logins);
+    sql.push_str(&logins::open_database_sql(
+        cluster,
+        reference,
+        reference.as_str(),
+    ));
+    Ok(admin.batch_execute(&sql).await?)
+}
+
+/// A row of `platform.projects` to insert.
 pub(crate) struct NewProject<'a> {
     pub(crate) reference: &'a ProjectRef,
     pub(crate) name: &'a str,
@@ -133,10 +166,11 @@ pub(crate) struct NewProject<'a> {
     pub(crate) database: &'a str,
     pub(crate) organization: &'a str,
     pub(crate) region: &'a str,
+    pub(crate) server: &'a ServerName,
     pub(crate) secrets: &'a ProjectSecrets,
 }
 
-/// Writes the row with its secrets, a first signing key and two API keys.
+/// Inserts the row with its secrets and its first keys.
 pub(crate) async fn insert_project(
     instance_key: &InstanceKey,
     transaction: &Transaction<'_>,
@@ -148,6 +182,7 @@ pub(crate) async fn insert_project(
         database,
         organization,
         region,
+        server,
         secrets,
         ..
     } = project;
@@ -161,8 +196,8 @@ pub(crate) async fn insert_project(
     let sql = "insert into platform.projects
                    (ref, name, database, kind, status, region_label, sealed_owner_password,
                     sealed_authenticator_password, sealed_service_password, sealed_jwt_secret,
-                    organization)
-               values ($1, $2, $3, $4, 'COMING_UP', $5, $6, $7, $8, $9, $10)";
+                    organization, server)
+               values ($1, $2, $3, $4, 'COMING_UP', $5, $6, $7, $8, $9, $10, $11)";
     transaction
         .execute(
             sql,
@@ -177,6 +212,7 @@ pub(crate) async fn insert_project(
                 &logins.service,
                 &jwt_secret,
                 organization,
+                &server.as_column(),
             ],
         )
         .await?;
@@ -192,5 +228,23 @@ pub(crate) fn checked_name(name: &str) -> Result<&str, PlatformError> {
         Err(PlatformError::Invalid(
             "A name has 1 to 256 characters and no control characters".to_owned(),
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_printed_request_does_not_show_the_password() {
+        let request = ProjectRequest {
+            database_password: Some(Secret::new("open sesame")),
+            ..ProjectRequest::default()
+        };
+
+        let printed = format!("{request:?}");
+
+        assert!(printed.contains("Some(***)"), "{printed}");
+        assert!(!printed.contains("sesame"), "{printed}");
     }
 }

@@ -1,7 +1,9 @@
-//! Deleting: seven days in the trash, then gone; or gone at once when asked to purge.
+//! Deleting: into the trash for `plinth.trash`, then removed; or removed at once with `purge`.
 
 use plinth_db::QuotedIdent;
-use plinth_project::{LoginKind, ProjectKind, ProjectName, ProjectRef, ProjectStatus};
+use plinth_project::{
+    LoginKind, ProjectKind, ProjectName, ProjectRef, ProjectServers as _, ProjectStatus, ServerName,
+};
 use tokio_postgres::Client;
 
 use super::{ProjectRow, dump_branch::loader_name, row};
@@ -42,12 +44,12 @@ impl Platform {
         } else if project.status != ProjectStatus::Removed {
             self.set_status(&project.reference, ProjectStatus::Removed)
                 .await?;
-            self.shut(&project.reference, &project.database).await?;
+            self.close_database(&project).await?;
         }
         Ok(project)
     }
 
-    /// Purges what has lain in the trash for long enough.
+    /// Removes projects that have been in the trash for `plinth.trash`.
     pub async fn empty_trash(&self) -> Result<usize, PlatformError> {
         let seconds = self.0.trash.as_secs_f64();
         let sql = "select ref from platform.projects
@@ -58,29 +60,38 @@ impl Platform {
             let reference = row::parse_ref(row.get(0))?;
             match self.purge(&reference).await {
                 Ok(()) => purged += 1,
-                Err(error) => tracing::warn!(project = %reference, "not purged: {error}"),
+                Err(error) => {
+                    tracing::warn!(project = %reference, "purging a deleted project failed: {error}");
+                }
             }
         }
         Ok(purged)
     }
 
     pub(super) async fn purge(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
-        // Whatever happens next, it is no longer served.
+        // Not served any more, even if a later step fails.
         self.set_status(reference, ProjectStatus::Removed).await?;
         self.registry().close(reference);
-        self.clear_away(reference).await
+        self.remove_project(reference).await
     }
 
-    /// Removes database, logins, files, functions and rows of a project. Each step may have been done before;
-    /// the row goes last, so that what was interrupted is found again.
-    pub(crate) async fn clear_away(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
-        self.remove_database(reference).await?;
-        if let Some(files) = self.file_keeper() {
-            let removed = files.forget(reference).await;
+    /// Removes database, logins, files, functions and rows of a project. Idempotent; the row is
+    /// deleted last, so that an interrupted removal is found again.
+    pub(crate) async fn remove_project(&self, reference: &ProjectRef) -> Result<(), PlatformError> {
+        match self
+            .load_project(&ProjectName::Ref(reference.clone()))
+            .await
+        {
+            Ok(project) => self.remove_database(&project).await?,
+            Err(PlatformError::NotFound(_)) => {}
+            Err(error) => return Err(error),
+        }
+        if let Some(files) = self.file_store() {
+            let removed = files.remove_project(reference).await;
             removed.map_err(PlatformError::caused_by)?;
         }
         if let Some(runner) = self.function_runner() {
-            let removed = runner.forget(reference).await;
+            let removed = runner.remove_project(reference).await;
             removed.map_err(PlatformError::caused_by)?;
         }
         let admin = self.admin().await?;
@@ -92,12 +103,24 @@ impl Platform {
         Ok(())
     }
 
-    /// Removes what stands outside of the platform's tables: the database, its logins.
-    pub(super) async fn remove_database(
-        &self,
-        reference: &ProjectRef,
-    ) -> Result<(), PlatformError> {
-        let admin = self.admin().await?;
+    /// Removes the database and its logins; with the last project of an isolated server, the server.
+    pub(super) async fn remove_database(&self, project: &ProjectRow) -> Result<(), PlatformError> {
+        let reference = &project.reference;
+        if let ServerName::Isolated(server) = &project.server {
+            if !self.has_other_projects(server, reference).await? {
+                return self.remove_server(server).await;
+            }
+            if !self.isolated_servers().existing.contains(server) {
+                // Lost, and with it this database.
+                return Ok(());
+            }
+        }
+        let admin = self
+            .server(&project.server)
+            .await?
+            .administrator()
+            .connect()
+            .await?;
         databases::drop_database(&admin, reference.as_str()).await?;
         let logins = LoginKind::ALL.map(|kind| kind.role_name(reference));
         for login in logins.iter().chain([&loader_name(reference)]) {
@@ -106,8 +129,21 @@ impl Platform {
         Ok(())
     }
 
-    /// Another project may have granted something to the role, which then cannot be dropped; it
-    /// can at least never be used again.
+    /// Whether an isolated server has other projects: branches, perhaps in the trash.
+    async fn has_other_projects(
+        &self,
+        server: &ProjectRef,
+        reference: &ProjectRef,
+    ) -> Result<bool, PlatformError> {
+        let sql = "select exists (select from platform.projects where server = $1 and ref <> $2)";
+        let tables = self.tables().await?;
+        let row = tables
+            .query_one(sql, &[&server.as_str(), &reference.as_str()])
+            .await?;
+        Ok(row.get(0))
+    }
+
+    /// A role that another project has granted something to cannot be dropped; it is locked instead.
     async fn drop_login(&self, admin: &Client, role: &str) -> Result<(), PlatformError> {
         let name = QuotedIdent::new(role);
         let Err(error) = admin
@@ -116,7 +152,8 @@ impl Platform {
         else {
             return Ok(());
         };
-        tracing::warn!("role {role} stays, locked: {}", plinth_db::describe(&error));
+        let error = plinth_db::describe(&error);
+        tracing::warn!("role {role} cannot be dropped and is locked instead: {error}");
         Ok(admin
             .batch_execute(&format!("alter role {name} nologin password null"))
             .await?)

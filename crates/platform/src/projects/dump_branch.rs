@@ -1,29 +1,28 @@
-//! A branch of a project that others are connected to: dump and restore as a job.
+//! A branch of a project with other sessions: dump and restore as a job.
 //!
-//! The source is read in one snapshot and stays usable. The branch's row stands as COMING_UP
-//! meanwhile; a process that is killed leaves that row and a half-made database, which the next
-//! start clears away.
+//! The source is read in one snapshot and stays usable. The branch is COMING_UP meanwhile; a killed
+//! process leaves that row and an incomplete database, which the next start removes.
 
 use plinth_db::{QuotedIdent, QuotedLiteral};
 use plinth_dump::{DumpError, Progress, Restoration, Snapshot, restore};
-use plinth_project::{Logins, ProjectRef};
+use plinth_project::{Logins, ProjectName, ProjectRef, ProjectServers as _};
 use plinth_token::{Secret, generate_password};
 use postgres_protocol::password::scram_sha_256;
 use tokio::sync::watch;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use super::ProjectRow;
+use super::{ProjectRow, create::create_logins};
 use crate::{Platform, PlatformError, jobs::JobProgress};
 
-/// The login that takes rows in while a branch is being made. Checks and generated columns call
-/// functions of the user's, which must not find themselves in the administrator's session.
+/// The login that inserts rows while a branch is restored. Check constraints and generated columns
+/// call functions of users, which must not run in the administrator's session.
 pub(super) fn loader_name(reference: &ProjectRef) -> String {
     format!("loader_{reference}")
 }
 
 impl Platform {
-    /// Does the work in a task of its own, which a stop waits for.
+    /// Starts the work as a task, which a shutdown awaits.
     pub(super) fn spawn_dump(
         &self,
         job: Uuid,
@@ -48,12 +47,12 @@ impl Platform {
         let work = async {
             self.dump_and_restore(source, reference, logins, sender)
                 .await?;
-            self.finish_branch(&source.reference, reference).await
+            self.activate_branch(&source.reference, reference).await
         };
         let result = tokio::select! {
             result = work => result,
             () = self.report_job(job, receiver) => Ok(()),
-            () = self.0.stopping.cancelled() => Err(PlatformError::Conflict(
+            () = self.0.shutdown.cancelled() => Err(PlatformError::Conflict(
                 "Plinth was stopped before the copy was done".to_owned(),
             )),
         };
@@ -61,12 +60,15 @@ impl Platform {
             Ok(()) => self.end_job(job, None).await,
             Err(error) => {
                 let reason = reason(&error);
-                tracing::warn!(project = %reference, "a branch was not made: {reason}");
-                self.give_up_branch(reference, job, &reason).await
+                tracing::warn!(project = %reference, "creating a branch failed: {reason}");
+                self.fail_branch(reference, job, &reason).await
             }
         };
         if let Err(error) = ended {
-            tracing::warn!(project = %reference, "left for the next start to clear: {error}");
+            tracing::warn!(
+                project = %reference,
+                "cleanup of a branch job failed, retrying at the next start: {error}"
+            );
         }
     }
 
@@ -77,18 +79,19 @@ impl Platform {
         logins: &Logins,
         progress: watch::Sender<JobProgress>,
     ) -> Result<(), PlatformError> {
-        let snapshot = Snapshot::open(&self.0.admin.database(&source.database)).await?;
+        let server = self.server(&source.server).await?;
+        let snapshot = Snapshot::open(&server.administrator().database(&source.database)).await?;
         let dump = snapshot.read().await?;
-        let admin = self.admin().await?;
+        let admin = server.administrator().connect().await?;
         admin
             .batch_execute(&dump.database.create_sql(reference.as_str()))
             .await?;
-        // Before the objects, because whoever owns an extension must be able to create it.
-        self.open_to_logins(&admin, reference, logins).await?;
+        // Before the objects, because the owner of an extension must be able to create it.
+        create_logins(&admin, &server, reference, logins).await?;
         let password = generate_password();
         create_loader(&admin, reference, &password).await?;
-        let target = self.0.admin.database(reference.as_str());
-        let tell = |now: Progress<'_>| {
+        let target = server.administrator().database(reference.as_str());
+        let report = |now: Progress<'_>| {
             progress.send_replace(JobProgress {
                 done: i64::try_from(now.done).unwrap_or(i64::MAX),
                 total: i64::try_from(now.total).unwrap_or(i64::MAX),
@@ -99,15 +102,16 @@ impl Platform {
         let restoration = Restoration {
             admin: &target,
             loader: &target.login(&loader_name(reference), password.expose()),
-            progress: &tell,
+            progress: &report,
         };
         restore(&snapshot, &dump, restoration).await?;
         drop_loader(&admin, reference).await?;
-        self.carry_over(&admin, source, reference).await
+        self.copy_database_properties(&admin, source, reference)
+            .await
     }
 
-    /// Removes what was made and leaves the branch's row to say why.
-    async fn give_up_branch(
+    /// Removes the database and keeps the branch's row with the reason.
+    async fn fail_branch(
         &self,
         reference: &ProjectRef,
         job: Uuid,
@@ -117,7 +121,9 @@ impl Platform {
         let tables = self.tables().await?;
         tables.execute(sql, &[&reference.as_str(), &reason]).await?;
         drop(tables);
-        self.remove_database(reference).await?;
+        let name = ProjectName::Ref(reference.clone());
+        let branch = self.load_project(&name).await?;
+        self.remove_database(&branch).await?;
         self.set_status(reference, plinth_project::ProjectStatus::Removed)
             .await?;
         self.end_job(job, Some(reason)).await
@@ -151,8 +157,7 @@ async fn drop_loader(admin: &Client, reference: &ProjectRef) -> Result<(), Platf
         .await?)
 }
 
-/// What a person can do something about; an operator may see what Postgres said about his own
-/// database.
+/// The message for the operator, who may see PostgreSQL's errors about their own database.
 fn reason(error: &PlatformError) -> String {
     match error {
         PlatformError::Internal(cause) => cause.to_string(),
@@ -164,7 +169,7 @@ impl From<DumpError> for PlatformError {
     fn from(error: DumpError) -> Self {
         match error {
             DumpError::Database(error) => error.into(),
-            error @ (DumpError::Refused(_) | DumpError::Locked(_)) => {
+            error @ (DumpError::Unsupported(_) | DumpError::Locked(_)) => {
                 Self::Conflict(error.to_string())
             }
             error => Self::Internal(error.into()),

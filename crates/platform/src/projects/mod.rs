@@ -5,14 +5,15 @@ mod copy_branch;
 mod create;
 mod delete;
 mod dump_branch;
-mod heal;
 mod pause;
+mod recover;
 mod reset;
 mod row;
 
-pub use branch::{Branch, BranchRequest, CopyMethod};
+pub use branch::{Branch, BranchChanges, BranchRequest, CopyMethod};
 pub use create::ProjectRequest;
 pub use row::ProjectRow;
 
+pub(crate) use branch::MAIN_BRANCH;
 pub(crate) use create::{NewProject, checked_name, insert_project, new_project_secrets};
-pub(crate) use row::{parse_kind, parse_ref};
+pub(crate) use row::{parse_kind, parse_ref, parse_server};

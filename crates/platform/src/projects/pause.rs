@@ -1,12 +1,12 @@
-//! Pausing and resuming: a paused project keeps its data and answers 503.
+//! Pausing and resuming: a paused project keeps its data; requests to it get 503.
 
-use plinth_project::{ProjectKind, ProjectName, ProjectRef, ProjectStatus};
+use plinth_project::{ProjectKind, ProjectName, ProjectRef, ProjectServers as _, ProjectStatus};
 
 use super::ProjectRow;
 use crate::{Platform, PlatformError, databases};
 
 impl Platform {
-    /// Stops serving the project and ends every session on its database.
+    /// Stops serving the project and terminates every session on its database.
     pub async fn pause_project(&self, name: &ProjectName) -> Result<ProjectRow, PlatformError> {
         let project = self.load_project(name).await?;
         if project.kind == ProjectKind::Platform {
@@ -26,7 +26,7 @@ impl Platform {
         }
         self.set_status(&project.reference, ProjectStatus::Inactive)
             .await?;
-        self.shut(&project.reference, &project.database).await?;
+        self.close_database(&project).await?;
         self.load_project(name).await
     }
 
@@ -44,8 +44,13 @@ impl Platform {
             }
         }
         self.check_restorable(&project).await?;
-        if !self.is_given(&project.reference) {
-            let admin = self.admin().await?;
+        if !self.is_external_database(&project.reference) {
+            let admin = self
+                .server(&project.server)
+                .await?
+                .administrator()
+                .connect()
+                .await?;
             databases::allow_connections(&admin, &project.database, true).await?;
         }
         self.set_status(&project.reference, ProjectStatus::ActiveHealthy)
@@ -53,8 +58,7 @@ impl Platform {
         self.load_project(name).await
     }
 
-    /// A branch that never came to be has nothing to restore; one whose name was given to another
-    /// in the meantime has to wait for it.
+    /// A branch whose creation failed cannot be restored, nor one whose name is in use again.
     async fn check_restorable(&self, project: &ProjectRow) -> Result<(), PlatformError> {
         let sql = "select b.name, b.failure,
                           exists (select from platform.branches o
@@ -72,30 +76,34 @@ impl Platform {
                 "Branch {name} was never made ({failure}); delete it and create it again"
             )));
         }
-        match row.get("is_taken") {
-            true => Err(PlatformError::Conflict(format!(
+        if row.get("is_taken") {
+            Err(PlatformError::Conflict(format!(
                 "There is another branch named {name:?} by now; delete that one first"
-            ))),
-            false => Ok(()),
+            )))
+        } else {
+            Ok(())
         }
     }
 
-    /// The database of `--database-url` has other users, and is the one that a start connects to.
-    fn is_given(&self, reference: &ProjectRef) -> bool {
+    /// Whether it is the database of `--database-url`, which has other users and which a start
+    /// connects to.
+    fn is_external_database(&self, reference: &ProjectRef) -> bool {
         *reference == self.0.references.default && !self.0.owns_default_database
     }
 
-    /// Closes our connections and everybody else's, and lets no new ones in.
-    pub(super) async fn shut(
-        &self,
-        reference: &ProjectRef,
-        database: &str,
-    ) -> Result<(), PlatformError> {
-        self.registry().close(reference);
-        if self.is_given(reference) {
+    /// Closes our connections, terminates all other sessions, and allows no new ones.
+    pub(super) async fn close_database(&self, project: &ProjectRow) -> Result<(), PlatformError> {
+        self.registry().close(&project.reference);
+        // A server that sleeps has no sessions, and is not started for a project that is not active.
+        if self.is_external_database(&project.reference) || !self.is_awake(&project.server) {
             return Ok(());
         }
-        let admin = self.admin().await?;
-        Ok(databases::allow_connections(&admin, database, false).await?)
+        let admin = self
+            .server(&project.server)
+            .await?
+            .administrator()
+            .connect()
+            .await?;
+        Ok(databases::allow_connections(&admin, &project.database, false).await?)
     }
 }

@@ -1,18 +1,18 @@
-//! `db reset`: the project's database made anew from the template, in well under a second.
+//! `db reset`: replaces the project's database by a new copy of the template.
 
 use std::time::Duration;
 
 use plinth_db::DbError;
-use plinth_project::{ProjectKind, ProjectName, logins};
+use plinth_project::{ProjectKind, ProjectName, ProjectServer, ProjectServers as _, logins};
 
 use super::ProjectRow;
 use crate::{Platform, PlatformError, databases};
 
-/// How long running requests may take to end before the reset gives up.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// How long to wait for requests in flight before the reset fails.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Platform {
-    /// Replaces the project's database by a pristine one. Requests wait meanwhile.
+    /// Replaces the project's database by a copy of the template. Requests wait meanwhile.
     pub async fn reset_database(&self, name: &ProjectName) -> Result<(), PlatformError> {
         let row = self.load_project(name).await?;
         if row.kind == ProjectKind::Platform {
@@ -28,32 +28,33 @@ impl Platform {
             ));
         }
         let project = self.open(name).await?;
-        let mut admin = self.admin().await?;
+        let server = self.server(&row.server).await?;
+        let mut admin = server.administrator().connect().await?;
         let fresh = format!("{}_new", row.database);
         databases::drop_database(&admin, &fresh).await?;
         let replaced = async {
-            databases::create_pristine(&admin, &fresh).await?;
-            let sql = logins::open_database_sql(&self.0.cluster, &row.reference, &fresh);
+            databases::create_from_template(&admin, &fresh).await?;
+            let sql = logins::open_database_sql(&server.cluster, &row.reference, &fresh);
             admin.batch_execute(&sql).await?;
-            let _held = match project.db.hold(PATIENCE).await {
+            let _lock = match project.db.lock(LOCK_TIMEOUT).await {
                 Err(DbError::PoolTimeout) => return Err(still_busy(&row)),
-                held => held?,
+                lock => lock?,
             };
             Ok(databases::replace(&mut admin, &row.database, &fresh).await?)
         };
         let replaced = replaced.await;
         if replaced.is_err()
-            && let Err(error) = self.drop_leftover(&fresh).await
+            && let Err(error) = drop_leftover(&server, &fresh).await
         {
-            tracing::warn!("{fresh} is left for the next start to drop: {error}");
+            tracing::warn!("dropping {fresh} failed, retrying at the next start: {error}");
         }
         replaced
     }
+}
 
-    async fn drop_leftover(&self, database: &str) -> Result<(), DbError> {
-        let admin = self.admin().await?;
-        databases::drop_database(&admin, database).await
-    }
+async fn drop_leftover(server: &ProjectServer, database: &str) -> Result<(), DbError> {
+    let admin = server.administrator().connect().await?;
+    databases::drop_database(&admin, database).await
 }
 
 fn still_busy(row: &ProjectRow) -> PlatformError {
@@ -61,6 +62,6 @@ fn still_busy(row: &ProjectRow) -> PlatformError {
         "Requests to project {} did not end within {} seconds; nothing was reset, try again when \
          it is quieter",
         row.reference,
-        PATIENCE.as_secs()
+        LOCK_TIMEOUT.as_secs()
     ))
 }

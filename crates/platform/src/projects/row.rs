@@ -1,7 +1,7 @@
 //! Rows of `platform.projects` and `platform.branches`, as read.
 
 use plinth_db::DbError;
-use plinth_project::{ProjectKind, ProjectName, ProjectRef, ProjectStatus};
+use plinth_project::{ProjectKind, ProjectName, ProjectRef, ProjectStatus, ServerName};
 use time::OffsetDateTime;
 use tokio_postgres::{GenericClient, Row};
 
@@ -16,6 +16,8 @@ pub struct ProjectRow {
     pub name: String,
     /// The organisation's slug.
     pub organization: String,
+    /// Which server holds its database.
+    pub server: ServerName,
     /// Its database.
     pub database: String,
     /// Its place among the projects.
@@ -30,7 +32,7 @@ pub struct ProjectRow {
     pub parent: Option<ProjectRef>,
 }
 
-const COLUMNS: &str = "p.ref, p.name, p.organization, p.database, p.kind, p.status,
+const COLUMNS: &str = "p.ref, p.name, p.organization, p.server, p.database, p.kind, p.status,
     p.region_label, p.created_at, b.parent_ref
     from platform.projects p left join platform.branches b on b.ref = p.ref";
 
@@ -40,6 +42,7 @@ impl ProjectRow {
             reference: parse_ref(row.get("ref"))?,
             name: row.get("name"),
             organization: row.get("organization"),
+            server: parse_server(row.get("server"))?,
             database: row.get("database"),
             kind: parse_kind(row.get("kind"))?,
             status: row
@@ -58,6 +61,14 @@ impl ProjectRow {
 
 pub(crate) fn parse_ref(text: &str) -> Result<ProjectRef, PlatformError> {
     text.parse().map_err(PlatformError::caused_by)
+}
+
+/// The column is null for projects on the shared server.
+pub(crate) fn parse_server(column: Option<&str>) -> Result<ServerName, PlatformError> {
+    match column {
+        None => Ok(ServerName::Shared),
+        Some(text) => Ok(ServerName::Isolated(parse_ref(text)?)),
+    }
 }
 
 pub(crate) fn parse_kind(text: &str) -> Result<ProjectKind, PlatformError> {
@@ -85,7 +96,7 @@ impl Platform {
         rows.iter().map(ProjectRow::from_row).collect()
     }
 
-    /// One project, also when it lies in the trash.
+    /// One project, also if it is in the trash.
     pub async fn load_project(&self, name: &ProjectName) -> Result<ProjectRow, PlatformError> {
         let tables = self.tables().await?;
         load(&*tables, &self.reference_of(name)).await

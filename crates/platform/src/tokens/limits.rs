@@ -4,13 +4,13 @@ use plinth_project::ProjectRef;
 
 use crate::PlatformError;
 
-/// Hands out keys with which a project can be changed.
-pub(crate) const SECRETS: &str = "api_gateway_keys_secret_read";
-/// Makes further tokens. Ours: the hosted service makes them in its web app alone.
-pub(crate) const MAKES_TOKENS: &str = "access_tokens_write";
+/// Scope for reading secret API keys.
+pub(crate) const READ_SECRETS: &str = "api_gateway_keys_secret_read";
+/// Scope for creating tokens. An addition: the hosted service does that in its web app only.
+pub(crate) const CREATE_TOKENS: &str = "access_tokens_write";
 
-/// The names that the official CLI prints in its help, and [`MAKES_TOKENS`]. Some are of calls
-/// that Plinth does not have (yet).
+/// The scopes in the official CLI's help, and [`CREATE_TOKENS`]. Some belong to calls that Plinth
+/// does not have.
 const SCOPES: &[&str] = &[
     "access_tokens_write",
     "action_runs_read",
@@ -95,40 +95,43 @@ const SCOPES: &[&str] = &[
     "workers_write",
 ];
 
-/// Scopes or projects of one token.
-pub(crate) const MOST: usize = 100;
+/// Scopes or projects per token.
+pub(crate) const MAX_LIMIT_ENTRIES: usize = 100;
 
-/// Absent means: no limit.
+/// Limits of a token; an absent one does not limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TokenLimits {
-    /// What it may do.
+    /// Allowed scopes.
     pub scopes: Option<Vec<String>>,
-    /// Where it may do it; branches of a project belong to it.
+    /// Allowed projects, their branches included.
     pub projects: Option<Vec<ProjectRef>>,
-    /// Whether it may only look, and not at secrets.
+    /// Whether it may only read, secrets excluded.
     pub read_only: bool,
 }
 
 impl TokenLimits {
-    /// Whether the token may do what needs this scope.
+    /// Whether the token has this scope.
     pub(crate) fn allow(&self, scope: &str) -> bool {
         let has = match &self.scopes {
             Some(scopes) => scopes.iter().any(|own| own == scope),
-            // A token without limits still makes no tokens (F10).
-            None => scope != MAKES_TOKENS,
+            // An unrestricted token cannot create tokens (F10).
+            None => scope != CREATE_TOKENS,
         };
-        has && (!self.read_only || only_looks(scope))
+        has && (!self.read_only || is_read_scope(scope))
     }
 
-    /// Limits that let a token do anything at all, in names that we know.
+    /// Rejects empty lists, long lists and unknown scopes.
     pub(crate) fn check(&self) -> Result<(), PlatformError> {
         let lists = [
             ("scopes", self.scopes.as_ref().map(Vec::len)),
             ("projects", self.projects.as_ref().map(Vec::len)),
         ];
-        if let Some((name, _)) = lists.iter().find(|(_, count)| *count > Some(MOST)) {
+        if let Some((name, _)) = lists
+            .iter()
+            .find(|(_, count)| *count > Some(MAX_LIMIT_ENTRIES))
+        {
             return Err(PlatformError::Invalid(format!(
-                "A token has at most {MOST} {name}; leave {name} out for all of them"
+                "A token has at most {MAX_LIMIT_ENTRIES} {name}; leave {name} out for all of them"
             )));
         }
         if let Some((name, _)) = lists.iter().find(|(_, count)| *count == Some(0)) {
@@ -139,9 +142,9 @@ impl TokenLimits {
         let scopes = self.scopes.iter().flatten();
         for scope in scopes {
             if !SCOPES.contains(&scope.as_str()) {
-                return Err(PlatformError::Invalid(unknown(scope)));
+                return Err(PlatformError::Invalid(unknown_scope(scope)));
             }
-            if self.read_only && !only_looks(scope) {
+            if self.read_only && !is_read_scope(scope) {
                 return Err(PlatformError::Invalid(format!(
                     "A read-only token cannot have the scope {scope}"
                 )));
@@ -150,8 +153,8 @@ impl TokenLimits {
         Ok(())
     }
 
-    /// Whether everything that others may do may be done with these, too, wherever that is.
-    pub(super) fn cover(&self, others: &Self) -> bool {
+    /// Whether these limits allow all scopes that the others allow. Projects are compared elsewhere.
+    pub(super) fn include(&self, others: &Self) -> bool {
         let scopes = match (&self.scopes, &others.scopes) {
             (None, _) => true,
             (Some(_), None) => false,
@@ -161,20 +164,21 @@ impl TokenLimits {
     }
 }
 
-fn only_looks(scope: &str) -> bool {
+fn is_read_scope(scope: &str) -> bool {
     scope.ends_with("_read") && !scope.ends_with("_secret_read")
 }
 
-fn unknown(scope: &str) -> String {
+fn unknown_scope(scope: &str) -> String {
     let subject = scope.split('_').next().unwrap_or_default();
     let near: Vec<&str> = SCOPES
         .iter()
         .filter(|known| !subject.is_empty() && known.contains(subject))
         .copied()
         .collect();
-    let known = match near.is_empty() {
-        true => SCOPES.join(", "),
-        false => near.join(", "),
+    let known = if near.is_empty() {
+        SCOPES.join(", ")
+    } else {
+        near.join(", ")
     };
     format!("There is no scope {scope:?}; there are: {known}")
 }
@@ -200,27 +204,27 @@ mod tests {
     #[test]
     fn a_token_does_what_its_scopes_say() {
         let whole = TokenLimits::default();
-        assert!(whole.allow("edge_functions_write") && whole.allow(SECRETS));
-        assert!(!whole.allow(MAKES_TOKENS));
+        assert!(whole.allow("edge_functions_write") && whole.allow(READ_SECRETS));
+        assert!(!whole.allow(CREATE_TOKENS));
 
         let deploys = scoped(&["edge_functions_write"]);
         assert!(deploys.allow("edge_functions_write"));
-        assert!(!deploys.allow("edge_functions_read") && !deploys.allow(SECRETS));
-        assert!(scoped(&[MAKES_TOKENS]).allow(MAKES_TOKENS));
+        assert!(!deploys.allow("edge_functions_read") && !deploys.allow(READ_SECRETS));
+        assert!(scoped(&[CREATE_TOKENS]).allow(CREATE_TOKENS));
     }
 
     #[test]
-    fn one_that_only_looks_sees_no_secrets() {
-        let looks = read_only(TokenLimits::default());
-        assert!(looks.allow("edge_functions_read") && looks.allow("edge_functions_secrets_read"));
-        for scope in ["edge_functions_write", "organizations_create", SECRETS] {
-            assert!(!looks.allow(scope), "{scope}");
+    fn a_read_only_token_reads_no_secrets() {
+        let reads = read_only(TokenLimits::default());
+        assert!(reads.allow("edge_functions_read") && reads.allow("edge_functions_secrets_read"));
+        for scope in ["edge_functions_write", "organizations_create", READ_SECRETS] {
+            assert!(!reads.allow(scope), "{scope}");
         }
     }
 
     #[test]
-    fn limits_that_make_no_sense_are_refused() {
-        let message = |limits: TokenLimits| limits.check().expect_err("refused").to_string();
+    fn invalid_limits_are_rejected() {
+        let message = |limits: TokenLimits| limits.check().expect_err("rejected").to_string();
 
         assert!(message(scoped(&[])).contains("leave scopes out"));
         let near = message(scoped(&["edge_function_write"]));
@@ -232,20 +236,20 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gives_away_more_than_they_have() {
-        let own = scoped(&[MAKES_TOKENS, "projects_read"]);
+    fn limits_include_smaller_ones_only() {
+        let own = scoped(&[CREATE_TOKENS, "projects_read"]);
         for less in [
             scoped(&["projects_read"]),
             read_only(scoped(&["projects_read"])),
         ] {
-            assert!(own.cover(&less), "{less:?}");
+            assert!(own.include(&less), "{less:?}");
         }
         for more in [
             TokenLimits::default(),
             scoped(&["projects_read", "database_write"]),
         ] {
-            assert!(!own.cover(&more), "{more:?}");
+            assert!(!own.include(&more), "{more:?}");
         }
-        assert!(!read_only(own.clone()).cover(&own));
+        assert!(!read_only(own.clone()).include(&own));
     }
 }

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::{Platform, PlatformError};
 
 pub use limits::TokenLimits;
-pub(crate) use limits::{MAKES_TOKENS, MOST, SECRETS};
+pub(crate) use limits::{CREATE_TOKENS, MAX_LIMIT_ENTRIES, READ_SECRETS};
 
 /// A token without its text.
 #[derive(Debug, Clone)]
@@ -20,53 +20,54 @@ pub struct StoredToken {
     pub id: Uuid,
     /// As its owner named it.
     pub name: String,
-    /// What may be shown of it.
+    /// The part that may be shown.
     pub prefix: String,
-    /// When it was made.
+    /// When it was created.
     pub created_at: OffsetDateTime,
-    /// When it ends by itself.
+    /// When it expires.
     pub expires_at: Option<OffsetDateTime>,
-    /// When it was last shown to us, to the minute.
+    /// When it was last used, to the minute.
     pub last_used_at: Option<OffsetDateTime>,
     /// What it may do.
     pub limits: TokenLimits,
-    /// The token that made it.
+    /// The token that created it.
     pub(crate) parent: Option<Uuid>,
-    /// The branches of its projects, and theirs.
+    /// All branches of its projects, transitively.
     branches: Vec<ProjectRef>,
 }
 
-/// What a new token is to be.
+/// Parameters of a new token.
 #[derive(Debug, Clone, Default)]
 pub struct TokenRequest {
-    /// What it is for.
+    /// Its name.
     pub name: String,
-    /// When it ends by itself.
+    /// When it expires.
     pub expires_at: Option<OffsetDateTime>,
     /// What it may do.
     pub limits: TokenLimits,
-    /// The token that asks for it, with which it ends.
+    /// The token that creates it; it is revoked together with it.
     pub parent: Option<Uuid>,
 }
 
-/// Of a row of `platform.tokens`. One that was made at the very moment in which its maker was revoked
-/// was not revoked with it, and is not live either.
+/// Condition on a row of `platform.tokens`. Ancestors are checked too, because a token that was
+/// created while its parent was being revoked is not marked as revoked itself.
 const IS_LIVE: &str = "revoked_at is null and (expires_at is null or expires_at > now())
     and not exists (
-        with recursive makers as (
+        with recursive ancestors as (
             select parent_id as id
             union
-            select t.parent_id from platform.tokens t join makers on t.id = makers.id)
-        select from makers join platform.tokens t on t.id = makers.id
+            select t.parent_id from platform.tokens t join ancestors on t.id = ancestors.id)
+        select from ancestors join platform.tokens t on t.id = ancestors.id
         where t.revoked_at is not null)";
 
 const COLUMNS: &str = "id, name, prefix, created_at, expires_at, last_used_at, scopes, projects,
     read_only, parent_id, array(
-        with recursive below as (
+        with recursive descendants as (
             select ref from platform.branches where parent_ref = any(projects)
             union
-            select b.ref from platform.branches b join below on b.parent_ref = below.ref)
-        select ref from below) as branches";
+            select b.ref
+            from platform.branches b join descendants on b.parent_ref = descendants.ref)
+        select ref from descendants) as branches";
 
 impl StoredToken {
     fn from_row(row: &Row) -> Result<Self, PlatformError> {
@@ -88,14 +89,17 @@ impl StoredToken {
         })
     }
 
-    /// Nobody gives away more than they have, nor for longer.
-    pub(crate) fn must_cover(&self, request: &TokenRequest) -> Result<(), PlatformError> {
-        let given = &request.limits;
-        let projects = match (&self.limits.projects, &given.projects) {
+    /// A token may only create tokens with fewer or equal rights and an expiry not after its own.
+    pub(crate) fn check_delegation(&self, request: &TokenRequest) -> Result<(), PlatformError> {
+        let limits = &request.limits;
+        let has_projects = match (&self.limits.projects, &limits.projects) {
             (Some(_), None) => false,
-            (_, given) => given.iter().flatten().all(|project| self.reaches(project)),
+            (_, projects) => projects
+                .iter()
+                .flatten()
+                .all(|project| self.can_access(project)),
         };
-        if !projects || !self.limits.cover(given) {
+        if !has_projects || !self.limits.include(limits) {
             return Err(PlatformError::Forbidden(
                 "A token makes no token that may do more than itself: name scopes and projects of \
                  its own"
@@ -103,18 +107,18 @@ impl StoredToken {
             ));
         }
         match (self.expires_at, request.expires_at) {
-            (Some(own), given) if given.is_none_or(|given| given > own) => Err(
+            (Some(own), requested) if requested.is_none_or(|requested| requested > own) => Err(
                 PlatformError::Forbidden("A token makes no token that outlives it".to_owned()),
             ),
             _ => Ok(()),
         }
     }
 
-    /// Whether a project is among those that it is bound to, or it is bound to none.
-    pub(crate) fn reaches(&self, project: &ProjectRef) -> bool {
+    /// Whether a project is among its projects or their branches, or it is not limited to projects.
+    pub(crate) fn can_access(&self, project: &ProjectRef) -> bool {
         self.limits.projects.as_ref().is_none_or(|projects| {
-            let mut within = projects.iter().chain(&self.branches);
-            within.any(|own| own == project)
+            let mut accessible = projects.iter().chain(&self.branches);
+            accessible.any(|own| own == project)
         })
     }
 }
@@ -127,7 +131,7 @@ fn references(texts: Vec<String>) -> Result<Vec<ProjectRef>, PlatformError> {
 }
 
 impl Platform {
-    /// Makes a token and returns its text, which cannot be had again.
+    /// Creates a token and returns its text, which is not stored.
     pub async fn create_token(
         &self,
         request: &TokenRequest,
@@ -186,7 +190,7 @@ impl Platform {
         rows.iter().map(StoredToken::from_row).collect()
     }
 
-    /// Ends a token, and those that it has made.
+    /// Revokes a token, and those that it created.
     pub async fn revoke_token(&self, token: &StoredToken) -> Result<(), PlatformError> {
         let sql = "with recursive family as (
                        select $1::uuid as id
@@ -198,14 +202,14 @@ impl Platform {
         Ok(())
     }
 
-    /// The live token of that id or, when only one of those within reach has it, of that name.
-    pub(crate) async fn token_named(
+    /// A live token by its id or, if unique among the visible ones, by its name.
+    pub(crate) async fn load_token(
         &self,
         id_or_name: &str,
-        is_within_reach: impl Fn(&StoredToken) -> bool,
+        is_visible: impl Fn(&StoredToken) -> bool,
     ) -> Result<StoredToken, PlatformError> {
         let mut tokens = self.list_tokens().await?;
-        tokens.retain(is_within_reach);
+        tokens.retain(is_visible);
         let id = id_or_name.parse::<Uuid>().ok();
         let mut found = tokens
             .into_iter()
@@ -221,7 +225,7 @@ impl Platform {
         }
     }
 
-    /// Whether a token is neither expired nor revoked by now.
+    /// Whether a token is neither expired nor revoked.
     pub(crate) async fn is_live(&self, token: &StoredToken) -> Result<bool, PlatformError> {
         let sql =
             format!("select exists (select from platform.tokens where id = $1 and {IS_LIVE})");
@@ -229,7 +233,7 @@ impl Platform {
         Ok(row.get(0))
     }
 
-    /// The live token with this text. Its use is noted at most once a minute.
+    /// The live token with this text. Updates `last_used_at` at most once a minute.
     pub(crate) async fn find_token(
         &self,
         text: &str,
@@ -246,10 +250,10 @@ impl Platform {
             return Ok(None);
         };
         let token = StoredToken::from_row(&row)?;
-        let note = "update platform.tokens set last_used_at = now()
+        let touch = "update platform.tokens set last_used_at = now()
                     where id = $1
                       and (last_used_at is null or last_used_at < now() - interval '1 minute')";
-        tables.execute(note, &[&token.id]).await?;
+        tables.execute(touch, &[&token.id]).await?;
         Ok(Some(token))
     }
 }

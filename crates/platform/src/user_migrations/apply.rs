@@ -1,11 +1,10 @@
 //! Running migration files.
 
-use plinth_db::describe;
-use plinth_project::{Project, ProjectName};
+use plinth_project::ProjectName;
 use serde_json::json;
 use tokio_postgres::{Client, error::ErrorPosition};
 
-use super::{MigrationFile, Statement, api_role, api_role::MovedStatement, split};
+use super::{MigrationFile, Statement, shared_role::run_statement, split};
 use crate::{Platform, PlatformError};
 
 /// A row of the history.
@@ -17,22 +16,22 @@ pub struct AppliedMigration {
     pub name: Option<String>,
 }
 
-/// A statement that Postgres refused. Nothing of its file remains.
+/// A statement that PostgreSQL rejected. Its file was rolled back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MigrationFailure {
     /// The file.
     pub file: String,
     /// Which of its statements, from 1.
     pub statement: usize,
-    /// The line in the file that Postgres points at, else that on which the statement starts.
+    /// The line of the error position, else the first line of the statement.
     pub line: usize,
-    /// As in `42P01`.
+    /// Such as `42P01`.
     pub sqlstate: String,
-    /// Postgres' words.
+    /// PostgreSQL's message.
     pub message: String,
-    /// More of them.
+    /// PostgreSQL's detail.
     pub detail: Option<String>,
-    /// What may help.
+    /// PostgreSQL's hint, or ours.
     pub hint: Option<String>,
 }
 
@@ -88,7 +87,7 @@ impl MigrationFailure {
         let before: String = statement.text.chars().take(offset).collect();
         let line = match offset {
             0 => statement.line,
-            // The text starts with its comments, the line is that of the first word.
+            // The text begins with its comments; `line` is that of the first word.
             _ => first_line(statement) + before.matches('\n').count(),
         };
         let own_hint = (db.code().code() == "25001").then(|| {
@@ -115,7 +114,7 @@ fn first_line(statement: &Statement<'_>) -> usize {
 }
 
 impl Platform {
-    /// The history, in order.
+    /// The migration history, by version.
     pub async fn applied_migrations(
         &self,
         name: &ProjectName,
@@ -133,92 +132,72 @@ impl Platform {
             .collect())
     }
 
-    /// Applies one file, unless the history has it. Tells the notices worth showing.
+    /// Applies one file, unless it is in the history. Returns notices to show.
     pub async fn apply_migration(
         &self,
         name: &ProjectName,
         file: &MigrationFile,
     ) -> Result<Vec<String>, PlatformError> {
-        let project = self.open(name).await?;
-        let database = self.load_project(name).await?.database;
-        let mut owner = project.db.as_owner().await?;
+        let mut owner = self.open(name).await?.db.as_owner().await?;
         let lock = "select pg_advisory_lock(hashtext('supabase_migrations'))";
         owner.batch_execute(lock).await?;
         if is_applied(&owner, &file.version).await? {
             return Ok(Vec::new());
         }
         let statements = split(&file.sql);
-        let mut plan = Plan::new(file, &statements, &database)?;
-        if file.wants_no_transaction() {
-            run_statements(&owner, file, &plan.own).await?;
+        let own = without_transaction_control(file, &statements)?;
+        if file.runs_without_transaction() {
+            let notices = run_statements(&owner, file, &own, false).await?;
             record(&owner, file, &statements).await?;
-        } else {
-            let transaction = owner.transaction().await?;
-            run_statements(transaction.client(), file, &plan.own).await?;
-            record(transaction.client(), file, &statements).await?;
-            transaction
-                .commit()
-                .await
-                .map_err(|error| failed_at_end(file, &statements, error))?;
+            return Ok(notices);
         }
-        run_for_api_roles(&project, &mut plan).await?;
-        Ok(plan.notices)
+        let transaction = owner.transaction().await?;
+        let notices = run_statements(transaction.client(), file, &own, true).await?;
+        record(transaction.client(), file, &statements).await?;
+        transaction
+            .commit()
+            .await
+            .map_err(|error| commit_error(file, &statements, error))?;
+        Ok(notices)
     }
 }
 
-/// What the file's owner runs, and what the administrating role runs afterwards.
-struct Plan<'a> {
-    own: Vec<(usize, &'a Statement<'a>)>,
-    for_api_roles: Vec<MovedStatement>,
-    notices: Vec<String>,
-}
-
-impl<'a> Plan<'a> {
-    fn new(
-        file: &MigrationFile,
-        statements: &'a [Statement<'a>],
-        database: &str,
-    ) -> Result<Self, PlatformError> {
-        let mut plan = Self {
-            own: Vec::new(),
-            for_api_roles: Vec::new(),
-            notices: Vec::new(),
-        };
-        for (index, statement) in statements.iter().enumerate() {
-            if let Some(moved) = api_role::in_database(statement.code, database) {
-                plan.for_api_roles.push(moved);
-                continue;
-            }
-            match transaction_control(statement.code) {
-                Control::None => plan.own.push((index + 1, statement)),
-                Control::LeftOut => {}
-                Control::Refused => {
-                    return Err(PlatformError::MigrationFailed(Box::new(MigrationFailure {
-                        file: file.to_string(),
-                        statement: index + 1,
-                        line: statement.line,
-                        sqlstate: "25000".to_owned(),
-                        message: "a migration runs in one transaction, which it cannot end itself"
-                            .to_owned(),
-                        detail: None,
-                        hint: Some("remove this statement, or split the file".to_owned()),
-                    })));
-                }
+/// The statements to run, with their numbers from 1.
+fn without_transaction_control<'a>(
+    file: &MigrationFile,
+    statements: &'a [Statement<'a>],
+) -> Result<Vec<(usize, &'a Statement<'a>)>, PlatformError> {
+    let mut own = Vec::new();
+    for (index, statement) in statements.iter().enumerate() {
+        match transaction_control(statement.code) {
+            Control::None => own.push((index + 1, statement)),
+            Control::Skip => {}
+            Control::Reject => {
+                return Err(PlatformError::MigrationFailed(Box::new(MigrationFailure {
+                    file: file.to_string(),
+                    statement: index + 1,
+                    line: statement.line,
+                    sqlstate: "25000".to_owned(),
+                    message: "a migration runs in one transaction, which it cannot end itself"
+                        .to_owned(),
+                    detail: None,
+                    hint: Some("remove this statement, or split the file".to_owned()),
+                })));
             }
         }
-        Ok(plan)
     }
+    Ok(own)
 }
 
-/// What becomes of a statement that begins or ends a transaction.
+/// How a statement that begins or ends a transaction is treated.
 #[derive(Debug, PartialEq, Eq)]
 enum Control {
-    /// It is none.
+    /// It is no such statement.
     None,
-    /// The file runs in a transaction of ours anyway: its own BEGIN and COMMIT say nothing new.
-    LeftOut,
-    /// It would end our transaction with parts of the file inside and parts outside.
-    Refused,
+    /// The file runs in a transaction anyway: its own BEGIN and COMMIT are redundant.
+    Skip,
+    /// It would end our transaction in the middle of the file.
+    Reject,
 }
 
 fn transaction_control(code: &str) -> Control {
@@ -228,11 +207,11 @@ fn transaction_control(code: &str) -> Control {
         .collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
-        ["begin", ..] | ["start", "transaction", ..] => Control::LeftOut,
-        ["commit" | "end"] | ["commit" | "end", "transaction" | "work"] => Control::LeftOut,
+        ["begin", ..] | ["start", "transaction", ..] => Control::Skip,
+        ["commit" | "end"] | ["commit" | "end", "transaction" | "work"] => Control::Skip,
         ["rollback", "to", ..] | ["rollback", "transaction" | "work", "to", ..] => Control::None,
         ["rollback" | "abort" | "commit" | "end", ..] | ["prepare", "transaction", ..] => {
-            Control::Refused
+            Control::Reject
         }
         _ => Control::None,
     }
@@ -242,21 +221,26 @@ async fn run_statements(
     client: &Client,
     file: &MigrationFile,
     statements: &[(usize, &Statement<'_>)],
-) -> Result<(), PlatformError> {
+    is_in_transaction: bool,
+) -> Result<Vec<String>, PlatformError> {
+    let mut notices = Vec::new();
     for (number, statement) in statements {
-        if let Err(error) = client.batch_execute(statement.text).await {
-            let failure = MigrationFailure::new(&file.to_string(), *number, statement, &error);
-            return Err(match failure {
-                Some(failure) => PlatformError::MigrationFailed(Box::new(failure)),
-                None => error.into(),
-            });
+        match run_statement(client, statement, is_in_transaction).await {
+            Ok(notice) => notices.extend(notice),
+            Err(error) => {
+                let failure = MigrationFailure::new(&file.to_string(), *number, statement, &error);
+                return Err(match failure {
+                    Some(failure) => PlatformError::MigrationFailed(Box::new(failure)),
+                    None => error.into(),
+                });
+            }
         }
     }
-    Ok(())
+    Ok(notices)
 }
 
-/// Deferred constraints speak up only at COMMIT, when no single statement is to blame.
-fn failed_at_end(
+/// Deferred constraints fail at COMMIT; the error is reported for the last statement.
+fn commit_error(
     file: &MigrationFile,
     statements: &[Statement<'_>],
     error: tokio_postgres::Error,
@@ -281,7 +265,7 @@ async fn record(
     file: &MigrationFile,
     statements: &[Statement<'_>],
 ) -> Result<(), PlatformError> {
-    // The file may have changed these; the history stands where it always stands.
+    // The file may have changed role and search path.
     client
         .batch_execute("reset role; reset search_path")
         .await?;
@@ -294,60 +278,19 @@ async fn record(
     Ok(())
 }
 
-async fn run_for_api_roles(project: &Project, plan: &mut Plan<'_>) -> Result<(), PlatformError> {
-    if plan.for_api_roles.is_empty() {
-        return Ok(());
-    }
-    let admin = project.db.as_admin().await?;
-    for moved in &plan.for_api_roles {
-        let carried_out = match is_everybodys(&admin, &moved.setting).await? {
-            // The extended protocol takes one statement only, whatever the text says.
-            true => admin
-                .execute(&moved.sql, &[])
-                .await
-                .map_err(|error| describe(&error)),
-            false => Err(format!(
-                "{} is not a setting that users may make",
-                moved.setting
-            )),
-        };
-        let sql = &moved.sql;
-        plan.notices.push(match carried_out {
-            Ok(_) => format!("carried out for this project only: {sql}"),
-            Err(reason) => format!("not carried out: {sql}: {reason}"),
-        });
-    }
-    // No event trigger sees a role change, and services that read such settings listen here.
-    admin.batch_execute("notify pgrst, 'reload config'").await?;
-    Ok(())
-}
-
-/// Settings of one's own (`pgrst.…`) and those that Postgres lets every session change.
-async fn is_everybodys(admin: &Client, setting: &str) -> Result<bool, PlatformError> {
-    if setting == "all" {
-        return Ok(true);
-    }
-    let sql = "select context = 'user' from pg_catalog.pg_settings where name = $1";
-    let known = admin
-        .query_opt(sql, &[&setting])
-        .await?
-        .map(|row| row.get::<_, bool>(0));
-    Ok(known.unwrap_or_else(|| setting.contains('.')))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_transaction_control_is_left_out() {
+    fn only_plain_transaction_control_is_skipped() {
         for text in [
             "begin",
             "BEGIN isolation level serializable",
             "Start Transaction",
             "commit work",
         ] {
-            assert_eq!(transaction_control(text), Control::LeftOut, "{text}");
+            assert_eq!(transaction_control(text), Control::Skip, "{text}");
         }
         for text in [
             "rollback",
@@ -355,7 +298,7 @@ mod tests {
             "commit and chain",
             "prepare transaction 'x'",
         ] {
-            assert_eq!(transaction_control(text), Control::Refused, "{text}");
+            assert_eq!(transaction_control(text), Control::Reject, "{text}");
         }
         for text in ["rollback to savepoint a", "savepoint a", "select 1"] {
             assert_eq!(transaction_control(text), Control::None, "{text}");

@@ -13,15 +13,15 @@ pub struct MigrationFile {
     pub sql: String,
 }
 
-/// A file name that the migration history cannot hold.
+/// The file name is not of the form `<digits>_<name>.sql`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}: expected <digits>_<name>.sql")]
-pub struct BadMigrationName(pub String);
+pub struct MigrationNameError(pub String);
 
 impl MigrationFile {
     /// Reads version and name out of a file's name.
-    pub fn new(file_name: &str, sql: String) -> Result<Self, BadMigrationName> {
-        let bad = || BadMigrationName(file_name.to_owned());
+    pub fn new(file_name: &str, sql: String) -> Result<Self, MigrationNameError> {
+        let bad = || MigrationNameError(file_name.to_owned());
         let stem = file_name.strip_suffix(".sql").ok_or_else(bad)?;
         let (version, name) = stem.split_once('_').ok_or_else(bad)?;
         if version.is_empty() || !version.bytes().all(|b| b.is_ascii_digit()) {
@@ -34,8 +34,8 @@ impl MigrationFile {
         })
     }
 
-    /// Whether the file asks to run outside a transaction, as `create index concurrently` needs.
-    pub(super) fn wants_no_transaction(&self) -> bool {
+    /// Whether the file is to run outside a transaction, as `create index concurrently` requires.
+    pub(super) fn runs_without_transaction(&self) -> bool {
         let first = self.sql.lines().next().unwrap_or_default().trim();
         first
             .strip_prefix("--")
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_refused() {
+    fn other_names_are_rejected() {
         for bad in [
             "README.md",
             "todo.sql",

@@ -1,8 +1,8 @@
-//! Seed files: each runs once; the history remembers its hash as the official tool does.
+//! Seed files: each runs once; the history stores its hash, as the official tool does.
 
 use plinth_project::ProjectName;
 
-use super::{MigrationFailure, split};
+use super::{MigrationFailure, shared_role::run_statement, split};
 use crate::{Platform, PlatformError};
 
 /// One file of `db.seed.sql_paths`.
@@ -14,19 +14,19 @@ pub struct SeedFile {
     pub sql: String,
 }
 
-/// What became of a seed file.
+/// Result for a seed file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SeedOutcome {
     /// It ran.
     Ran,
     /// It had run before.
     Known,
-    /// It had run before, but was changed since; `db reset` runs it again.
+    /// It had run before and has changed since; `db reset` runs it again.
     Changed,
 }
 
 impl Platform {
-    /// Runs a seed file unless it has run before. All of it or nothing.
+    /// Runs a seed file in one transaction, unless it has run before.
     pub async fn run_seed(
         &self,
         name: &ProjectName,
@@ -45,7 +45,8 @@ impl Platform {
             });
         }
         for (index, statement) in split(&seed.sql).iter().enumerate() {
-            if let Err(error) = transaction.batch_execute(statement.text).await {
+            let ran = run_statement(transaction.client(), statement, true).await;
+            if let Err(error) = ran {
                 let failure = MigrationFailure::new(&seed.path, index + 1, statement, &error);
                 return Err(match failure {
                     Some(failure) => PlatformError::MigrationFailed(Box::new(failure)),

@@ -11,7 +11,8 @@ use axum::body::{Body, to_bytes};
 use http::{HeaderMap, Method, Request, StatusCode, header::CONTENT_TYPE};
 use plinth_platform::api::{self, ControlSocket};
 use plinth_project::{
-    BadSource, BoxFuture, FunctionRunner, FunctionSource, Project, ProjectName, ProjectRef,
+    BoxFuture, FunctionRunner, FunctionSource, PreparationError, Project, ProjectName, ProjectRef,
+    SourceError,
 };
 use serde_json::Value;
 use tower::ServiceExt;
@@ -20,15 +21,15 @@ use super::TestPlatform;
 
 pub const BOUNDARY: &str = "frontier";
 
-/// An answer of the API.
+/// A response of the API.
 #[derive(Debug)]
-pub struct Answer {
+pub struct TestResponse {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub bytes: Vec<u8>,
 }
 
-impl Answer {
+impl TestResponse {
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.bytes).unwrap_or(Value::Null)
     }
@@ -72,8 +73,8 @@ pub fn form(metadata: Value, files: &[(&str, &[u8])]) -> Sent {
 }
 
 impl TestPlatform {
-    /// A request of whoever runs the server.
-    pub async fn ask(&self, method: Method, uri: &str, sent: Sent) -> Answer {
+    /// A request of the owner.
+    pub async fn request(&self, method: Method, uri: &str, sent: Sent) -> TestResponse {
         let mut request = Request::builder().method(method).uri(uri);
         let body = match sent {
             Some((content_type, bytes)) => {
@@ -86,11 +87,11 @@ impl TestPlatform {
         self.send(request.expect("a request")).await
     }
 
-    pub async fn send(&self, request: Request<Body>) -> Answer {
+    pub async fn send(&self, request: Request<Body>) -> TestResponse {
         let response = api::routes(self.platform.clone()).oneshot(request).await;
         let (parts, body) = response.expect("infallible").into_parts();
         let bytes = to_bytes(body, 64 << 20).await.expect("a whole body");
-        Answer {
+        TestResponse {
             status: parts.status,
             headers: parts.headers,
             bytes: bytes.to_vec(),
@@ -111,12 +112,12 @@ impl TestPlatform {
 }
 
 /// Stands in for the functions service, which this crate knows nothing of: remembers what it was
-/// asked for, and refuses sources that contain `SYNTAX ERROR`.
+/// asked for, refuses sources that contain `SYNTAX ERROR`, and has no disk for `LARGE`.
 #[derive(Default)]
 pub struct RememberingRunner {
     pub prepared: Mutex<Vec<(FunctionSource, BTreeMap<String, String>)>>,
     pub changed: Mutex<Vec<ProjectRef>>,
-    pub forgotten: Mutex<Vec<ProjectRef>>,
+    pub removed: Mutex<Vec<ProjectRef>>,
 }
 
 impl RememberingRunner {
@@ -131,12 +132,15 @@ impl FunctionRunner for RememberingRunner {
         _project: &'a Project,
         source: &'a FunctionSource,
         folder: &'a Path,
-    ) -> BoxFuture<'a, Result<(), BadSource>> {
+    ) -> BoxFuture<'a, Result<(), PreparationError>> {
         Box::pin(async move {
             let mut files = BTreeMap::new();
             read_folder(folder, folder, &mut files);
             if let Some((path, _)) = files.iter().find(|(_, text)| text.contains("SYNTAX ERROR")) {
-                return Err(BadSource(format!("{path}:1 Unexpected token")));
+                return Err(SourceError(format!("{path}:1 Unexpected token")).into());
+            }
+            if files.values().any(|text| text.contains("LARGE")) {
+                return Err(std::io::Error::from(std::io::ErrorKind::StorageFull).into());
             }
             let mut prepared = self.prepared.lock().expect("no panic");
             prepared.push((source.clone(), files));
@@ -144,14 +148,14 @@ impl FunctionRunner for RememberingRunner {
         })
     }
 
-    fn changed<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, ()> {
+    fn reload<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, ()> {
         self.changed.lock().expect("no panic").push(project.clone());
         Box::pin(async {})
     }
 
-    fn forget<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, std::io::Result<()>> {
-        let mut forgotten = self.forgotten.lock().expect("no panic");
-        forgotten.push(project.clone());
+    fn remove_project<'a>(&'a self, project: &'a ProjectRef) -> BoxFuture<'a, std::io::Result<()>> {
+        let mut removed = self.removed.lock().expect("no panic");
+        removed.push(project.clone());
         Box::pin(async { Ok(()) })
     }
 }

@@ -8,8 +8,8 @@ use std::{sync::Arc, time::Duration};
 use plinth_db::{PoolConfig, Target, migrate::MigrationSet};
 use plinth_log::{LogStore, WriterThread};
 use plinth_platform::{
-    Bootstrap, DefaultDatabase, Endpoints, GivenKeys, Platform, ProjectRequest, StoredToken,
-    TokenLimits, TokenRequest,
+    Bootstrap, ConfiguredKeys, ConnectionShare, DefaultDatabase, Endpoints, Platform,
+    ProjectRequest, StoredToken, TokenLimits, TokenRequest,
 };
 use plinth_project::{
     Caller, Credentials, Directory, Project, ProjectKind, ProjectName, Registry, RegistryParts,
@@ -17,6 +17,14 @@ use plinth_project::{
 use plinth_settings::{Loader, Settings};
 use plinth_testkit::{TestServer, system_schemas};
 use plinth_token::{InstanceKey, Secret};
+
+pub use plinth_testkit::now;
+
+/// Few for owners, so that a test can use them up.
+pub const CONNECTIONS: ConnectionShare = ConnectionShare {
+    owner: Some(5),
+    pool_size: 4,
+};
 
 pub struct TestPlatform {
     pub platform: Platform,
@@ -31,23 +39,23 @@ pub struct TestPlatform {
 impl TestPlatform {
     pub async fn start() -> Self {
         let database = format!("default_{}", uuid::Uuid::new_v4().simple());
-        Self::start_on(database, InstanceKey::generate(), GivenKeys::default()).await
+        Self::start_on(database, InstanceKey::generate(), ConfiguredKeys::default()).await
     }
 
     /// With a default project in a database that was there before.
-    pub async fn start_given() -> Self {
-        let database = format!("given_{}", uuid::Uuid::new_v4().simple());
+    pub async fn start_external() -> Self {
+        let database = format!("external_{}", uuid::Uuid::new_v4().simple());
         let admin = TestServer::shared().await.admin();
         let admin = admin.connect().await.expect("the server");
         let sql = format!("create database {database} template template0");
         admin.batch_execute(&sql).await.expect("a database");
-        let given = DefaultDatabase::Given(database);
-        Self::start_in(given, InstanceKey::generate(), GivenKeys::default()).await
+        let external = DefaultDatabase::External(database);
+        Self::start_in(external, InstanceKey::generate(), ConfiguredKeys::default()).await
     }
 
-    pub async fn start_with(given: GivenKeys) -> Self {
+    pub async fn start_with(configured_keys: ConfiguredKeys) -> Self {
         let database = format!("default_{}", uuid::Uuid::new_v4().simple());
-        Self::start_on(database, InstanceKey::generate(), given).await
+        Self::start_on(database, InstanceKey::generate(), configured_keys).await
     }
 
     /// The same platform again, as after a restart of the process.
@@ -57,19 +65,28 @@ impl TestPlatform {
             instance_key,
             ..
         } = self;
-        Self::start_on(default_database, instance_key, GivenKeys::default()).await
+        Self::start_on(default_database, instance_key, ConfiguredKeys::default()).await
     }
 
-    async fn start_on(database: String, instance_key: InstanceKey, given: GivenKeys) -> Self {
-        Self::start_in(DefaultDatabase::Made(database), instance_key, given).await
+    async fn start_on(
+        database: String,
+        instance_key: InstanceKey,
+        configured_keys: ConfiguredKeys,
+    ) -> Self {
+        Self::start_in(
+            DefaultDatabase::Managed(database),
+            instance_key,
+            configured_keys,
+        )
+        .await
     }
 
     async fn start_in(
         default_database: DefaultDatabase,
         instance_key: InstanceKey,
-        given: GivenKeys,
+        configured_keys: ConfiguredKeys,
     ) -> Self {
-        let (DefaultDatabase::Made(database) | DefaultDatabase::Given(database)) =
+        let (DefaultDatabase::Managed(database) | DefaultDatabase::External(database)) =
             default_database.clone();
         let server = TestServer::shared().await;
         let folder = tempfile::tempdir().expect("a folder for logs");
@@ -80,8 +97,10 @@ impl TestPlatform {
             default_database,
             instance_key: copy_of(&instance_key),
             schemas: system_schemas(),
-            given,
+            configured_keys,
             default_owner_password: Some(Secret::new("postgres")),
+            connections: CONNECTIONS,
+            isolates_by_default: false,
             trash: Duration::from_secs(0),
             logs: logs.clone(),
         };
@@ -153,7 +172,7 @@ impl TestPlatform {
         self.registry.get(name).await.expect("the project opens")
     }
 
-    /// Whoever shows this as a bearer.
+    /// The caller with this bearer token.
     pub fn caller(project: &Project, bearer: &str) -> Result<Caller, plinth_project::CallerError> {
         let mut headers = http::HeaderMap::new();
         headers.insert(
@@ -185,8 +204,7 @@ async fn registry_over(
 ) -> Registry {
     Registry::new(RegistryParts {
         directory,
-        admin: TestServer::shared().await.admin(),
-        cluster: platform.cluster().clone(),
+        servers: Arc::new(platform.clone()),
         schemas,
         pool: PoolConfig {
             size: 4,
@@ -198,10 +216,6 @@ async fn registry_over(
             Ok::<Settings, _>(loaded.settings)
         }),
     })
-}
-
-pub fn now() -> i64 {
-    time::OffsetDateTime::now_utc().unix_timestamp()
 }
 
 /// Keys are not cloned in the program; a test may hold two.

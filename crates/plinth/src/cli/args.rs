@@ -1,6 +1,10 @@
-//! What can be typed, and the help that teaches it.
+//! Command-line arguments and their help.
 
-use std::{net::IpAddr, path::PathBuf, str::FromStr};
+use std::{
+    net::IpAddr,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
@@ -8,12 +12,12 @@ use super::{functions::FunctionsCommand, output::Format, secrets::SecretsCommand
 
 const EXAMPLES: &str = "\
 Examples:
-  plinth start                        a whole backend for this folder
-  plinth status -o env > .env.local   its URLs and keys, for your app
-  plinth migration new add_todos      a new SQL file to fill in
-  plinth migration up                 apply what is pending
-  plinth projects create shop         another project in the same server
-  plinth branches create try-it       a copy of the project, with its data
+  plinth start                            a whole backend for this folder
+  plinth status -o env > .plinth/app.env  its URLs and keys, for your app
+  plinth migration new add_todos          a new SQL file to fill in
+  plinth migration up                     apply what is pending
+  plinth projects create shop             another project in the same server
+  plinth branches create try-it           a copy of the project, with its data
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not running, 4 conflict, 5 not permitted.";
 
@@ -67,13 +71,13 @@ pub(crate) enum Command {
         after_help = "Examples:\n  plinth start\n  plinth start --port auto --detach\n  plinth start --database-url postgresql://admin:secret@db.example/app"
     )]
     Start(StartArgs),
-    /// Run in production form, or one service alone.
+    /// Run in production mode, or one service standalone.
     ///
-    /// A service alone needs no folder: it takes the environment names, defaults and mount point
-    /// of the program that it replaces. `serve rest` stands in for PostgREST (PGRST_* and its
-    /// configuration file; SIGUSR1 reloads the schema, SIGUSR2 the settings), `serve auth` for
-    /// GoTrue (GOTRUE_*, DATABASE_URL, API_EXTERNAL_URL, PORT; an empty database gets the schema
-    /// auth, one that GoTrue made stays as it is).
+    /// A standalone service needs no folder: it uses the environment variables, defaults and mount
+    /// point of the program that it replaces. `serve rest` replaces PostgREST (PGRST_* and its
+    /// configuration file; SIGUSR1 reloads the schema cache, SIGUSR2 the settings), `serve auth`
+    /// replaces GoTrue (GOTRUE_*, DATABASE_URL, API_EXTERNAL_URL, PORT; an empty database gets the
+    /// schema auth, one that GoTrue created is left unchanged).
     #[command(
         after_help = "Examples:\n  plinth serve\n  PGRST_DB_URI=postgresql://authenticator@db.example/app PGRST_DB_ANON_ROLE=anon plinth serve rest\n  plinth serve rest postgrest.conf\n  plinth serve rest postgrest.conf --dump-config\n  DATABASE_URL=postgresql://admin@db.example/app GOTRUE_SITE_URL=https://app.example API_EXTERNAL_URL=https://api.example/auth/v1 GOTRUE_JWT_SECRET=… plinth serve auth"
     )]
@@ -84,7 +88,7 @@ pub(crate) enum Command {
     ///
     /// `-o env` prints NAME="value" lines for eval and dotenv files. Exits with 3 when nothing runs.
     #[command(
-        after_help = "Examples:\n  plinth status -o env > .env.local\n  plinth status -o env --override-name API_URL=VITE_SUPABASE_URL\n  plinth status --ref <ref> -o json"
+        after_help = "Examples:\n  plinth status -o env > .plinth/app.env\n  plinth status -o env --override-name API_URL=VITE_SUPABASE_URL\n  plinth status --ref <ref> -o json"
     )]
     Status(StatusArgs),
     /// Prepare a folder: supabase/config.toml, seed.sql and .gitignore.
@@ -131,13 +135,13 @@ pub(crate) enum Command {
         after_help = "Examples:\n  plinth storage check\n  plinth storage check --project <ref> --verify-digests\n  plinth storage check --repair -o json"
     )]
     Storage(StorageCommand),
-    /// Your functions: write, deploy, download, go back to an older version.
+    /// Your functions: create, deploy, download, roll back.
     #[command(
         subcommand,
         after_help = "Examples:\n  plinth functions new hello\n  plinth functions deploy hello\n  plinth functions rollback hello\n  PLINTH_ACCESS_TOKEN=sbp_… plinth --api-url https://api.example.com --ref <ref> functions deploy"
     )]
     Functions(FunctionsCommand),
-    /// What functions receive in their environment.
+    /// Environment variables of functions.
     #[command(
         subcommand,
         after_help = "Examples:\n  plinth secrets set STRIPE_KEY=sk_… MAIL_FROM=shop@example.com\n  plinth secrets set --env-file supabase/functions/.env\n  plinth secrets set - < secrets.env\n  plinth secrets unset STRIPE_KEY"
@@ -148,7 +152,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  plinth cli-profile > plinth.yaml\n  SUPABASE_ACCESS_TOKEN=sbp_… supabase --profile ./plinth.yaml projects list"
     )]
     CliProfile,
-    /// Generate things: tokens to try policies with.
+    /// Generate access tokens, for example to test policies.
     #[command(subcommand)]
     Gen(GenCommand),
     /// Search and follow the log.
@@ -156,12 +160,16 @@ pub(crate) enum Command {
         after_help = "Examples:\n  plinth logs -f\n  plinth logs api --since 1h --grep 'status:5xx path:/auth/*'\n  plinth logs postgres --level error -o json"
     )]
     Logs(LogsArgs),
-    /// Check each part; say what is wrong and how to fix it. Exits with 1 if something is broken.
+    /// Run all checks and print how to fix problems. Exits with 1 on errors.
     Doctor,
-    /// Every setting: name, value, where it comes from, what it means.
+    /// All settings: name, value, source, meaning.
     Settings(SettingsArgs),
+    /// Print pages of the documentation that are generated from the code.
+    #[command(subcommand, hide = true)]
+    Reference(ReferenceCommand),
     /// Print a completion script for your shell.
-    Completion {
+    #[command(alias = "completion")]
+    Completions {
         /// Which shell.
         shell: clap_complete::Shell,
     },
@@ -169,7 +177,7 @@ pub(crate) enum Command {
 
 #[derive(Args, Clone, Default)]
 pub(crate) struct StartArgs {
-    /// API port, or `auto` for a free one that is remembered [default: api.port, 54321].
+    /// API port, or `auto` for a free one, which is used again next time [default: api.port, 54321].
     #[arg(long, value_name = "PORT|auto")]
     pub(crate) port: Option<PortChoice>,
     /// Database port, or `auto` [default: db.port, 54322; auto with --port auto].
@@ -178,6 +186,10 @@ pub(crate) struct StartArgs {
     /// The address to listen on. Anything but loopback generates the database password.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) host: Option<IpAddr>,
+    /// The address of the database port [default: that of the API; with `serve` and without TLS
+    /// 127.0.0.1].
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) db_host: Option<IpAddr>,
     /// Use this PostgreSQL (15 or later) instead of a private one.
     #[arg(
         long,
@@ -186,10 +198,10 @@ pub(crate) struct StartArgs {
         value_name = "URL"
     )]
     pub(crate) database_url: Option<String>,
-    /// Leave supabase/migrations and the seed alone.
+    /// Do not apply supabase/migrations and the seed.
     #[arg(long)]
     pub(crate) no_migrate: bool,
-    /// Go to the background once everything runs; `plinth stop` ends it.
+    /// Run in the background; returns when the server is ready. `plinth stop` ends it.
     #[arg(long)]
     pub(crate) detach: bool,
     /// Variables of the folder's functions, instead of supabase/functions/.env.
@@ -198,23 +210,23 @@ pub(crate) struct StartArgs {
     /// Import map of all functions of the folder.
     #[arg(long, value_name = "FILE", value_parser = existing_file)]
     pub(crate) import_map: Option<PathBuf>,
-    /// Let anybody call the folder's functions.
+    /// Do not require a credential for the folder's functions.
     #[arg(long)]
     pub(crate) no_verify_jwt: bool,
-    /// Any setting, as in --set auth.site_url=https://app.example. May be repeated.
+    /// Any setting, such as --set auth.site_url=https://app.example. May be repeated.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub(crate) set: Vec<Assignment>,
 }
 
 #[derive(Args, Clone)]
 pub(crate) struct ServeArgs {
-    /// One service alone, in place of the program that it replaces. Without it: everything.
+    /// One standalone service, as a replacement [default: all services].
     #[arg(value_enum)]
     pub(crate) service: Option<ServiceName>,
-    /// For `rest`: a configuration file of PostgREST. The environment wins over it.
+    /// For `rest`: a configuration file of PostgREST. The environment overrides it.
     #[arg(value_name = "FILE")]
     pub(crate) config_file: Option<PathBuf>,
-    /// For `rest`: print all settings and end. Secrets are left out.
+    /// For `rest`: print all settings except secrets, and exit.
     #[arg(long)]
     pub(crate) dump_config: bool,
     #[command(flatten)]
@@ -250,12 +262,13 @@ impl FromStr for PortChoice {
     }
 }
 
-/// Relative ones are relative to where the command is given.
+/// Relative to the current folder.
 fn existing_file(text: &str) -> Result<PathBuf, String> {
     let path = std::path::absolute(text).map_err(|error| error.to_string())?;
-    match path.is_file() {
-        true => Ok(path),
-        false => Err("there is no such file".to_owned()),
+    if path.is_file() {
+        Ok(path)
+    } else {
+        Err("there is no such file".to_owned())
     }
 }
 
@@ -279,14 +292,14 @@ impl FromStr for Assignment {
 
 #[derive(Args)]
 pub(crate) struct StatusArgs {
-    /// Print a value under another name, as in API_URL=VITE_SUPABASE_URL. May be repeated.
+    /// Print a value under another name, such as API_URL=VITE_SUPABASE_URL. May be repeated.
     #[arg(long, value_name = "NAME=OTHER")]
     pub(crate) override_name: Vec<Assignment>,
 }
 
 #[derive(Args)]
 pub(crate) struct InitArgs {
-    /// Overwrite what is there.
+    /// Overwrite existing files.
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -295,13 +308,17 @@ pub(crate) struct InitArgs {
 pub(crate) enum ProjectsCommand {
     /// All projects.
     List,
-    /// Make a project; prints its ref, URL and keys.
+    /// Create a project; prints its ref, URL and keys.
     Create {
-        /// What people call it.
+        /// Display name.
         name: String,
         /// The database owner's password; generated when absent.
         #[arg(long, env = "PLINTH_DB_PASSWORD", hide_env_values = true)]
         db_password: Option<String>,
+        /// Give it a PostgreSQL server of its own, apart from all other projects; started on first use,
+        /// stopped when idle [default: plinth.isolation.default].
+        #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+        isolated: Option<bool>,
     },
     /// Stop serving a project; its data stays.
     Pause {
@@ -317,7 +334,7 @@ pub(crate) enum ProjectsCommand {
     Delete {
         /// Its ref.
         project: String,
-        /// The project's name, which is otherwise asked for.
+        /// The project's name, instead of typing it at a prompt.
         #[arg(long, value_name = "NAME")]
         confirm: Option<String>,
         /// Remove it for good, at once.
@@ -337,14 +354,14 @@ pub(crate) enum BranchesCommand {
         /// The Git branch it belongs to.
         #[arg(long)]
         git_branch: Option<String>,
-        /// It outlives its purpose.
+        /// Keep it when its Git branch is merged.
         #[arg(long)]
         persistent: bool,
-        /// End psql and other sessions on the source, so that its files can be copied. Otherwise
-        /// it is dumped and restored while they go on, which takes longer.
+        /// Terminate psql and other sessions on the source, so that it can be copied quickly.
+        /// Otherwise it is dumped and restored while they continue, which takes longer.
         #[arg(long)]
         end_sessions: bool,
-        /// Do not wait for a branch that is being dumped and restored.
+        /// Do not wait for a dump and restore.
         #[arg(long)]
         no_wait: bool,
     },
@@ -363,7 +380,7 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         reveal: bool,
     },
-    /// Make an API key; prints it in full.
+    /// Create an API key; prints it in full.
     Create {
         /// publishable for browsers, secret for servers.
         #[arg(value_enum)]
@@ -374,23 +391,23 @@ pub(crate) enum KeysCommand {
         #[arg(long)]
         description: Option<String>,
     },
-    /// End an API key or a signing key at once.
+    /// Revoke an API key or a signing key at once.
     Revoke {
         /// Its id or name; KIND/NAME where both kinds have it.
         key: String,
     },
-    /// Replace a key. Says what stops working, and when.
+    /// Replace a key. Prints what stops working, and when.
     Rotate {
-        /// The key that signs tokens; nobody is signed out.
+        /// The key that signs tokens; no user is signed out.
         #[arg(long, conflicts_with_all = ["legacy", "api"])]
         signing: bool,
-        /// The shared secret: both legacy keys and tokens signed with it end at once.
+        /// The shared secret: both legacy keys and tokens signed with it become invalid at once.
         #[arg(long, conflicts_with_all = ["signing", "api"])]
         legacy: bool,
         /// An API key, by id or name.
         #[arg(long, value_name = "KEY")]
         api: Option<String>,
-        /// How long the old API key goes on working, as in 24h.
+        /// Grace period of the old API key, such as 24h.
         #[arg(long, default_value = "0s", value_name = "DURATION")]
         grace: String,
     },
@@ -406,24 +423,24 @@ pub(crate) enum KeyKind {
 pub(crate) enum TokensCommand {
     /// All tokens, without their text.
     List,
-    /// Make a token; it is shown this once.
+    /// Create a token; it is shown only once.
     Create {
-        /// What it is for.
+        /// Its name.
         name: String,
-        /// When it ends by itself, as in 720h.
+        /// When it expires, such as 720h [default: never].
         #[arg(long, value_name = "DURATION")]
         expires_in: Option<String>,
-        /// What it may do, as in edge_functions_write; everything when none is named.
+        /// Its scopes, such as edge_functions_write [default: all].
         #[arg(long = "scope", value_name = "SCOPE", value_delimiter = ',')]
         scopes: Vec<String>,
-        /// The projects that it is bound to, with their branches; all when none is named.
+        /// Its projects, their branches included [default: all].
         #[arg(long = "project", value_name = "REF", value_delimiter = ',')]
         projects: Vec<String>,
-        /// It may only look, and not at secrets.
+        /// Read-only, secrets excluded.
         #[arg(long)]
         read_only: bool,
     },
-    /// End a token.
+    /// Revoke a token.
     Revoke {
         /// Its id or name.
         token: String,
@@ -432,12 +449,12 @@ pub(crate) enum TokensCommand {
 
 #[derive(Subcommand)]
 pub(crate) enum MigrationCommand {
-    /// Make an empty file in supabase/migrations; text from a pipe becomes its content.
+    /// Create an empty file in supabase/migrations; piped text becomes its content.
     New {
-        /// What it does, as in add_todos.
+        /// What it does, such as add_todos.
         name: String,
     },
-    /// Which files are here, which are applied.
+    /// List local files and applied migrations.
     List {
         /// Exit with 4 when the two sides differ.
         #[arg(long)]
@@ -456,25 +473,30 @@ pub(crate) enum MigrationCommand {
 
 #[derive(Subcommand)]
 pub(crate) enum DbCommand {
-    /// Make the database anew: drop everything, apply all migrations, run the seed.
+    /// Recreate the database: drop everything, apply all migrations, run the seed.
     Reset {
         /// Stop after this migration.
         #[arg(long, value_name = "VERSION")]
         version: Option<String>,
-        /// Leave the seed out.
+        /// Do not run the seed.
         #[arg(long)]
         no_seed: bool,
     },
     /// Print the connection string.
     Url,
+    /// Set the password of the database, and print the new connection string.
+    Password {
+        /// A password of your choice [default: a generated one].
+        password: Option<String>,
+    },
 }
 
 #[derive(Subcommand)]
 pub(crate) enum StorageCommand {
-    /// Compare rows and bytes: does every file have its bytes, and do all bytes have an owner?
+    /// Compare object rows with stored blobs: find missing, damaged and orphaned blobs.
     ///
-    /// Works while the server runs, and also when it does not. Exits with 1 if something is wrong.
-    /// Bytes whose time is over are collected first, as the server does every few minutes.
+    /// Works with and without a running server. Exits with 1 if problems are found. Garbage is
+    /// collected first, as the server does every few minutes.
     Check(CheckArgs),
 }
 
@@ -483,17 +505,17 @@ pub(crate) struct CheckArgs {
     /// Only this project: its ref, `default` or `platform` [default: all].
     #[arg(long, value_name = "REF")]
     pub(crate) project: Option<String>,
-    /// Read every byte and compare it with its digest.
+    /// Read every blob and compare its digest.
     #[arg(long)]
     pub(crate) verify_digests: bool,
-    /// Hand bytes that nothing names to the collector, which removes them after its grace. Rows
-    /// stay as they are.
+    /// Mark orphaned blobs for garbage collection, which removes them after its grace period. Rows
+    /// are not changed.
     #[arg(long)]
     pub(crate) repair: bool,
     /// The same as -o json.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Without a server: the PostgreSQL that it was started with.
+    /// Without a running server: the external PostgreSQL that it uses.
     #[arg(
         long,
         env = "PLINTH_DATABASE_URL",
@@ -510,13 +532,13 @@ pub(crate) enum GenCommand {
         /// The Postgres role it acts as.
         #[arg(long, default_value = "authenticated")]
         role: String,
-        /// Whose it is: the `sub` claim, a user's id.
+        /// The `sub` claim, a user's id.
         #[arg(long)]
         sub: Option<String>,
-        /// How long it is good, as in 30m.
+        /// How long it is valid, such as 30m.
         #[arg(long, default_value = "1h", value_name = "DURATION")]
         valid_for: String,
-        /// More claims as a JSON object.
+        /// Additional claims as a JSON object.
         #[arg(long, value_name = "JSON")]
         payload: Option<String>,
     },
@@ -527,27 +549,40 @@ pub(crate) struct LogsArgs {
     /// Sources: api, auth, rest, postgres, storage, realtime, functions, jobs, audit.
     pub(crate) sources: Vec<String>,
     #[command(flatten)]
-    pub(crate) wanted: WantedRecords,
+    pub(crate) filter: RecordFilter,
 }
 
-/// Which records, whatever they are about.
+/// Filter of log records.
 #[derive(Args)]
-pub(crate) struct WantedRecords {
-    /// Go on showing what comes.
+pub(crate) struct RecordFilter {
+    /// Follow: print new records as they arrive.
     #[arg(short, long)]
     pub(crate) follow: bool,
-    /// From when on, as in 1h or 30m.
+    /// Newer than this, such as 1h or 30m.
     #[arg(long, value_name = "DURATION")]
     pub(crate) since: Option<String>,
-    /// Terms to look for, as in 'status:5xx path:/auth/*'.
+    /// Search terms, such as 'status:5xx path:/auth/*'.
     #[arg(long, value_name = "TERMS")]
     pub(crate) grep: Option<String>,
     /// This level or worse: debug, info, warn, error.
     #[arg(long)]
     pub(crate) level: Option<String>,
-    /// How many records.
+    /// Maximum number of records.
     #[arg(short = 'n', long, default_value_t = 100)]
     pub(crate) limit: usize,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ReferenceCommand {
+    /// docs/errors.md: error codes of all services and exit codes.
+    Errors,
+    /// docs/settings.md: every setting.
+    Settings,
+    /// Man pages of all commands, written into a folder.
+    Man {
+        /// Created if it is missing.
+        folder: PathBuf,
+    },
 }
 
 #[derive(Args)]
@@ -556,8 +591,16 @@ pub(crate) struct SettingsArgs {
     pub(crate) filter: Option<String>,
 }
 
-pub(crate) fn print_completion(shell: clap_complete::Shell) {
-    clap_complete::generate(shell, &mut Cli::command(), "plinth", &mut std::io::stdout());
+pub(crate) fn completion_script(shell: clap_complete::Shell) -> String {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "plinth", &mut script);
+    String::from_utf8_lossy(&script).into_owned()
+}
+
+/// Writes `plinth.1` and a page per command that is not hidden.
+pub(crate) fn write_man_pages(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    clap_mangen::generate_to(Cli::command(), folder)
 }
 
 #[cfg(test)]

@@ -37,10 +37,9 @@ const STATUS: [&str; 9] = [
     "S3_PROTOCOL_ACCESS_KEY_SECRET",
 ];
 
-/// How often a job is asked about: at first often, for most are short, then within what a token
-/// may ask.
-const PACES: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
-const SHORT: usize = 8;
+/// Poll intervals of a job: short at first, because most jobs are, then within a token's rate limit.
+const POLL_INTERVALS: [Duration; 2] = [Duration::from_millis(250), Duration::from_secs(1)];
+const SHORT_POLLS: usize = 8;
 
 pub(super) async fn run(global: &Global, command: BranchesCommand) -> Outcome {
     let client = Client::connect(global)?;
@@ -83,17 +82,17 @@ pub(super) async fn run(global: &Global, command: BranchesCommand) -> Outcome {
     }
 }
 
-/// Says which way the copy is made, and waits for the longer one.
+/// Prints how the branch is copied, and waits for a dump and restore.
 async fn create(client: &Client, global: &Global, branch: &Value, no_wait: bool) -> Outcome {
     let (name, copy) = (text(branch, "name"), &branch["copy"]);
     let mut status = text(branch, "preview_project_status");
     if let Some(reason) = copy["reason"].as_str() {
-        eprintln!("{reason}; it is dumped and restored instead, and stays usable meanwhile.");
+        eprintln!("{reason}; it is dumped and restored instead, and stays in service.");
     }
     match copy["job_id"].as_str() {
-        Some(job) if no_wait => eprintln!("Branch {name} is being made by job {job}."),
+        Some(job) if no_wait => eprintln!("Branch {name} is being created by job {job}."),
         Some(job) => {
-            follow(client, &name, job).await?;
+            wait_for_job(client, &name, job).await?;
             "ACTIVE_HEALTHY".clone_into(&mut status);
             eprintln!("Dumped and restored.");
         }
@@ -102,11 +101,11 @@ async fn create(client: &Client, global: &Global, branch: &Value, no_wait: bool)
     show(client, global, branch, status).await
 }
 
-/// Waits for a job and shows how far it got, on a terminal in one line.
-async fn follow(client: &Client, name: &str, job: &str) -> Outcome {
+/// Waits for a job and shows its progress in one line of a terminal.
+async fn wait_for_job(client: &Client, name: &str, job: &str) -> Outcome {
     let is_terminal = std::io::stderr().is_terminal();
     let mut shown = String::new();
-    for asked in 0.. {
+    for poll in 0.. {
         let now = client.get(&format!("/platform/jobs/{job}")).await?;
         let progress = &now["progress"];
         let line = format!(
@@ -126,17 +125,19 @@ async fn follow(client: &Client, name: &str, job: &str) -> Outcome {
             eprint!("\r\x1b[K");
         }
         match state.as_str() {
-            "running" => tokio::time::sleep(PACES[usize::from(asked > SHORT)]).await,
+            "running" => {
+                tokio::time::sleep(POLL_INTERVALS[usize::from(poll > SHORT_POLLS)]).await;
+            }
             "succeeded" => return Ok(()),
             _ => {
                 let error = text(&now, "error");
                 return Err(Failure::new(
                     Kind::Failure,
-                    format!("branch {name} was not made: {error}"),
+                    format!("creating branch {name} failed: {error}"),
                 )
                 .next_step(
-                    "Nothing is left of it; `plinth branches create` may be tried again, with \
-                     --end-sessions when nobody needs the source.",
+                    "It was removed. Retry `plinth branches create`, with --end-sessions if other \
+                     sessions on the source may be terminated.",
                 ));
             }
         }

@@ -1,5 +1,5 @@
-//! `plinth cli-profile`: a file that points the official CLI at this Plinth (console contract
-//! §2.5.1). It is YAML; texts are written as JSON, which YAML understands.
+//! `plinth cli-profile`: a profile of the official CLI for this Plinth (console contract §2.5.1). It
+//! is YAML; strings are written as JSON, which is valid YAML.
 
 use serde_json::json;
 
@@ -22,14 +22,14 @@ pub(super) async fn run(global: &Global) -> Outcome {
     };
     print(&profile(&api_url))?;
     eprintln!(
-        "Save it, make a token with `plinth tokens create NAME`, and then:\n  \
+        "Save it, create a token with `plinth tokens create NAME`, and then:\n  \
          export SUPABASE_ACCESS_TOKEN=sbp_…\n  \
          supabase --profile ./plinth.yaml functions deploy --use-api --remote={reference}"
     );
     Ok(())
 }
 
-/// The host has no port there: commands that need it speak to `https://<ref>.<host>`.
+/// `project_host` has no port: commands that use it connect to `https://<ref>.<host>`.
 fn profile(api_url: &str) -> String {
     let url = url::Url::parse(api_url).ok();
     let host = url.as_ref().and_then(url::Url::host_str);

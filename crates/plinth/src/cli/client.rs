@@ -21,8 +21,8 @@ use crate::{
 
 const JSON: &str = "application/json";
 
-/// Where requests go.
-pub(crate) struct Client(Way);
+/// A client of the platform API.
+pub(crate) struct Client(Transport);
 
 /// Bytes with their type.
 pub(crate) struct Payload {
@@ -39,13 +39,13 @@ impl Payload {
     }
 }
 
-enum Way {
+enum Transport {
     Socket(PathBuf),
     Remote { base: url::Url, token: String },
 }
 
 impl Client {
-    /// The server that the global options name; fails with 3 when none runs here.
+    /// The server of the global options; exit code 3 if none runs.
     pub(crate) fn connect(global: &Global) -> Outcome<Self> {
         if let Some(url) = &global.api_url {
             let base = url::Url::parse(url)
@@ -56,24 +56,24 @@ impl Client {
                     "an access token is needed for another machine",
                 )
                 .next_step(
-                    "Make one there with `plinth tokens create`, then export \
+                    "Create one there with `plinth tokens create`, then export \
                          PLINTH_ACCESS_TOKEN=sbp_…",
                 )
             })?;
-            return Ok(Self(Way::Remote { base, token }));
+            return Ok(Self(Transport::Remote { base, token }));
         }
         let folder = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?;
         match folder.running() {
-            Some(running) => Ok(Self(Way::Socket(running.control_socket))),
+            Some(running) => Ok(Self(Transport::Socket(running.control_socket))),
             None => Err(not_running(&folder)),
         }
     }
 
-    /// The server's address, where it is another machine's.
+    /// The server's address, if it is remote.
     pub(crate) fn remote(&self) -> Option<&url::Url> {
         match &self.0 {
-            Way::Socket(_) => None,
-            Way::Remote { base, .. } => Some(base),
+            Transport::Socket(_) => None,
+            Transport::Remote { base, .. } => Some(base),
         }
     }
 
@@ -85,6 +85,10 @@ impl Client {
         self.request(Method::POST, path, Some(body)).await
     }
 
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> Outcome<Value> {
+        self.request(Method::PATCH, path, Some(body)).await
+    }
+
     pub(crate) async fn put(&self, path: &str, body: Value) -> Outcome<Value> {
         self.request(Method::PUT, path, Some(body)).await
     }
@@ -93,18 +97,17 @@ impl Client {
         self.request(Method::DELETE, path, None).await
     }
 
-    /// Removes what the body names.
-    pub(crate) async fn delete_these(&self, path: &str, body: Value) -> Outcome<Value> {
+    pub(crate) async fn delete_with_body(&self, path: &str, body: Value) -> Outcome<Value> {
         self.request(Method::DELETE, path, Some(body)).await
     }
 
-    /// Sends something else than JSON.
+    /// Posts a body that is not JSON.
     pub(crate) async fn upload(&self, path: &str, payload: Payload) -> Outcome<Value> {
         let response = self.send(Method::POST, path, JSON, Some(payload)).await?;
-        answer(response).await
+        read_response(response).await
     }
 
-    /// An answer in another form than JSON: its type, and all of it.
+    /// Gets a body that is not JSON.
     pub(crate) async fn download(&self, path: &str, accept: &str) -> Outcome<Payload> {
         let response = self.send(Method::GET, path, accept, None).await?;
         let (parts, body) = successful(response).await?.into_parts();
@@ -116,7 +119,7 @@ impl Client {
         })
     }
 
-    /// The answer's lines as they come, where the request asks for work.
+    /// Posts a body and returns the response as a stream.
     pub(crate) async fn post_stream(&self, path: &str, body: Value) -> Outcome<Incoming> {
         let body = Some(Payload::json(&body)?);
         let response = self.send(Method::POST, path, JSON, body).await?;
@@ -125,10 +128,10 @@ impl Client {
 
     async fn request(&self, method: Method, path: &str, body: Option<Value>) -> Outcome<Value> {
         let body = body.as_ref().map(Payload::json).transpose()?;
-        answer(self.send(method, path, JSON, body).await?).await
+        read_response(self.send(method, path, JSON, body).await?).await
     }
 
-    /// The answer's lines as they come, for live tails.
+    /// Returns the response as a stream, for log tails.
     pub(crate) async fn stream(&self, path: &str) -> Outcome<Incoming> {
         let response = self.send(Method::GET, path, JSON, None).await?;
         Ok(successful(response).await?.into_body())
@@ -153,7 +156,7 @@ impl Client {
         };
         let body = Full::new(bytes);
         let response = match &self.0 {
-            Way::Socket(socket) => {
+            Transport::Socket(socket) => {
                 let stream = UnixStream::connect(socket).await.map_err(|error| {
                     Failure::new(
                         Kind::NotRunning,
@@ -169,7 +172,7 @@ impl Client {
                     .body(body)?;
                 exchange(stream, request).await?
             }
-            Way::Remote { base, token } => {
+            Transport::Remote { base, token } => {
                 let prefix = base.path().trim_end_matches('/');
                 let host = base.host_str().unwrap_or_default();
                 let request = request
@@ -182,7 +185,7 @@ impl Client {
                     .await
                     .map_err(|error| anyhow::anyhow!("{host}:{port} cannot be reached: {error}"))?;
                 match base.scheme() {
-                    "https" => exchange(secure(stream, host).await?, request).await?,
+                    "https" => exchange(connect_tls(stream, host).await?, request).await?,
                     _ => exchange(stream, request).await?,
                 }
             }
@@ -191,37 +194,41 @@ impl Client {
     }
 }
 
-/// What the server did, or what it said against it.
-async fn answer(response: Response<Incoming>) -> Outcome<Value> {
-    read(successful(response).await?.into_body()).await
+/// The JSON body, or the server's error.
+async fn read_response(response: Response<Incoming>) -> Outcome<Value> {
+    read_json(successful(response).await?.into_body()).await
 }
 
 async fn successful(response: Response<Incoming>) -> Outcome<Response<Incoming>> {
     match response.status() {
         status if status.is_success() => Ok(response),
-        status => Err(refused(status, &read(response.into_body()).await?)),
+        status => Err(server_error(
+            status,
+            &read_json(response.into_body()).await?,
+        )),
     }
 }
 
-async fn read(body: Incoming) -> Outcome<Value> {
+async fn read_json(body: Incoming) -> Outcome<Value> {
     let bytes = body.collect().await?.to_bytes();
     Ok(serde_json::from_slice(&bytes).unwrap_or(Value::Null))
 }
 
-/// What the server said against it.
-fn refused(status: StatusCode, answer: &Value) -> Failure {
+/// An error response as a failure.
+fn server_error(status: StatusCode, body: &Value) -> Failure {
     let kind = match status {
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Kind::Forbidden,
         StatusCode::CONFLICT => Kind::Conflict,
         _ => Kind::Failure,
     };
-    let message = answer["message"]
-        .as_str()
-        .map_or_else(|| format!("the server answered {status}"), str::to_owned);
+    let message = body["message"].as_str().map_or_else(
+        || format!("the server responded with {status}"),
+        str::to_owned,
+    );
     Failure::new(kind, message)
 }
 
-/// One request on one connection: commands are short.
+/// Sends one request on its own connection.
 async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     request: Request<Full<Bytes>>,
@@ -232,7 +239,7 @@ async fn exchange(
     Ok(sender.send_request(request).await?)
 }
 
-async fn secure(
+async fn connect_tls(
     stream: TcpStream,
     host: &str,
 ) -> Outcome<tokio_rustls::client::TlsStream<TcpStream>> {

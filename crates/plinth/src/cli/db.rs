@@ -1,5 +1,6 @@
 //! `plinth db`.
 
+use plinth_platform::SeedFile;
 use plinth_settings::Loader;
 use serde_json::json;
 
@@ -12,22 +13,31 @@ use super::{
     print_pairs,
     projects::text,
 };
-use crate::{failure::Outcome, files, folder::Folder};
+use crate::{
+    failure::{Failure, Outcome},
+    files::{self, Migrations},
+    folder::Folder,
+};
 
 pub(super) async fn run(global: &Global, command: DbCommand) -> Outcome {
     let client = Client::connect(global)?;
     let project = format!("/platform/projects/{}", segment(&global.reference));
     match command {
-        DbCommand::Url => {
-            let url = text(&client.get(&format!("{project}/database")).await?, "url");
-            match global.output {
-                Format::Pretty => print(&format!("{url}\n")),
-                format => print_pairs(format, &[("DB_URL".to_owned(), url)]),
-            }
+        DbCommand::Url => print_url(&client, global, &project).await,
+        DbCommand::Password { password } => {
+            let body = json!({ "password": password });
+            client
+                .patch(&format!("{project}/database/password"), body)
+                .await?;
+            eprintln!("The password of the database was changed. Open sessions stay.");
+            print_url(&client, global, &project).await
         }
         DbCommand::Reset { version, no_seed } => {
+            let folder = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?;
+            // Before anything is dropped: afterwards there would be nothing to go back to.
+            let files = ResetFiles::read(&folder, version.as_deref(), no_seed)?;
             let question = format!(
-                "Drop everything in the database of project {} and make it anew?",
+                "Drop everything in the database of project {} and recreate it?",
                 global.reference
             );
             if !confirm(&question, global.yes)? {
@@ -37,26 +47,52 @@ pub(super) async fn run(global: &Global, command: DbCommand) -> Outcome {
             client
                 .post(&format!("{project}/database/reset"), json!({}))
                 .await?;
-            eprintln!("The database is new.");
-            let folder = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?;
-            migration::up(&client, global, &folder, true, version.as_deref()).await?;
-            if !no_seed {
-                seed(&client, &project, &folder).await?;
+            eprintln!("The database was recreated.");
+            migration::apply(&client, global, &files.migrations, true, version.as_deref()).await?;
+            for seed in files.seeds {
+                let body = json!({ "path": seed.path, "sql": seed.sql });
+                client.post(&format!("{project}/seed"), body).await?;
+                eprintln!("Seeded {}", seed.path);
             }
             Ok(())
         }
     }
 }
 
-async fn seed(client: &Client, project: &str, folder: &Folder) -> Outcome {
-    let loaded = Loader::new()
-        .folder(&folder.root)
-        .process_environment()
-        .load()?;
-    for seed in files::seeds(folder, &loaded.settings)? {
-        let body = json!({ "path": seed.path, "sql": seed.sql });
-        client.post(&format!("{project}/seed"), body).await?;
-        eprintln!("Seeded {}", seed.path);
+/// The files that make the new database.
+struct ResetFiles {
+    migrations: Migrations,
+    seeds: Vec<SeedFile>,
+}
+
+impl ResetFiles {
+    /// Reads them all. `version` must be that of a migration.
+    fn read(folder: &Folder, version: Option<&str>, no_seed: bool) -> Outcome<Self> {
+        let migrations = files::migrations(folder)?;
+        if let Some(version) = version
+            && !migrations.files.iter().any(|file| file.version == version)
+        {
+            return Err(Failure::usage(format!(
+                "no file in supabase/migrations has the version {version}"
+            )));
+        }
+        let loaded = Loader::new()
+            .folder(&folder.root)
+            .process_environment()
+            .load()?;
+        let seeds = if no_seed {
+            Vec::new()
+        } else {
+            files::seeds(folder, &loaded.settings)?
+        };
+        Ok(Self { migrations, seeds })
     }
-    Ok(())
+}
+
+async fn print_url(client: &Client, global: &Global, project: &str) -> Outcome {
+    let url = text(&client.get(&format!("{project}/database")).await?, "url");
+    match global.output {
+        Format::Pretty => print(&format!("{url}\n")),
+        format => print_pairs(format, &[("DB_URL".to_owned(), url)]),
+    }
 }

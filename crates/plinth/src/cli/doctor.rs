@@ -1,4 +1,4 @@
-//! `plinth doctor`: what can be checked from here, then what the server says about itself.
+//! `plinth doctor`: local checks, then those of the server.
 
 use std::{
     net::{Ipv4Addr, TcpListener},
@@ -6,8 +6,8 @@ use std::{
 };
 
 use plinth_functions::Deno;
-use plinth_platform::{Check, Finding};
-use plinth_settings::{Loader, Settings};
+use plinth_platform::{Check, Severity};
+use plinth_settings::{Loader, Settings, keys};
 use serde_json::{Value, json};
 
 use super::{
@@ -20,7 +20,7 @@ use crate::{
     server::runtime_dirs,
 };
 
-/// Less than this much room on the disk deserves a word.
+/// Less free space is a warning.
 const LOW_DISK_BYTES: u64 = 1 << 30;
 
 pub(super) async fn run(global: &Global) -> Outcome {
@@ -31,11 +31,12 @@ pub(super) async fn run(global: &Global) -> Outcome {
     if let Some(settings) = &settings {
         checks.push(check_postgres(settings));
         if !running {
-            checks.push(check_port("API port", settings.port("api.port")));
-            checks.push(check_port("database port", settings.port("db.port")));
+            checks.push(check_port("API port", settings.get(keys::api::PORT)));
+            checks.push(check_port("database port", settings.get(keys::db::PORT)));
         }
     }
     checks.push(check_deno());
+    checks.push(check_certificates());
     checks.push(check_disk(&folder));
     let mut all: Vec<Value> = checks.iter().map(Check::to_json).collect();
     all.extend(ask_server(global, running).await);
@@ -50,17 +51,17 @@ fn check_settings(folder: &Folder, checks: &mut Vec<Check>) -> Option<Settings> 
     {
         Ok(loaded) => {
             for warning in &loaded.warnings {
-                checks.push(Check::doubtful(
+                checks.push(Check::warning(
                     "settings",
                     warning.to_string(),
                     "correct the name",
                 ));
             }
-            checks.push(Check::good("settings", "every value is valid"));
+            checks.push(Check::ok("settings", "every value is valid"));
             Some(loaded.settings)
         }
         Err(error) => {
-            checks.push(Check::bad(
+            checks.push(Check::error(
                 "settings",
                 error.to_string(),
                 "correct the values above",
@@ -72,11 +73,11 @@ fn check_settings(folder: &Folder, checks: &mut Vec<Check>) -> Option<Settings> 
 
 fn check_postgres(settings: &Settings) -> Check {
     let search = plinth_postgres::binaries::Search {
-        bin_dir: settings.opt_path("plinth.database.bin_dir").map(Into::into),
+        bin_dir: settings.get(keys::plinth::DATABASE_BIN_DIR).map(Into::into),
         runtime_dirs: runtime_dirs(),
     };
     match plinth_postgres::binaries::find(&search, None) {
-        Ok(found) => Check::good(
+        Ok(found) => Check::ok(
             "postgres programs",
             format!(
                 "PostgreSQL {} in {}",
@@ -84,7 +85,7 @@ fn check_postgres(settings: &Settings) -> Check {
                 found.bin_dir.display()
             ),
         ),
-        Err(error) => Check::bad(
+        Err(error) => Check::error(
             "postgres programs",
             error.to_string(),
             "run `npm ci` in runtime/, or install PostgreSQL 15 or later",
@@ -95,7 +96,7 @@ fn check_postgres(settings: &Settings) -> Check {
 fn check_deno() -> Check {
     let deno = Deno::find(&runtime_dirs());
     let Some(program) = deno.program() else {
-        return Check::doubtful(
+        return Check::warning(
             "deno",
             "not installed: functions cannot run, everything else can",
             "run `npm ci` in runtime/, or name that folder with PLINTH_RUNTIME_DIR",
@@ -104,23 +105,37 @@ fn check_deno() -> Check {
     let place = program.display();
     let broken = |why: String| {
         let message = format!("{place} does not start: {why}");
-        Check::bad("deno", message, "run `npm ci` in runtime/ again")
+        Check::error("deno", message, "run `npm ci` in runtime/ again")
     };
     match Command::new(program).arg("--version").env_clear().output() {
         Ok(output) if output.status.success() => {
             let version = String::from_utf8_lossy(&output.stdout);
-            let version = version.split_whitespace().nth(1).unwrap_or("of no version");
-            Check::good("deno", format!("Deno {version}, {place}"))
+            let version = version
+                .split_whitespace()
+                .nth(1)
+                .unwrap_or("of unknown version");
+            Check::ok("deno", format!("Deno {version}, {place}"))
         }
         Ok(output) => broken(output.status.to_string()),
         Err(error) => broken(crate::folder::plain(&error)),
     }
 }
 
+fn check_certificates() -> Check {
+    match rustls_native_certs::load_native_certs().certs.len() {
+        0 => Check::warning(
+            "CA certificates",
+            "none found: HTTPS calls to sign-in providers, hooks and mail servers will fail",
+            "install the system's package ca-certificates, or set SSL_CERT_FILE",
+        ),
+        count => Check::ok("CA certificates", format!("{count} found")),
+    }
+}
+
 fn check_port(name: &str, port: u16) -> Check {
     match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
-        Ok(_) => Check::good(name, format!("{port} is free")),
-        Err(error) => Check::bad(
+        Ok(_) => Check::ok(name, format!("{port} is free")),
+        Err(error) => Check::error(
             name,
             format!("{port} cannot be used: {}", crate::folder::plain(&error)),
             "stop the program that uses it, or start with --port auto",
@@ -138,41 +153,42 @@ fn check_disk(folder: &Folder) -> Check {
         Ok(stat) => {
             let free = stat.f_bavail * stat.f_frsize;
             let message = format!("{} MiB free", free >> 20);
-            match free < LOW_DISK_BYTES {
-                true => Check::doubtful(
+            if free < LOW_DISK_BYTES {
+                Check::warning(
                     "disk",
                     message,
-                    "make room: PostgreSQL stops when it is full",
-                ),
-                false => Check::good("disk", message),
+                    "free some space: PostgreSQL stops when the disk is full",
+                )
+            } else {
+                Check::ok("disk", message)
             }
         }
-        Err(error) => Check::bad("disk", error.to_string(), "check the folder's permissions"),
+        Err(error) => Check::error("disk", error.to_string(), "check the folder's permissions"),
     }
 }
 
 async fn ask_server(global: &Global, running: bool) -> Vec<Value> {
     if !running && global.api_url.is_none() {
-        let check = Check::doubtful(
+        let check = Check::warning(
             "server",
-            "not running: what only it can check was left out",
+            "not running: its checks were skipped",
             "start it with `plinth start`, then run doctor again",
         );
         return vec![check.to_json()];
     }
-    let answer = match Client::connect(global) {
+    let response = match Client::connect(global) {
         Ok(client) => client.get("/platform/doctor").await,
         Err(failure) => Err(failure),
     };
-    match answer {
+    match response {
         Ok(checks) => {
-            let mut all = vec![Check::good("server", "running").to_json()];
+            let mut all = vec![Check::ok("server", "running").to_json()];
             all.extend(checks.as_array().cloned().unwrap_or_default());
             all
         }
         Err(failure) => {
             let fix = "look into `plinth logs`, and restart it if it does not recover";
-            vec![Check::bad("server", failure.to_string(), fix).to_json()]
+            vec![Check::error("server", failure.to_string(), fix).to_json()]
         }
     }
 }
@@ -196,7 +212,7 @@ fn report(global: &Global, checks: &[Value]) -> Outcome {
     }
     let broken = checks
         .iter()
-        .filter(|check| check["status"] == Finding::Bad.as_str())
+        .filter(|check| check["status"] == Severity::Error.as_str())
         .count();
     match broken {
         0 => Ok(()),

@@ -1,4 +1,4 @@
-//! `plinth init`: the files that a project folder starts with. Never overwrites unasked.
+//! `plinth init`: creates the files of a project folder. Overwrites only with `--force`.
 
 use std::{fs, path::Path};
 
@@ -63,7 +63,7 @@ pub(super) fn run(global: &Global, args: InitArgs) -> Outcome {
     }
 }
 
-/// A folder's name in the form that a project id has.
+/// A folder's name as a valid project id.
 fn project_id(name: &str) -> String {
     let id: String = name
         .chars()
@@ -82,7 +82,7 @@ fn write(path: &Path, text: &str) -> Outcome {
     Ok(fs::write(path, text).map_err(explain)?)
 }
 
-/// A `.gitignore` belongs to its owner: only missing lines are added.
+/// An existing `.gitignore` is kept; only missing lines are added.
 fn append_missing(path: &Path, text: &str) -> Outcome<bool> {
     let existing = fs::read_to_string(path).unwrap_or_default();
     let missing: Vec<&str> = text

@@ -86,9 +86,15 @@ async fn revoke(client: &Client, global: &Global, project: &str, key: &str) -> O
     let is_signing = signing["keys"]
         .as_array()
         .is_some_and(|keys| keys.iter().any(|k| k["id"] == key));
-    let question = match is_signing {
-        true => format!("Revoke signing key {key}? Everybody whose token it signed is signed out."),
-        false => format!("Revoke API key {key}? Requests with it fail at once."),
+    let question = if is_signing {
+        format!("Revoke signing key {key}? All users whose tokens it signed are signed out.")
+    } else if is_last_publishable(client, project, key).await? {
+        format!(
+            "Revoke API key {key}? It is the last publishable key: applications and the account \
+             pages stop working at once."
+        )
+    } else {
+        format!("Revoke API key {key}? Requests with it fail at once.")
     };
     if !confirm(&question, global.yes)? {
         eprintln!("Nothing was revoked.");
@@ -99,11 +105,29 @@ async fn revoke(client: &Client, global: &Global, project: &str, key: &str) -> O
     } else {
         "api-keys"
     };
-    client
+    let revoked = client
         .delete(&format!("{project}/{kind}/{}", segment(key)))
         .await?;
     eprintln!("Revoked {key}.");
+    if let Some(warning) = revoked["warning"].as_str() {
+        eprintln!("Warning: {warning}");
+        eprintln!("    → plinth keys create publishable NAME");
+    }
     Ok(())
+}
+
+/// Whether a key is the only one with which browsers and the account pages reach the project.
+async fn is_last_publishable(client: &Client, project: &str, key: &str) -> Outcome<bool> {
+    let keys = client.get(&format!("{project}/api-keys")).await?;
+    let keys = keys.as_array().cloned().unwrap_or_default();
+    let mut publishable = keys
+        .iter()
+        .filter(|known| known["type"] == "publishable" && known["revoked_at"].is_null());
+    let (Some(only), None) = (publishable.next(), publishable.next()) else {
+        return Ok(false);
+    };
+    let name = only["name"].as_str().unwrap_or_default();
+    Ok(only["id"] == key || key == format!("publishable/{name}") || key == name)
 }
 
 async fn rotate(
@@ -121,8 +145,8 @@ async fn rotate(
     let (body, consequence) = match (signing, legacy, api) {
         (true, _, _) => (
             json!({ "what": "signing" }),
-            "New tokens are signed with the next key. Nobody is signed out: the old key goes on \
-             verifying until it is revoked."
+            "New tokens are signed with the next key. No user is signed out: tokens of the old key \
+             stay valid until it is revoked."
                 .to_owned(),
         ),
         (_, true, _) => (
@@ -153,11 +177,11 @@ async fn rotate(
         eprintln!("Nothing was rotated.");
         return Ok(());
     }
-    let answer = client.post(&path, body).await?;
+    let response = client.post(&path, body).await?;
     match global.output {
-        Format::Json => print(&to_json(&answer)?),
+        Format::Json => print(&to_json(&response)?),
         _ => {
-            let object = answer.as_object().cloned().unwrap_or_default();
+            let object = response.as_object().cloned().unwrap_or_default();
             let pairs: Vec<(String, String)> = object
                 .into_iter()
                 .filter_map(|(name, value)| Some((name, value.as_str()?.to_owned())))

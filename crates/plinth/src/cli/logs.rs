@@ -1,4 +1,4 @@
-//! `plinth logs`: over the API while the server runs, else straight from the files.
+//! `plinth logs`: over the API while the server runs, else directly from the files.
 
 use http_body_util::BodyExt;
 use plinth_log::{LogStore, Query, Record};
@@ -17,7 +17,7 @@ use crate::{
 pub(super) async fn run(global: &Global, args: LogsArgs) -> Outcome {
     match Client::connect(global) {
         Ok(client) => online(&client, global, &args).await,
-        Err(failure) if failure.kind() == Kind::NotRunning && !args.wanted.follow => {
+        Err(failure) if failure.kind() == Kind::NotRunning && !args.filter.follow => {
             offline(global, &args)
         }
         Err(failure) => Err(failure),
@@ -32,7 +32,7 @@ async fn online(client: &Client, global: &Global, args: &LogsArgs) -> Outcome {
     for record in records.iter().rev() {
         show(global, record)?;
     }
-    if args.wanted.follow {
+    if args.filter.follow {
         follow(client, global, &format!("{base}/tail?{query}")).await?;
     }
     Ok(())
@@ -43,19 +43,19 @@ fn query_string(args: &LogsArgs) -> Outcome<String> {
     if !args.sources.is_empty() {
         query.append_pair("source", &args.sources.join(","));
     }
-    if let Some(since) = &args.wanted.since {
+    if let Some(since) = &args.filter.since {
         query.append_pair(
             "since",
             &plinth_log::Timestamp::from(start_time(since)?).to_string(),
         );
     }
-    if let Some(terms) = &args.wanted.grep {
+    if let Some(terms) = &args.filter.grep {
         query.append_pair("q", terms);
     }
-    if let Some(level) = &args.wanted.level {
+    if let Some(level) = &args.filter.level {
         query.append_pair("level", level);
     }
-    query.append_pair("limit", &args.wanted.limit.to_string());
+    query.append_pair("limit", &args.filter.limit.to_string());
     Ok(query.finish())
 }
 
@@ -78,8 +78,8 @@ async fn follow(client: &Client, global: &Global, path: &str) -> Outcome {
                 && let Ok(record) = serde_json::from_str::<Value>(data)
             {
                 match record["count"].as_u64() {
-                    Some(missed) if record["message"].is_null() => {
-                        eprintln!("({missed} records passed too fast to show)");
+                    Some(dropped) if record["message"].is_null() => {
+                        eprintln!("({dropped} records dropped: output is too slow)");
                     }
                     _ => show(global, &record)?,
                 }
@@ -89,27 +89,27 @@ async fn follow(client: &Client, global: &Global, path: &str) -> Outcome {
     Ok(())
 }
 
-/// Without a server every project's files are read, since refs are only known to it.
+/// Reads records of all projects, because refs cannot be resolved without a server.
 fn offline(global: &Global, args: &LogsArgs) -> Outcome {
     let folder = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?;
     let (store, _writer) = LogStore::open(folder.logs(), plinth_log::Config::default())?;
-    let wrong = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+    let invalid = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let mut query = Query::all();
     for source in &args.sources {
         query
             .sources
-            .push(source.parse().map_err(|error| wrong(&error))?);
+            .push(source.parse().map_err(|error| invalid(&error))?);
     }
-    if let Some(level) = &args.wanted.level {
-        query.level = Some(level.parse().map_err(|error| wrong(&error))?);
+    if let Some(level) = &args.filter.level {
+        query.level = Some(level.parse().map_err(|error| invalid(&error))?);
     }
-    if let Some(since) = &args.wanted.since {
+    if let Some(since) = &args.filter.since {
         query.since = Some(start_time(since)?.into());
     }
-    if let Some(terms) = &args.wanted.grep {
-        query.terms = Query::parse_terms(terms).map_err(|error| wrong(&error))?;
+    if let Some(terms) = &args.filter.grep {
+        query.terms = Query::parse_terms(terms).map_err(|error| invalid(&error))?;
     }
-    query.limit = args.wanted.limit.clamp(1, plinth_log::MAX_LIMIT);
+    query.limit = args.filter.limit.clamp(1, plinth_log::MAX_LIMIT);
     let page = store.search(&query)?;
     for record in page.records.iter().rev() {
         show(global, &serde_json::to_value::<&Record>(record)?)?;

@@ -1,8 +1,10 @@
 //! `plinth migration`.
 
 use std::{
+    collections::HashSet,
     fs,
     io::{IsTerminal, Read},
+    path::Path,
 };
 
 use serde_json::{Value, json};
@@ -16,7 +18,7 @@ use super::{
 };
 use crate::{
     failure::{Failure, Kind, Outcome},
-    files::{self, Pending},
+    files::{self, Migrations, Pending},
     folder::Folder,
 };
 
@@ -27,30 +29,52 @@ pub(super) async fn run(global: &Global, command: MigrationCommand) -> Outcome {
         MigrationCommand::List { check } => list(global, &folder, check).await,
         MigrationCommand::Up { include_all, to } => {
             let client = Client::connect(global)?;
-            up(&client, global, &folder, include_all, to.as_deref()).await
+            let local = files::migrations(&folder)?;
+            apply(&client, global, &local, include_all, to.as_deref()).await
         }
     }
 }
 
 fn create(folder: &Folder, name: &str) -> Outcome {
-    let is_good = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if name.is_empty() || !name.chars().all(is_good) {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if name.is_empty() || !name.chars().all(is_plain) {
         return Err(Failure::usage(format!(
             "{name:?} is not a name for a migration: use letters, digits, - and _"
         )));
     }
-    let stamp = OffsetDateTime::now_utc().format(format_description!(
-        "[year][month][day][hour][minute][second]"
-    ))?;
-    let path = folder.migrations().join(format!("{stamp}_{name}.sql"));
-    fs::create_dir_all(folder.migrations())?;
+    let migrations = folder.migrations();
+    fs::create_dir_all(&migrations)?;
     let mut content = String::new();
     if !std::io::stdin().is_terminal() {
         std::io::stdin().read_to_string(&mut content)?;
     }
+    // Two commands at the same time must not choose the same version.
+    let lock = fs::File::open(&migrations)?;
+    lock.lock()?;
+    let version = free_version(&migrations, OffsetDateTime::now_utc())?;
+    let path = migrations.join(format!("{version}_{name}.sql"));
     fs::write(&path, content)?;
+    drop(lock);
     let shown = path.strip_prefix(&folder.root).unwrap_or(&path);
     print(&format!("{}\n", shown.display()))
+}
+
+/// The time as a version, or the next second whose version no file has.
+fn free_version(migrations: &Path, mut time: OffsetDateTime) -> Outcome<String> {
+    let mut taken = HashSet::new();
+    for entry in fs::read_dir(migrations)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        let version = name.split_once('_').map_or("", |(version, _)| version);
+        taken.insert(version.to_owned());
+    }
+    let form = format_description!("[year][month][day][hour][minute][second]");
+    loop {
+        let version = time.format(form)?;
+        if !taken.contains(&version) {
+            return Ok(version);
+        }
+        time += time::Duration::SECOND;
+    }
 }
 
 async fn list(global: &Global, folder: &Folder, check: bool) -> Outcome {
@@ -94,12 +118,13 @@ async fn list(global: &Global, folder: &Folder, check: bool) -> Outcome {
     let differs = rows
         .iter()
         .any(|row| row["local"].is_null() || row["remote"].is_null());
-    match check && differs {
-        true => Err(
+    if check && differs {
+        Err(
             Failure::new(Kind::Conflict, "the folder and the database differ")
                 .next_step("`plinth migration up` applies what is pending."),
-        ),
-        false => Ok(()),
+        )
+    } else {
+        Ok(())
     }
 }
 
@@ -119,7 +144,7 @@ fn readable_time(version: &str) -> String {
     }
 }
 
-/// Versions and names that the database has.
+/// Versions and names of applied migrations.
 async fn applied(client: &Client, global: &Global) -> Outcome<Vec<(String, Option<String>)>> {
     let path = format!(
         "/platform/projects/{}/migrations",
@@ -136,15 +161,14 @@ async fn applied(client: &Client, global: &Global) -> Outcome<Vec<(String, Optio
         .collect())
 }
 
-/// Applies pending files up to a version; also what follows a reset.
-pub(super) async fn up(
+/// Applies pending files up to a version; also used after a reset.
+pub(super) async fn apply(
     client: &Client,
     global: &Global,
-    folder: &Folder,
+    local: &Migrations,
     include_all: bool,
     to: Option<&str>,
 ) -> Outcome {
-    let local = files::migrations(folder)?;
     for skipped in &local.skipped {
         eprintln!("warning: not a migration: {skipped}");
     }
@@ -180,13 +204,33 @@ pub(super) async fn up(
     );
     for file in todo {
         let body = json!({ "file_name": file.to_string(), "sql": file.sql });
-        let answer = client.post(&path, body).await.map_err(|failure| {
-            failure.next_step("Nothing of this file remains; those before it are applied.")
+        let response = client.post(&path, body).await.map_err(|failure| {
+            failure.next_step("This file was rolled back; those before it are applied.")
         })?;
         eprintln!("Applied {file}");
-        for notice in answer["notices"].as_array().into_iter().flatten() {
+        for notice in response["notices"].as_array().into_iter().flatten() {
             eprintln!("  {}", notice.as_str().unwrap_or_default());
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use time::macros::datetime;
+
+    use super::*;
+
+    #[test]
+    fn a_version_that_is_taken_is_passed_over() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let now = datetime!(2026-12-31 23:59:58 UTC);
+        let version = || free_version(folder.path(), now).expect("a version");
+        assert_eq!(version(), "20261231235958");
+
+        for taken in ["20261231235958_a.sql", "20261231235959_b.sql"] {
+            fs::write(folder.path().join(taken), "").expect("written");
+        }
+        assert_eq!(version(), "20270101000000");
+    }
 }

@@ -1,5 +1,6 @@
-//! The command line. Each command is a client of the platform API, except those that need no
-//! server: `start`, `serve`, `init`, `migration new`, `functions new`, `settings`, `storage check`.
+//! The command line. Each command is a client of the platform API, except those that work without a
+//! server: `start`, `serve`, `init`, `migration new`, `functions new`, `settings`, `storage check`,
+//! `reference`, `completions`.
 
 mod args;
 mod branches;
@@ -15,6 +16,7 @@ mod logs;
 mod migration;
 mod output;
 mod projects;
+mod reference;
 mod secrets;
 mod settings;
 mod status;
@@ -28,7 +30,7 @@ pub(crate) use output::{Format, print_pairs};
 
 use crate::{failure::Outcome, server};
 
-/// Runs the command. Servers bring their own runtime; a client needs one thread.
+/// Runs the command. Servers create their own runtime; a client needs one thread.
 pub(crate) fn run(cli: Cli) -> Outcome {
     match cli.command {
         Command::Start(args) => server::start(&cli.global, args),
@@ -62,9 +64,7 @@ async fn run_client(global: &Global, command: Command) -> Outcome {
         Command::Logs(args) => logs::run(global, args).await,
         Command::Doctor => doctor::run(global).await,
         Command::Settings(args) => settings::run(global, args),
-        Command::Completion { shell } => {
-            args::print_completion(shell);
-            Ok(())
-        }
+        Command::Reference(command) => reference::run(command),
+        Command::Completions { shell } => output::print(&args::completion_script(shell)),
     }
 }

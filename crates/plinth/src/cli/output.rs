@@ -1,4 +1,4 @@
-//! Results on stdout, everything else on stderr. Tables are never cut.
+//! Results on stdout, everything else on stderr. Tables are never truncated.
 
 use std::io::{IsTerminal, Write};
 
@@ -19,7 +19,7 @@ pub(crate) enum Format {
     Env,
 }
 
-/// Prints one thing made of named values.
+/// Prints named values.
 pub(crate) fn print_pairs(format: Format, pairs: &[(String, String)]) -> Outcome {
     let text = match format {
         Format::Json => {
@@ -43,14 +43,12 @@ pub(crate) fn print_pairs(format: Format, pairs: &[(String, String)]) -> Outcome
     print(&text)
 }
 
-/// Prints a list; `columns` picks members of each object for people, JSON shows all of it.
+/// Prints a list: the given columns as a table, or all members as JSON.
 pub(crate) fn print_list(format: Format, rows: &Value, columns: &[(&str, &str)]) -> Outcome {
     let items = rows.as_array().map(Vec::as_slice).unwrap_or_default();
     match format {
         Format::Json => print(&to_json(rows)?),
-        Format::Env => Err(Failure::usage(
-            "-o env prints single things; use -o json for lists",
-        )),
+        Format::Env => Err(Failure::usage("-o env does not support lists; use -o json")),
         Format::Pretty => print(&table(items, columns)),
     }
 }
@@ -97,7 +95,7 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// Quoted so that both `eval` and dotenv readers take it.
+/// Quoted for both `eval` and dotenv parsers.
 fn env_line(name: &str, value: &str) -> String {
     let quoted: String = value
         .chars()
@@ -113,7 +111,7 @@ pub(crate) fn to_json(value: &Value) -> Outcome<String> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 
-/// Writes to stdout; a reader that went away (`| head`) is no failure.
+/// Writes to stdout; a closed pipe (`| head`) is no failure.
 pub(crate) fn print(text: &str) -> Outcome {
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -121,7 +119,7 @@ pub(crate) fn print(text: &str) -> Outcome {
     }
 }
 
-/// Asks on a terminal; elsewhere `--yes` is needed.
+/// Asks on a terminal; without one, `--yes` is required.
 pub(crate) fn confirm(question: &str, yes: bool) -> Outcome<bool> {
     if yes {
         return Ok(true);

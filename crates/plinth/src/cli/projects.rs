@@ -18,6 +18,7 @@ const COLUMNS: &[(&str, &str)] = &[
     ("STATUS", "status"),
     ("CREATED", "created_at"),
     ("BRANCH OF", "parent_project_ref"),
+    ("ISOLATED", "isolated"),
 ];
 
 pub(super) async fn run(global: &Global, command: ProjectsCommand) -> Outcome {
@@ -28,8 +29,12 @@ pub(super) async fn run(global: &Global, command: ProjectsCommand) -> Outcome {
             &client.get("/platform/projects").await?,
             COLUMNS,
         ),
-        ProjectsCommand::Create { name, db_password } => {
-            let body = json!({ "name": name, "db_pass": db_password });
+        ProjectsCommand::Create {
+            name,
+            db_password,
+            isolated,
+        } => {
+            let body = json!({ "name": name, "db_pass": db_password, "isolated": isolated });
             let project = client.post("/v1/projects", body).await?;
             let reference = text(&project, "ref");
             show(&client, global, &reference, &name).await
@@ -40,7 +45,7 @@ pub(super) async fn run(global: &Global, command: ProjectsCommand) -> Outcome {
                 .post(&format!("/v1/projects/{reference}/pause"), json!({}))
                 .await?;
             eprintln!(
-                "Paused {reference}. Its data stays; `plinth projects resume` brings it back."
+                "Paused {reference}. Its data is kept; `plinth projects resume` serves it again."
             );
             Ok(())
         }
@@ -69,7 +74,7 @@ async fn delete(client: &Client, project: &str, confirm: Option<String>, purge: 
         Some(typed) => typed,
         None => ask(&format!(
             "This deletes project {reference} with its database, users and keys.\n\
-             Type its name ({name}) to go on: "
+             Type its name ({name}) to continue: "
         ))?,
     };
     if typed != name {
@@ -81,42 +86,46 @@ async fn delete(client: &Client, project: &str, confirm: Option<String>, purge: 
     client
         .delete(&format!("/v1/projects/{reference}?purge={purge}"))
         .await?;
-    match purge {
-        true => eprintln!("Deleted {name} ({reference}) for good."),
-        false => eprintln!(
+    if purge {
+        eprintln!("Deleted {name} ({reference}) for good.");
+    } else {
+        eprintln!(
             "Deleted {name} ({reference}). Until the trash is emptied, `plinth projects resume \
-             {reference}` brings it back."
-        ),
+             {reference}` restores it."
+        );
     }
     Ok(())
 }
 
-/// Whether a project may be changed: on another machine, whoever types the command is told which one
-/// it is and asked (console contract L5).
-pub(super) async fn may_change(client: &Client, global: &Global, reference: &str) -> Outcome<bool> {
-    if !name_target(client, reference).await {
+/// Asks for confirmation before a project on a remote server is changed (console contract L5).
+pub(super) async fn confirm_change(
+    client: &Client,
+    global: &Global,
+    reference: &str,
+) -> Outcome<bool> {
+    if !print_target(client, reference).await {
         return Ok(true);
     }
-    let may = confirm("Change it?", global.yes)?;
-    if !may {
+    let is_confirmed = confirm("Change it?", global.yes)?;
+    if !is_confirmed {
         eprintln!("Nothing was changed.");
     }
-    Ok(may)
+    Ok(is_confirmed)
 }
 
-/// Says which project is about to be changed, where it is another machine's.
-pub(super) async fn name_target(client: &Client, reference: &str) -> bool {
+/// Prints the project that is about to be changed, if the server is remote; returns whether it is.
+pub(super) async fn print_target(client: &Client, reference: &str) -> bool {
     let Some(server) = client.remote() else {
         return false;
     };
-    // A token need not be allowed to know the name.
+    // The token may lack the scope for the name.
     let found = client.get(&format!("/platform/projects/{reference}")).await;
     let name = found.map_or_else(|_| String::new(), |found| text(&found, "name") + " ");
     eprintln!("Target: project {name}({reference}) · {server}");
     true
 }
 
-/// `/v1` takes refs only; people may say `default` too.
+/// Resolves an alias, because `/v1` accepts refs only.
 pub(super) async fn resolve(client: &Client, project: &str) -> Outcome<String> {
     if project.parse::<ProjectRef>().is_ok() {
         return Ok(project.to_owned());
@@ -127,7 +136,7 @@ pub(super) async fn resolve(client: &Client, project: &str) -> Outcome<String> {
     Ok(text(&found, "ref"))
 }
 
-/// The values of a new project, as far as whoever made it may see them.
+/// The status values of a new project, or null if the token may not read them.
 pub(super) async fn status_of(client: &Client, reference: &str) -> Outcome<Value> {
     let path = format!("/platform/status?project={reference}");
     match client.get(&path).await {
@@ -136,7 +145,7 @@ pub(super) async fn status_of(client: &Client, reference: &str) -> Outcome<Value
     }
 }
 
-/// What an application needs to use a new project.
+/// Prints what an application needs to use a new project.
 pub(super) async fn show(client: &Client, global: &Global, reference: &str, name: &str) -> Outcome {
     let mut pairs = vec![
         ("NAME".to_owned(), name.to_owned()),

@@ -1,4 +1,5 @@
-//! `plinth secrets`. Values are never shown, and need not be typed where a shell remembers them.
+//! `plinth secrets`. Values are never printed, and can be read from a pipe or a file, to keep them
+//! out of the shell's history.
 
 use std::{collections::BTreeMap, io::Read, path::PathBuf};
 
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use super::{
     Client, Global,
     output::print_list,
-    projects::{may_change, resolve},
+    projects::{confirm_change, resolve},
 };
 use crate::failure::{Failure, Outcome};
 
@@ -22,12 +23,12 @@ const COLUMNS: &[(&str, &str)] = &[
 pub(crate) enum SecretsCommand {
     /// Names and digests: SHA-256 of the values.
     List,
-    /// Set secrets; functions have them a moment later, without being deployed anew.
+    /// Set secrets; functions receive them without a new deployment.
     Set {
         /// NAME=VALUE, or - to read such lines from a pipe.
         #[arg(required_unless_present = "env_file", value_name = "NAME=VALUE|-")]
         assignments: Vec<String>,
-        /// A file of NAME=VALUE lines. Names that begin with SUPABASE_ are left out.
+        /// A file of NAME=VALUE lines. Names that begin with SUPABASE_ are skipped.
         #[arg(long, value_name = "FILE")]
         env_file: Option<PathBuf>,
     },
@@ -40,7 +41,7 @@ pub(crate) enum SecretsCommand {
 }
 
 pub(super) async fn run(global: &Global, command: SecretsCommand) -> Outcome {
-    // What cannot be read is told before anybody is asked.
+    // Read before the confirmation, so that errors come first.
     let values = match &command {
         SecretsCommand::Set {
             assignments,
@@ -52,7 +53,7 @@ pub(super) async fn run(global: &Global, command: SecretsCommand) -> Outcome {
     let reference = resolve(&client, &global.reference).await?;
     let path = format!("/v1/projects/{reference}/secrets");
     let is_change = !matches!(command, SecretsCommand::List);
-    if is_change && !may_change(&client, global, &reference).await? {
+    if is_change && !confirm_change(&client, global, &reference).await? {
         return Ok(());
     }
     match command {
@@ -67,14 +68,14 @@ pub(super) async fn run(global: &Global, command: SecretsCommand) -> Outcome {
             Ok(())
         }
         SecretsCommand::Unset { names } => {
-            client.delete_these(&path, json!(names)).await?;
+            client.delete_with_body(&path, json!(names)).await?;
             eprintln!("Removed {}.", names.join(", "));
             Ok(())
         }
     }
 }
 
-/// What is typed wins over what stands in files.
+/// Arguments override the file.
 fn read(assignments: &[String], env_file: Option<&PathBuf>) -> Outcome<BTreeMap<String, String>> {
     let mut values = BTreeMap::new();
     if let Some(path) = env_file {
@@ -94,9 +95,10 @@ fn read(assignments: &[String], env_file: Option<&PathBuf>) -> Outcome<BTreeMap<
         })?;
         values.insert(name.to_owned(), value.to_owned());
     }
-    match values.is_empty() {
-        true => Err(Failure::usage("there is no secret to set")),
-        false => Ok(values),
+    if values.is_empty() {
+        Err(Failure::usage("there is no secret to set"))
+    } else {
+        Ok(values)
     }
 }
 
@@ -104,11 +106,11 @@ fn lines(text: &str, place: &str) -> Outcome<BTreeMap<String, String>> {
     let mut values = plinth_settings::parse_dotenv(text)
         .map_err(|line| Failure::usage(format!("line {line} of {place} is not NAME=VALUE")))?;
     values.retain(|name, _| {
-        let is_ours = name.starts_with("SUPABASE_");
-        if is_ours {
+        let is_reserved = name.starts_with("SUPABASE_");
+        if is_reserved {
             eprintln!("Env name cannot start with SUPABASE_, skipping: {name}");
         }
-        !is_ours
+        !is_reserved
     });
     Ok(values)
 }
@@ -118,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_typed_wins_over_a_file() {
+    fn arguments_override_a_file() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join(".env");
         let text = "A=1\nB=\"two\\nlines\"\nSUPABASE_URL=x\n# comment\n";
@@ -132,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_sets_nothing_is_refused() {
+    fn invalid_assignments_are_rejected() {
         assert!(read(&["A".to_owned()], None).is_err());
         assert!(read(&[], None).is_err());
         assert!(lines("= nonsense", "x").is_err());

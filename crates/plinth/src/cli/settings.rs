@@ -27,26 +27,28 @@ pub(super) fn run(global: &Global, args: SettingsArgs) -> Outcome {
     for warning in &loaded.warnings {
         eprintln!("warning: {warning}");
     }
-    let wanted = args.filter.unwrap_or_default();
+    let filter = args.filter.unwrap_or_default();
     let rows = plinth_settings::describe(&loaded.settings);
     let rows: Vec<_> = rows
         .into_iter()
-        .filter(|row| row.name.contains(&wanted))
+        .filter(|row| row.name.contains(&filter))
         .collect();
     print_list(global.output, &json!(rows), COLUMNS)
 }
 
-/// As in `90s`, `15m`, `24h` or `1h30m`.
+/// Such as `90s`, `15m`, `24h` or `1h30m`.
 pub(crate) fn parse_duration(text: &str) -> Outcome<Duration> {
-    let wrong = || Failure::usage(format!("{text:?} is not a duration, as in 90s, 15m or 24h"));
+    let invalid = || Failure::usage(format!("{text:?} is not a duration, as in 90s, 15m or 24h"));
     let mut total = Duration::ZERO;
     let mut rest = text.trim();
     if rest.is_empty() {
-        return Err(wrong());
+        return Err(invalid());
     }
     while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
-        let number: u64 = rest[..digits].parse().map_err(|_| wrong())?;
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit())
+            .ok_or_else(invalid)?;
+        let number: u64 = rest[..digits].parse().map_err(|_| invalid())?;
         let unit_end = rest[digits..]
             .find(|c: char| c.is_ascii_digit())
             .map_or(rest.len(), |at| digits + at);
@@ -55,12 +57,12 @@ pub(crate) fn parse_duration(text: &str) -> Outcome<Duration> {
             "m" => 60,
             "h" => 3600,
             "d" => 86_400,
-            _ => return Err(wrong()),
+            _ => return Err(invalid()),
         };
-        let part = number.checked_mul(seconds).ok_or_else(wrong)?;
+        let part = number.checked_mul(seconds).ok_or_else(invalid)?;
         total = total
             .checked_add(Duration::from_secs(part))
-            .ok_or_else(wrong)?;
+            .ok_or_else(invalid)?;
         rest = &rest[unit_end..];
     }
     Ok(total)
@@ -71,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations_are_read_as_people_write_them() {
+    fn durations_are_parsed() {
         assert_eq!(parse_duration("90s").ok(), Some(Duration::from_secs(90)));
         assert_eq!(
             parse_duration("1h30m").ok(),

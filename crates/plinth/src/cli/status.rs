@@ -14,22 +14,25 @@ pub(super) async fn run(global: &Global, args: StatusArgs) -> Outcome {
     print_pairs(global.output, &renamed(&status, &args))
 }
 
-/// The server's names, or those that the user prefers: `API_URL`, `api.url` and `api_url` alike.
+/// Applies `--override-name`, which accepts `API_URL`, `api.url` and `api_url`.
 fn renamed(status: &Value, args: &StatusArgs) -> Vec<(String, String)> {
-    let plain = |name: &str| name.replace('.', "_").to_ascii_uppercase();
-    let known = |name: &str| plain(name.strip_prefix("auth.").unwrap_or(name));
+    let upper = |name: &str| name.replace('.', "_").to_ascii_uppercase();
+    let official = |name: &str| upper(name.strip_prefix("auth.").unwrap_or(name));
     let mut object: Vec<_> = status
         .as_object()
         .cloned()
         .unwrap_or_default()
         .into_iter()
         .collect();
-    // JSON objects come sorted by name; people look for URLs first and secrets last.
+    // URLs first, secrets last.
     object.sort_by_key(|(name, _)| (!name.ends_with("_URL"), name.contains("SECRET")));
     object
         .into_iter()
         .map(|(name, value)| {
-            let other = args.override_name.iter().find(|a| known(&a.name) == name);
+            let other = args
+                .override_name
+                .iter()
+                .find(|a| official(&a.name) == name);
             let shown = other.map_or(name, |assignment| assignment.value.clone());
             (shown, value.as_str().unwrap_or_default().to_owned())
         })

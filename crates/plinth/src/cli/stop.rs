@@ -8,8 +8,8 @@ use crate::{
     folder::Folder,
 };
 
-/// Requests may take half a minute to drain, and PostgreSQL a moment to write everything down.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Covers the drain timeout (30 s by default) and the stop of PostgreSQL (20 s).
+const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(super) async fn run(global: &Global) -> Outcome {
     let folder = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?;
@@ -24,11 +24,11 @@ pub(super) async fn run(global: &Global) -> Outcome {
     rustix::process::kill_process(pid, rustix::process::Signal::TERM)?;
     let started = Instant::now();
     while running.is_alive() {
-        if started.elapsed() > PATIENCE {
+        if started.elapsed() > STOP_TIMEOUT {
             return Err(Failure::new(
                 Kind::Failure,
                 format!(
-                    "the server (pid {}) is still busy after a minute",
+                    "timeout: the server (pid {}) has not stopped after a minute",
                     running.pid
                 ),
             ));

@@ -41,22 +41,22 @@ pub(super) async fn run(global: &Global, command: TokensCommand) -> Outcome {
                     let at =
                         OffsetDateTime::now_utc().checked_add(parse_duration(&text)?.try_into()?);
                     let at = at.ok_or_else(|| {
-                        Failure::usage(format!("--expires-in {text} is beyond the calendar"))
+                        Failure::usage(format!("--expires-in {text} is out of range"))
                     })?;
                     Some(at.format(&Rfc3339)?)
                 }
                 None => None,
             };
-            let named = |list: Vec<String>| (!list.is_empty()).then_some(list);
+            let non_empty = |list: Vec<String>| (!list.is_empty()).then_some(list);
             let body = json!({
                 "name": name,
                 "expires_at": expires_at,
-                "scopes": named(scopes),
-                "projects": named(projects),
+                "scopes": non_empty(scopes),
+                "projects": non_empty(projects),
                 "read_only": read_only,
             });
             let token = client.post("/platform/tokens", body).await?;
-            eprintln!("Keep it: it is shown this once.");
+            eprintln!("Store it now: it is shown only once.");
             let pairs = ["name", "token"].map(|name| (name.to_owned(), text(&token, name)));
             print_pairs(global.output, &pairs)
         }

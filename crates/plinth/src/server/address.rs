@@ -1,8 +1,8 @@
-//! Which addresses and ports the server takes.
+//! Addresses and ports of the server.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use plinth_settings::Settings;
+use plinth_settings::{Settings, keys};
 
 use crate::{
     cli::{PortChoice, StartArgs},
@@ -10,14 +10,14 @@ use crate::{
     folder::{Folder, Ports},
 };
 
-use super::Form;
+use super::ServerMode;
 
-/// Where to listen; port 0 takes a free one.
+/// Addresses to listen on; port 0 means any free one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Addresses {
     pub(super) api: SocketAddr,
     pub(super) database: SocketAddr,
-    /// Whether the ports are to be remembered for the next `--port auto`.
+    /// Whether the ports are stored for the next `--port auto`.
     pub(super) is_auto: bool,
 }
 
@@ -26,19 +26,20 @@ impl Addresses {
         folder: &Folder,
         settings: &Settings,
         args: &StartArgs,
-        form: Form,
+        mode: ServerMode,
     ) -> Outcome<Self> {
-        let host = host(settings, args, form)?;
+        let host = host(settings, args, mode)?;
+        let database_host = database_host(settings, args, mode, host)?;
         let is_auto = args.port == Some(PortChoice::Auto);
         let remembered = is_auto
             .then(|| folder.remembered_ports())
             .flatten()
             .filter(are_free);
-        let database_default = match form {
-            Form::Development => settings.port("db.port"),
-            Form::Production => match settings.source("db.port") {
+        let database_default = match mode {
+            ServerMode::Development => settings.get(keys::db::PORT),
+            ServerMode::Production => match settings.source_of(keys::db::PORT) {
                 plinth_settings::Source::Default => 5432,
-                _ => settings.port("db.port"),
+                _ => settings.get(keys::db::PORT),
             },
         };
         let choose = |choice: Option<PortChoice>, fixed: u16, before: Option<u16>| match choice {
@@ -49,7 +50,7 @@ impl Addresses {
         };
         let api = choose(
             args.port,
-            settings.port("api.port"),
+            settings.get(keys::api::PORT),
             remembered.map(|ports| ports.api),
         );
         let database = choose(
@@ -59,33 +60,61 @@ impl Addresses {
         );
         Ok(Self {
             api: SocketAddr::new(host, api),
-            database: SocketAddr::new(host, database),
+            database: SocketAddr::new(database_host, database),
             is_auto,
         })
     }
 
-    /// Whether nobody outside this machine can reach the server.
+    /// Whether the API can be reached from this machine only.
     pub(super) fn is_loopback(&self) -> bool {
         self.api.ip().is_loopback()
     }
+
+    /// Whether the database can be reached from this machine only.
+    pub(super) fn is_database_on_loopback(&self) -> bool {
+        self.database.ip().is_loopback()
+    }
 }
 
-fn host(settings: &Settings, args: &StartArgs, form: Form) -> Outcome<IpAddr> {
+fn host(settings: &Settings, args: &StartArgs, mode: ServerMode) -> Outcome<IpAddr> {
     if let Some(host) = args.host {
         return Ok(host);
     }
-    if form == Form::Production
+    if mode == ServerMode::Production
         && matches!(
-            settings.source("plinth.host"),
+            settings.source_of(keys::plinth::HOST),
             plinth_settings::Source::Default
         )
     {
         return Ok(Ipv4Addr::UNSPECIFIED.into());
     }
-    let text = settings.text("plinth.host");
+    parse_host("plinth.host", settings.get(keys::plinth::HOST))
+}
+
+/// In production the database port is open to other machines only with TLS, or where somebody says so.
+fn database_host(
+    settings: &Settings,
+    args: &StartArgs,
+    mode: ServerMode,
+    api_host: IpAddr,
+) -> Outcome<IpAddr> {
+    if let Some(host) = args.db_host {
+        return Ok(host);
+    }
+    if let Some(text) = settings.get(keys::plinth::DATABASE_HOST) {
+        return parse_host("plinth.database.host", text);
+    }
+    let has_tls = settings.get(keys::plinth::TLS_CERT_FILE).is_some();
+    Ok(match mode {
+        ServerMode::Production if !has_tls && !api_host.is_loopback() => Ipv4Addr::LOCALHOST.into(),
+        _ => api_host,
+    })
+}
+
+fn parse_host(name: &str, text: &str) -> Outcome<IpAddr> {
     text.parse().map_err(|_| {
         Failure::usage(format!(
-            "plinth.host: {text:?} is not an IP address, as in 127.0.0.1"
+            "{name}: {text:?} is not an IP address, as in 127.0.0.1"
         ))
     })
 }

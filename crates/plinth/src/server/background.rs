@@ -1,5 +1,5 @@
-//! What goes on beside the requests: changes from other nodes, idle connections, the trash, old
-//! rows of accounts, and in development the folder's config.toml.
+//! Background tasks: notifications of other nodes, idle connections, the trash, expired rows,
+//! garbage collection, and in development changes of the folder.
 
 use std::{
     path::PathBuf,
@@ -7,7 +7,7 @@ use std::{
 };
 
 use plinth_auth::AuthService;
-use plinth_db::Heard;
+use plinth_db::ListenEvent;
 use plinth_functions::FunctionsService;
 use plinth_platform::Platform;
 use plinth_postgres::State;
@@ -17,145 +17,180 @@ use plinth_storage::StorageService;
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-const IDLE_CHECK: Duration = Duration::from_secs(5);
-const TRASH_CHECK: Duration = Duration::from_secs(3600);
-/// How often old rows of accounts are removed.
-pub(super) const CLEANING: Duration = Duration::from_secs(300);
-/// How often the days of messages are looked after.
-const MESSAGE_DAYS: Duration = Duration::from_secs(4 * 3600);
-const CONFIG_CHECK: Duration = Duration::from_millis(500);
-/// After this time a start is over, and the machine has time for other things.
-const SETTLING: Duration = Duration::from_secs(60);
-/// Nothing is done more often than this, whatever the settings say.
-const SHORTEST: Duration = Duration::from_millis(50);
+use super::isolated::IsolatedServers;
+
+const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
+const TRASH_INTERVAL: Duration = Duration::from_secs(3600);
+/// How often changes of roles are undone.
+const ROLE_CHECK_INTERVAL: Duration = Duration::from_secs(60);
+/// How often expired rows of auth are removed.
+pub(super) const AUTH_CLEANUP_INTERVAL: Duration = Duration::from_secs(300);
+/// How often partitions of realtime messages are created and dropped.
+const REALTIME_MAINTENANCE_INTERVAL: Duration = Duration::from_secs(4 * 3600);
+const CONFIG_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+/// Expensive tasks wait so long after the start.
+const STARTUP_DELAY: Duration = Duration::from_secs(60);
+/// Lower bound of configured intervals.
+const MIN_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Tasks that end with the server.
 pub(super) struct Background {
     pub(super) tasks: TaskTracker,
-    pub(super) stop: CancellationToken,
+    pub(super) shutdown: CancellationToken,
 }
 
 impl Background {
     pub(super) fn new() -> Self {
         Self {
             tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
+            shutdown: CancellationToken::new(),
         }
     }
 
-    /// Takes over changes of projects, keys, functions and secrets, whichever node made them.
-    pub(super) fn follow_announcements(&self, platform: &Platform) {
-        let (target, channel) = platform.announcements();
+    /// Listens for changes of projects, keys, functions and secrets, made by any node.
+    pub(super) fn listen_for_changes(&self, platform: &Platform) {
+        let (target, channel) = platform.notification_channel();
         let target = target.application_name("plinth listener");
-        let (mut heard, listener) =
-            plinth_db::listen(target, vec![channel.to_owned()], self.stop.clone());
+        let (mut events, listener) =
+            plinth_db::listen(target, vec![channel.to_owned()], self.shutdown.clone());
         let platform = platform.clone();
         self.tasks.spawn(async move {
-            while let Some(heard) = heard.recv().await {
-                match heard {
-                    Heard::Connected => platform.hear_again().await,
-                    Heard::Notification { payload, .. } => platform.hear(&payload).await,
+            while let Some(event) = events.recv().await {
+                match event {
+                    ListenEvent::Connected => platform.refresh_all().await,
+                    ListenEvent::Notification { payload, .. } => {
+                        platform.apply_notification(&payload).await;
+                    }
                 }
             }
             _ = listener.await;
         });
     }
 
-    /// Closes connections and projects that nobody uses.
+    /// Closes idle connections and projects.
     pub(super) fn close_idle(&self, platform: &Platform, registry: &Registry, idle: Duration) {
         let (platform, registry) = (platform.clone(), registry.clone());
-        let mut pace = self.every(IDLE_CHECK);
+        let mut ticker = self.every(IDLE_CHECK_INTERVAL);
         self.tasks.spawn(async move {
-            while pace.next().await {
+            while ticker.next().await {
                 registry.close_idle(idle);
                 platform.close_idle();
             }
         });
     }
 
-    /// Removes projects whose time in the trash is over.
+    /// Stops servers of isolated projects that nobody uses.
+    pub(super) fn stop_idle_servers(&self, servers: &IsolatedServers) {
+        let servers = servers.clone();
+        let mut ticker = self.every(IDLE_CHECK_INTERVAL);
+        self.tasks.spawn(async move {
+            while ticker.next().await {
+                servers.stop_idle().await;
+            }
+        });
+    }
+
+    /// Undoes changes of roles that all projects share, and of open projects' logins.
+    pub(super) fn check_roles(&self, platform: &Platform) {
+        let platform = platform.clone();
+        let mut ticker = self.every(ROLE_CHECK_INTERVAL);
+        let shutdown = self.shutdown.clone();
+        let checking = async move {
+            while ticker.next().await {
+                if let Err(error) = platform.check_roles().await {
+                    tracing::warn!("checking the shared roles failed: {error}");
+                }
+            }
+        };
+        self.tasks.spawn(async move {
+            _ = shutdown.run_until_cancelled(checking).await;
+        });
+    }
+
+    /// Removes half-created projects, and projects whose time in the trash is over.
     pub(super) fn empty_trash(&self, platform: &Platform) {
         let platform = platform.clone();
-        let mut pace = self.every(TRASH_CHECK);
+        let mut ticker = self.every(TRASH_INTERVAL);
         self.tasks.spawn(async move {
-            while pace.next().await {
-                // Only what is old counts as abandoned while others may be at work.
-                match platform.heal(false).await {
-                    Ok(healed) => healed.iter().for_each(|done| tracing::info!("{done}")),
-                    Err(error) => tracing::warn!("half-made projects were not cleared: {error}"),
+            while ticker.next().await {
+                // Other nodes may be creating projects: only old rows count as abandoned.
+                match platform.recover(false).await {
+                    Ok(recovered) => recovered.iter().for_each(|done| tracing::info!("{done}")),
+                    Err(error) => tracing::warn!("removing half-created projects failed: {error}"),
                 }
                 match platform.empty_trash().await {
                     Ok(0) => {}
                     Ok(count) => tracing::info!("removed {count} deleted project(s) for good"),
-                    Err(error) => tracing::warn!("the trash could not be emptied: {error}"),
+                    Err(error) => tracing::warn!("emptying the trash failed: {error}"),
                 }
             }
         });
     }
 
-    /// Removes what expired from the accounts of every project that is in use.
-    pub(super) fn clean_accounts(&self, auth: &AuthService, registry: &Registry) {
+    /// Removes expired rows of auth from every open project.
+    pub(super) fn clean_up_auth(&self, auth: &AuthService, registry: &Registry) {
         let (auth, registry) = (auth.clone(), registry.clone());
-        let mut pace = self.every(CLEANING);
-        let stop = self.stop.clone();
+        let mut ticker = self.every(AUTH_CLEANUP_INTERVAL);
+        let shutdown = self.shutdown.clone();
         let cleaning = async move {
-            while pace.next().await {
+            while ticker.next().await {
                 for project in registry.open_projects() {
                     if let Err(error) = auth.clean_up(&project).await {
                         let reference = project.reference();
-                        tracing::warn!("old rows of {reference} were not removed: {error}");
+                        tracing::warn!(
+                            "removing expired rows of auth failed in {reference}: {error}"
+                        );
                     }
                 }
             }
         };
         self.tasks.spawn(async move {
-            _ = stop.run_until_cancelled(cleaning).await;
+            _ = shutdown.run_until_cancelled(cleaning).await;
         });
     }
 
-    /// Takes over what is saved in the folder of functions.
+    /// Reloads functions that change in the folder.
     pub(super) fn watch_functions(&self, functions: &FunctionsService, registry: &Registry) {
         let (functions, registry) = (functions.clone(), registry.clone());
-        let stop = self.stop.clone();
+        let shutdown = self.shutdown.clone();
         self.tasks.spawn(async move {
             let project = || -> BoxFuture<'static, _> {
                 let registry = registry.clone();
                 Box::pin(async move { registry.get(&ProjectName::Default).await.ok() })
             };
-            _ = stop
+            _ = shutdown
                 .run_until_cancelled(functions.watch_folder(project))
                 .await;
         });
     }
 
-    /// Removes bytes that no file needs any more, of every project that is in use.
-    pub(super) fn sweep_files(
+    /// Garbage collection: removes blobs whose deletion is due, in every open project.
+    pub(super) fn collect_garbage(
         &self,
         storage: &StorageService,
         registry: &Registry,
         every: Duration,
     ) {
         let (storage, registry) = (storage.clone(), registry.clone());
-        let mut pace = self.every(every.max(SHORTEST));
-        let stop = self.stop.clone();
+        let mut ticker = self.every(every.max(MIN_INTERVAL));
+        let shutdown = self.shutdown.clone();
         let sweeping = async move {
-            while pace.next().await {
+            while ticker.next().await {
                 for project in registry.open_projects() {
-                    if let Err(error) = storage.sweep(&project).await {
+                    if let Err(error) = storage.collect_garbage(&project).await {
                         let reference = project.reference();
-                        tracing::warn!("old files of {reference} were not removed: {error}");
+                        tracing::warn!("garbage collection failed in {reference}: {error}");
                     }
                 }
             }
         };
         self.tasks.spawn(async move {
-            _ = stop.run_until_cancelled(sweeping).await;
+            _ = shutdown.run_until_cancelled(sweeping).await;
         });
     }
 
-    /// Searches the stores of all projects for bytes that nothing names, one after the other: soon
-    /// after the start, which may follow a crash, and then now and then. Projects that nobody uses
-    /// are swept on the occasion.
+    /// Searches all projects, one after the other, for orphaned blobs: soon after the start, which
+    /// may follow a crash, and then periodically. Also collects garbage of projects that are not open.
     pub(super) fn collect_orphans(
         &self,
         storage: &StorageService,
@@ -163,24 +198,24 @@ impl Background {
         every: Duration,
     ) {
         let (storage, platform) = (storage.clone(), platform.clone());
-        let every = every.max(SHORTEST);
-        let first = tokio::time::Instant::now() + every.min(SETTLING);
-        let mut pace = self.every_from(first, every);
-        let stop = self.stop.clone();
+        let every = every.max(MIN_INTERVAL);
+        let first = tokio::time::Instant::now() + every.min(STARTUP_DELAY);
+        let mut ticker = self.every_from(first, every);
+        let shutdown = self.shutdown.clone();
         let searching = async move {
-            while pace.next().await {
+            while ticker.next().await {
                 if let Err(error) = search_stores(&storage, &platform).await {
-                    tracing::warn!("stores were not searched for abandoned bytes: {error}");
+                    tracing::warn!("the search for orphaned blobs failed: {error}");
                 }
             }
         };
         self.tasks.spawn(async move {
-            _ = stop.run_until_cancelled(searching).await;
+            _ = shutdown.run_until_cancelled(searching).await;
         });
     }
 
-    /// Looks after the messages of every project that is in use, and once after slots that a bad
-    /// end has left behind.
+    /// Maintains the message partitions of every open project, and once, after the start, drops
+    /// replication slots that a crash left behind.
     pub(super) fn maintain_realtime(
         &self,
         realtime: &RealtimeService,
@@ -189,126 +224,124 @@ impl Background {
     ) {
         let (realtime, platform) = (realtime.clone(), platform.clone());
         let registry = registry.clone();
-        let first = tokio::time::Instant::now() + SETTLING;
-        let mut pace = self.every_from(first, MESSAGE_DAYS);
-        let stop = self.stop.clone();
+        let first = tokio::time::Instant::now() + STARTUP_DELAY;
+        let mut ticker = self.every_from(first, REALTIME_MAINTENANCE_INTERVAL);
+        let shutdown = self.shutdown.clone();
         let maintaining = async move {
-            let mut has_swept = false;
-            while pace.next().await {
-                if !std::mem::replace(&mut has_swept, true)
-                    && let Err(error) = sweep_slots(&platform).await
+            let mut has_dropped_slots = false;
+            while ticker.next().await {
+                if !std::mem::replace(&mut has_dropped_slots, true)
+                    && let Err(error) = drop_unused_slots(&platform).await
                 {
-                    tracing::warn!("unused replication slots were not dropped: {error}");
+                    tracing::warn!("dropping unused replication slots failed: {error}");
                 }
                 for project in registry.open_projects() {
-                    if let Err(error) = realtime.maintain(&project).await {
+                    if let Err(error) = realtime.maintain_partitions(&project).await {
                         let reference = project.reference();
                         tracing::warn!(
                             code = "PartitionCreationFailed",
-                            "old messages of {reference} were not removed: {error}"
+                            "maintaining message partitions failed in {reference}: {error}"
                         );
                     }
                 }
             }
         };
         self.tasks.spawn(async move {
-            _ = stop.run_until_cancelled(maintaining).await;
+            _ = shutdown.run_until_cancelled(maintaining).await;
         });
     }
 
-    /// Says when PostgreSQL goes and when it is back.
+    /// Logs when PostgreSQL is ready again.
     pub(super) fn watch_postgres(&self, mut state: watch::Receiver<State>) {
-        let stop = self.stop.clone();
+        let shutdown = self.shutdown.clone();
         self.tasks.spawn(async move {
-            while let Some(Ok(())) = stop.run_until_cancelled(state.changed()).await {
-                match &*state.borrow_and_update() {
-                    State::Ready => tracing::info!("PostgreSQL is back"),
-                    State::Restarting { reason } => {
-                        tracing::warn!("PostgreSQL ended unexpectedly ({reason}); restarting it");
-                    }
-                    State::Stopped => {}
+            while let Some(Ok(())) = shutdown.run_until_cancelled(state.changed()).await {
+                // The supervisor logs why it restarts.
+                if matches!(*state.borrow_and_update(), State::Ready) {
+                    tracing::info!("PostgreSQL is ready again");
                 }
             }
         });
     }
 
-    /// Takes over changes of the folder's settings without a restart.
-    pub(super) fn follow_config(&self, files: Vec<PathBuf>, registry: &Registry) {
+    /// Reloads the folder's settings when their files change.
+    pub(super) fn watch_config(&self, files: Vec<PathBuf>, registry: &Registry) {
         let registry = registry.clone();
         let mut seen = modified(&files);
-        let mut pace = self.every(CONFIG_CHECK);
+        let mut ticker = self.every(CONFIG_CHECK_INTERVAL);
         self.tasks.spawn(async move {
-            while pace.next().await {
+            while ticker.next().await {
                 let now = modified(&files);
                 if now != seen {
                     seen = now;
-                    tracing::info!("config.toml changed; taking it over");
+                    tracing::info!("config.toml changed; reloading settings");
                     registry.refresh_all().await;
                 }
             }
         });
     }
 
-    fn every(&self, period: Duration) -> Pace {
+    fn every(&self, period: Duration) -> Ticker {
         self.every_from(tokio::time::Instant::now(), period)
     }
 
-    fn every_from(&self, first: tokio::time::Instant, period: Duration) -> Pace {
+    fn every_from(&self, first: tokio::time::Instant, period: Duration) -> Ticker {
         let mut ticks = tokio::time::interval_at(first, period);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        Pace {
+        Ticker {
             ticks,
-            stop: self.stop.clone(),
+            shutdown: self.shutdown.clone(),
         }
     }
 
-    /// Ends all tasks and waits for them.
+    /// Cancels all tasks and awaits them.
     pub(super) async fn stop(self) {
-        self.stop.cancel();
+        self.shutdown.cancel();
         self.tasks.close();
         self.tasks.wait().await;
     }
 }
 
-/// A period that ends with the server.
-struct Pace {
+/// An interval that ends with the server.
+struct Ticker {
     ticks: tokio::time::Interval,
-    stop: CancellationToken,
+    shutdown: CancellationToken,
 }
 
-impl Pace {
-    /// Waits for the next turn; false once the server stops.
+impl Ticker {
+    /// Waits for the next tick; false at shutdown.
     async fn next(&mut self) -> bool {
-        self.stop
+        self.shutdown
             .run_until_cancelled(self.ticks.tick())
             .await
             .is_some()
     }
 }
 
-async fn sweep_slots(platform: &Platform) -> anyhow::Result<()> {
-    let admin = platform.announcements().0.connect().await?;
-    match plinth_realtime::sweep_slots(&admin).await? {
+async fn drop_unused_slots(platform: &Platform) -> anyhow::Result<()> {
+    let admin = platform.notification_channel().0.connect().await?;
+    match plinth_realtime::drop_orphaned_slots(&admin).await? {
         0 => {}
-        count => tracing::info!("dropped {count} replication slot(s) that nobody used"),
+        count => tracing::info!("dropped {count} unused replication slot(s)"),
     }
     Ok(())
 }
 
 async fn search_stores(storage: &StorageService, platform: &Platform) -> anyhow::Result<()> {
     for row in platform.list_projects(true).await? {
-        if row.status != ProjectStatus::ActiveHealthy {
+        // A server is not started for this: it is looked at while somebody uses it.
+        if row.status != ProjectStatus::ActiveHealthy || !platform.is_awake(&row.server) {
             continue;
         }
         let reference = row.reference.clone();
         let searched = async {
             let project = platform.open(&ProjectName::Ref(row.reference)).await?;
             storage.collect_orphans(&project).await?;
-            storage.sweep(&project).await?;
+            storage.collect_garbage(&project).await?;
             anyhow::Ok(())
         };
         if let Err(error) = searched.await {
-            tracing::warn!("the store of {reference} was not searched: {error}");
+            tracing::warn!("the search for orphaned blobs failed in {reference}: {error}");
         }
     }
     Ok(())

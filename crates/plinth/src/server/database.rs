@@ -1,4 +1,4 @@
-//! The PostgreSQL that the server works on: a private one that it manages, or a given one.
+//! The PostgreSQL that the server uses: managed or external.
 
 use std::{
     path::PathBuf,
@@ -11,21 +11,27 @@ use plinth_log::{LogStore, Record, Source};
 use plinth_platform::{DefaultDatabase, References};
 use plinth_postgres::{InstanceLock, LogEntry, Options, Server, binaries::Search};
 use plinth_project::ProjectRef;
+use plinth_settings::keys;
 
-use super::{entrance::Entrance, runtime_dirs};
+use super::{
+    isolated::{IsolatedServers, OnLog},
+    runtime_dirs,
+    startup::Startup,
+};
 use crate::{
     failure::{Failure, Kind, Outcome},
     folder::Folder,
 };
 
-/// PostgreSQL writes everything down within this time, or recovers at the next start.
+/// PostgreSQL is killed after this time, and recovers at the next start.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The database's name that every tool assumes.
 const DEFAULT_DATABASE: &str = "postgres";
 
 pub(super) enum Database {
-    Managed(Server),
+    /// With the servers of isolated projects.
+    Managed(Server, IsolatedServers),
     /// The lock keeps a second server out of the state folder.
     External {
         target: Target,
@@ -36,34 +42,42 @@ pub(super) enum Database {
 
 impl Database {
     pub(super) async fn start(
-        entrance: &Entrance,
+        startup: &Startup,
         logs: &LogStore,
         references: &Arc<OnceLock<References>>,
     ) -> Outcome<Self> {
-        match &entrance.database_url {
-            Some(url) => Self::external(&entrance.folder, url).await,
-            None => Self::managed(entrance, logs, references).await,
+        match &startup.database_url {
+            Some(url) => Self::external(&startup.folder, url).await,
+            None => Self::managed(startup, logs, references).await,
         }
     }
 
     async fn managed(
-        entrance: &Entrance,
+        startup: &Startup,
         logs: &LogStore,
         references: &Arc<OnceLock<References>>,
     ) -> Outcome<Self> {
-        let settings = &entrance.settings;
-        let mut options = Options::new(entrance.folder.state());
+        let settings = &startup.settings;
+        let mut options = Options::new(startup.folder.state());
         options.binaries = Search {
             bin_dir: settings
-                .opt_path("plinth.database.bin_dir")
+                .get(keys::plinth::DATABASE_BIN_DIR)
                 .map(PathBuf::from),
             runtime_dirs: runtime_dirs(),
         };
-        options.settings = settings.table("plinth.database.settings").clone();
+        options.settings = settings.get(keys::plinth::DATABASE_SETTINGS).clone();
         let (logs, references) = (logs.clone(), references.clone());
-        let on_log = move |entry| logs.write(record(entry, references.get()));
-        let server = Server::start(options, on_log).await?;
-        Ok(Self::Managed(server))
+        let on_log: OnLog = Arc::new(move |isolated, entry| {
+            logs.write(log_record(entry, isolated, references.get()));
+        });
+        let isolated = IsolatedServers::new(
+            startup.folder.isolated(),
+            options.binaries.clone(),
+            settings.get(keys::plinth::ISOLATION_SETTINGS),
+            on_log.clone(),
+        )?;
+        let server = Server::start(options, move |entry| on_log(None, entry)).await?;
+        Ok(Self::Managed(server, isolated))
     }
 
     async fn external(folder: &Folder, url: &str) -> Outcome<Self> {
@@ -86,54 +100,67 @@ impl Database {
     /// The administrating role on a database that always exists.
     pub(super) fn maintenance(&self) -> Target {
         match self {
-            Self::Managed(server) => {
-                let at = server.connection();
-                // The default project's own database may be dropped and made anew.
-                Target::unix(
-                    &at.socket_dir,
-                    at.port,
-                    &at.superuser,
-                    &at.password,
-                    "template1",
-                )
-            }
+            Self::Managed(server, _) => superuser(server),
             Self::External { target, .. } => target.clone(),
         }
     }
 
     pub(super) fn default_database(&self) -> DefaultDatabase {
         match self {
-            Self::Managed(_) => DefaultDatabase::Made(DEFAULT_DATABASE.to_owned()),
+            Self::Managed(..) => DefaultDatabase::Managed(DEFAULT_DATABASE.to_owned()),
             Self::External { target, .. } => {
-                DefaultDatabase::Given(target.database_name().to_owned())
+                DefaultDatabase::External(target.database_name().to_owned())
             }
         }
     }
 
     pub(super) fn external_url(&self) -> Option<String> {
         match self {
-            Self::Managed(_) => None,
+            Self::Managed(..) => None,
             Self::External { shown_url, .. } => Some(shown_url.clone()),
         }
     }
 
     pub(super) fn server(&self) -> Option<&Server> {
         match self {
-            Self::Managed(server) => Some(server),
+            Self::Managed(server, _) => Some(server),
+            Self::External { .. } => None,
+        }
+    }
+
+    /// Who runs the servers of isolated projects.
+    pub(super) fn isolated(&self) -> Option<&IsolatedServers> {
+        match self {
+            Self::Managed(_, isolated) => Some(isolated),
             Self::External { .. } => None,
         }
     }
 
     pub(super) async fn stop(self) {
-        if let Self::Managed(server) = self {
-            server.stop(STOP_TIMEOUT).await;
+        if let Self::Managed(server, isolated) = self {
+            tokio::join!(server.stop(STOP_TIMEOUT), isolated.stop_all());
         }
     }
 }
 
-/// A server's log entry as a record of the project whose database it concerns; what concerns
-/// none belongs to project zero.
-fn record(entry: LogEntry, references: Option<&References>) -> Record {
+/// The superuser of a managed server, on a database that always exists and is no project's.
+pub(super) fn superuser(server: &Server) -> Target {
+    let at = server.connection();
+    Target::unix(
+        &at.socket_dir,
+        at.port,
+        &at.superuser,
+        &at.password,
+        "template1",
+    )
+}
+
+/// A log entry of PostgreSQL as a record of the project with that database, else of project zero.
+fn log_record(
+    entry: LogEntry,
+    isolated: Option<&ProjectRef>,
+    references: Option<&References>,
+) -> Record {
     use plinth_postgres::Level as From;
     let level = match entry.level {
         From::Debug => plinth_log::Level::Debug,
@@ -152,7 +179,7 @@ fn record(entry: LogEntry, references: Option<&References>) -> Record {
     ];
     let at = time::OffsetDateTime::from(entry.time);
     let mut record = Record::new(Source::Postgres, level, entry.message).at(at);
-    if let Some(project) = project_of(entry.database.as_deref(), references) {
+    if let Some(project) = project_of(entry.database.as_deref(), isolated, references) {
         record = record.project(project);
     }
     for (name, value) in fields {
@@ -163,7 +190,15 @@ fn record(entry: LogEntry, references: Option<&References>) -> Record {
     record
 }
 
-fn project_of(database: Option<&str>, references: Option<&References>) -> Option<String> {
+fn project_of(
+    database: Option<&str>,
+    isolated: Option<&ProjectRef>,
+    references: Option<&References>,
+) -> Option<String> {
+    if let Some(server) = isolated {
+        let branch = database.and_then(|name| name.parse::<ProjectRef>().ok());
+        return Some(branch.as_ref().unwrap_or(server).to_string());
+    }
     let references = references?;
     let reference = match database {
         Some(DEFAULT_DATABASE) => references.default.to_string(),

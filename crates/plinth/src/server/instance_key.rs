@@ -1,4 +1,5 @@
-//! The key that seals secrets at rest: `PLINTH_INSTANCE_KEY`, else a file in the state folder.
+//! The instance key, which encrypts secrets at rest: `PLINTH_INSTANCE_KEY`, else a file in the state
+//! folder.
 
 use std::fs;
 

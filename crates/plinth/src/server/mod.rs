@@ -1,25 +1,27 @@
 //! Starting and stopping the server: settings, ports, PostgreSQL, platform, services, edge.
 //!
-//! Background tasks are started in [`running`], told to stop by one token, and awaited there;
-//! nothing is spawned and forgotten.
+//! Tasks are started in [`run`], cancelled by one token, and awaited there; no task is detached.
 
-mod access_lines;
+mod access_log;
 mod address;
-mod alone;
 mod background;
 mod banner;
+mod code_folder;
 mod database;
+mod database_proxy;
 mod detach;
-mod ending;
-mod entrance;
-mod front_door;
-mod functions;
+mod function_host;
 mod instance_key;
-mod observe;
+mod isolated;
+mod listeners;
+mod logging;
 mod offline;
 mod project_files;
-mod running;
-mod serving;
+mod run;
+mod signals;
+mod standalone;
+mod startup;
+mod store_lock;
 
 pub(crate) use offline::Offline;
 
@@ -32,12 +34,12 @@ use crate::{
     failure::{Failure, Outcome},
 };
 
-/// Which form of server.
+/// Mode of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// For a folder, on loopback unless told otherwise.
+pub(crate) enum ServerMode {
+    /// `plinth start`: for a folder, on loopback by default.
     Development,
-    /// For systemd and containers: JSON logs, no well-known password, no reloading.
+    /// `plinth serve`, for systemd and containers: JSON logs, no fixed password, no file watching.
     Production,
 }
 
@@ -46,7 +48,7 @@ pub(crate) fn start(global: &Global, args: StartArgs) -> Outcome {
     if args.detach {
         return detach::start(global);
     }
-    run(global, args, Form::Development)
+    run_server(global, args, ServerMode::Development)
 }
 
 /// `plinth serve`.
@@ -58,54 +60,54 @@ pub(crate) fn serve(global: &Global, args: ServeArgs) -> Outcome {
         ));
     }
     match args.service {
-        None => run(global, args.start, Form::Production),
+        None => run_server(global, args.start, ServerMode::Production),
         Some(ServiceName::Auth) => {
-            observe::init(Form::Production, global.debug);
-            runtime()?.block_on(alone::serve_auth())
+            logging::init(ServerMode::Production, global.debug);
+            runtime()?.block_on(standalone::serve_auth())
         }
         Some(ServiceName::Rest) if args.dump_config => {
-            runtime()?.block_on(alone::dump_rest_config(args.config_file))
+            runtime()?.block_on(standalone::dump_rest_config(args.config_file))
         }
-        Some(ServiceName::Rest) => runtime()?.block_on(alone::serve_rest(args.config_file)),
+        Some(ServiceName::Rest) => runtime()?.block_on(standalone::serve_rest(args.config_file)),
         Some(service) => Err(Failure::usage(format!(
-            "this plinth has no {} service yet",
+            "the {} service cannot run standalone",
             format!("{service:?}").to_lowercase()
         ))
-        .next_step("`plinth serve` runs everything that there is.")),
+        .next_step("`plinth serve` runs all services.")),
     }
 }
 
-fn run(global: &Global, args: StartArgs, form: Form) -> Outcome {
-    observe::init(form, global.debug);
-    runtime()?.block_on(running::run(global, args, form))
+fn run_server(global: &Global, args: StartArgs, mode: ServerMode) -> Outcome {
+    logging::init(mode, global.debug);
+    runtime()?.block_on(run::run(global, args, mode))
 }
 
 fn runtime() -> Outcome<Runtime> {
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    // Tokio itself reads the variable where nothing else is said.
+    // Tokio reads the variable itself.
     if std::env::var_os("TOKIO_WORKER_THREADS").is_none() {
-        builder.worker_threads(workers());
+        builder.worker_threads(worker_threads());
     }
     Ok(builder.enable_all().build()?)
 }
 
 /// Half of the processors: PostgreSQL, usually on the same machine, needs the other half for the
-/// same requests. Handing tasks from worker to worker costs a fifth of a small request's time, and
-/// what computes for long runs on threads of its own anyway.
-fn workers() -> usize {
+/// same requests. Moving tasks between threads costs a fifth of a small request's time, and long
+/// computations run on threads of their own.
+fn worker_threads() -> usize {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     (processors / 2).max(1)
 }
 
-/// Where the pinned npm packages may lie: where told and nowhere else, or beside the program, or in
-/// the source tree.
+/// Folders of the pinned npm packages: `PLINTH_RUNTIME_DIR` only, if it is set; else beside the
+/// binary, and in the source tree.
 pub(crate) fn runtime_dirs() -> Vec<PathBuf> {
-    if let Some(told) = std::env::var_os("PLINTH_RUNTIME_DIR") {
-        return vec![told.into()];
+    if let Some(configured) = std::env::var_os("PLINTH_RUNTIME_DIR") {
+        return vec![configured.into()];
     }
-    let beside = std::env::current_exe()
+    let installed = std::env::current_exe()
         .ok()
         .and_then(|program| Some(program.parent()?.parent()?.join("share/plinth/runtime")));
     let source = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime"));
-    beside.into_iter().chain([source]).collect()
+    installed.into_iter().chain([source]).collect()
 }

@@ -1,4 +1,4 @@
-//! The data of a folder without a server: for commands that must also work when none runs.
+//! Access to a folder's data without a running server, for commands that must work then too.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,14 +6,13 @@ use plinth_log::{LogStore, WriterThread};
 use plinth_platform::{Endpoints, Platform};
 use plinth_storage::StorageService;
 
-use super::{Form, database::Database, entrance::Entrance, running};
+use super::{ServerMode, database::Database, run, startup::Startup};
 use crate::{
     cli::{Global, StartArgs, not_running},
     failure::Outcome,
 };
 
-/// An open folder. PostgreSQL runs meanwhile, and nobody else can start a server here; no port is
-/// open.
+/// An open folder. PostgreSQL runs meanwhile, and the lock prevents another server; no port is open.
 pub(crate) struct Offline {
     pub(crate) platform: Platform,
     pub(crate) storage: StorageService,
@@ -23,20 +22,20 @@ pub(crate) struct Offline {
 }
 
 impl Offline {
-    /// Opens the folder that the global options name; fails with 3 when there is no data in it.
+    /// Opens the folder of the global options; exit code 3 if there is no data in it.
     pub(crate) async fn open(global: &Global, database_url: Option<String>) -> Outcome<Self> {
         let args = StartArgs {
             database_url,
             ..StartArgs::default()
         };
-        // The form in which nothing is made easy: no well-known password.
-        let entrance = Entrance::prepare(global, &args, Form::Production)?;
-        if entrance.database_url.is_none() && !entrance.folder.has_database() {
-            return Err(not_running(&entrance.folder));
+        // Production, so that the fixed password is not set.
+        let startup = Startup::prepare(global, &args, ServerMode::Production)?;
+        if startup.database_url.is_none() && !startup.folder.has_database() {
+            return Err(not_running(&startup.folder));
         }
-        let (logs, log_writer) = running::open_logs(&entrance.folder, &entrance.settings, None)?;
-        let database = Database::start(&entrance, &logs, &Arc::new(OnceLock::new())).await?;
-        let opened = open(&entrance, &database, &logs).await;
+        let (logs, log_writer) = run::open_logs(&startup.folder, &startup.settings, None)?;
+        let database = Database::start(&startup, &logs, &Arc::new(OnceLock::new())).await?;
+        let opened = open(&startup, &database, &logs).await;
         match opened {
             Ok((platform, storage)) => Ok(Self {
                 platform,
@@ -52,36 +51,30 @@ impl Offline {
         }
     }
 
-    /// Leaves everything as it was found.
+    /// Stops everything that `open` started.
     pub(crate) async fn close(self) -> Outcome {
-        self.storage.finish().await;
-        self.platform.finish().await;
+        self.storage.drain().await;
+        self.platform.drain().await;
         close(self.database, self.logs, self.log_writer).await
     }
 }
 
 async fn open(
-    entrance: &Entrance,
+    startup: &Startup,
     database: &Database,
     logs: &LogStore,
 ) -> Outcome<(Platform, StorageService)> {
-    let platform = running::bootstrap(entrance, database, logs).await?;
-    let registry = running::registry(
-        &platform,
-        database,
-        &entrance.settings,
-        logs,
-        &entrance.loader,
-    );
-    let nowhere = Endpoints {
+    let platform = run::bootstrap(startup, database, logs).await?;
+    let registry = run::registry(&platform, &startup.settings, logs, &startup.loader);
+    let no_endpoints = Endpoints {
         api_url: String::new(),
         database: None,
         domain: None,
         external_database: None,
     };
-    platform.attach(registry, nowhere);
-    let storage = running::storage(entrance, &platform, database).await?;
-    platform.attach_files(Arc::new(storage.clone()));
+    platform.attach(registry, no_endpoints);
+    let storage = run::storage(startup, &platform, database).await?;
+    platform.attach_file_store(Arc::new(storage.clone()));
     Ok((platform, storage))
 }
 

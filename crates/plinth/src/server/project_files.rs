@@ -1,9 +1,12 @@
-//! What `plinth start` does with the folder: pending migrations in order, then the seed once, then the
-//! buckets and their files.
+//! Applies a folder at the start: pending migrations in order, then the seed once, then buckets and
+//! their files.
 
 use plinth_platform::{Platform, SeedOutcome};
 use plinth_project::{Project, ProjectName};
-use plinth_settings::{Settings, Source, join_path};
+use plinth_settings::{
+    Settings, Source,
+    keys::{db, storage as keys},
+};
 use plinth_storage::{SeedBucket, StorageService};
 
 use crate::{
@@ -19,42 +22,47 @@ pub(super) async fn seed_buckets(
     folder: &Folder,
     settings: &Settings,
 ) -> Outcome {
-    for name in settings.entries("storage.buckets") {
-        let path = |key| join_path(["storage", "buckets", name, key]);
-        let is_set = |key| settings.source(&path(key)) != Source::Default;
+    for name in settings.members(keys::BUCKETS) {
+        let file_size_limit = keys::BUCKETS_FILE_SIZE_LIMIT.of(name);
+        let is_limited = settings.source_of(file_size_limit) != Source::Default;
         let bucket = SeedBucket {
             id: name.to_owned(),
-            is_public: settings.bool(&path("public")),
-            file_size_limit: is_set("file_size_limit")
-                .then(|| settings.bytes(&path("file_size_limit"))),
-            allowed_mime_types: settings.list(&path("allowed_mime_types")).to_vec(),
+            is_public: settings.get(keys::BUCKETS_PUBLIC.of(name)),
+            file_size_limit: is_limited.then(|| settings.get(file_size_limit)),
+            allowed_mime_types: settings
+                .get(keys::BUCKETS_ALLOWED_MIME_TYPES.of(name))
+                .to_vec(),
             files: settings
-                .opt_path(&path("objects_path"))
+                .get(keys::BUCKETS_OBJECTS_PATH.of(name))
                 .map(|path| folder.root.join("supabase").join(path)),
         };
         let count = storage.seed(project, &bucket).await?;
         if count > 0 {
-            tracing::info!("Put {count} file(s) into the bucket {name}");
+            tracing::info!("uploaded {count} file(s) to the bucket {name}");
         }
     }
     Ok(())
 }
 
-pub(super) async fn apply(platform: &Platform, folder: &Folder, settings: &Settings) -> Outcome {
-    if settings.bool("db.migrations.enabled") {
+pub(super) async fn apply_sql(
+    platform: &Platform,
+    folder: &Folder,
+    settings: &Settings,
+) -> Outcome {
+    if settings.get(db::MIGRATIONS_ENABLED) {
         apply_migrations(platform, folder).await?;
     }
     for seed in files::seeds(folder, settings)? {
         match platform
             .run_seed(&ProjectName::Default, &seed)
             .await
-            .map_err(told)?
+            .map_err(migration_failure)?
         {
             SeedOutcome::Ran => tracing::info!("Seeded {}", seed.path),
             SeedOutcome::Known => {}
             SeedOutcome::Changed => {
                 tracing::warn!(
-                    "{} was changed since it ran; `plinth db reset` runs it",
+                    "{} has changed since it ran; `plinth db reset` runs it again",
                     seed.path
                 );
             }
@@ -74,12 +82,12 @@ async fn apply_migrations(platform: &Platform, folder: &Folder) -> Outcome {
     let applied = platform
         .applied_migrations(&ProjectName::Default)
         .await
-        .map_err(told)?;
+        .map_err(migration_failure)?;
     let versions: Vec<String> = applied.into_iter().map(|row| row.version).collect();
     let Pending { next, out_of_order } = files::pending(&local.files, &versions);
     for file in out_of_order {
         tracing::warn!(
-            "{file} is older than the newest applied migration and was left out; \
+            "{file} is older than the newest applied migration and was skipped; \
              `plinth migration up --include-all` applies it"
         );
     }
@@ -87,7 +95,7 @@ async fn apply_migrations(platform: &Platform, folder: &Folder) -> Outcome {
         let notices = platform
             .apply_migration(&ProjectName::Default, file)
             .await
-            .map_err(told)?;
+            .map_err(migration_failure)?;
         tracing::info!("Applied {file}");
         for notice in notices {
             tracing::info!("  {notice}");
@@ -96,12 +104,12 @@ async fn apply_migrations(platform: &Platform, folder: &Folder) -> Outcome {
     Ok(())
 }
 
-fn told(error: plinth_platform::PlatformError) -> Failure {
+fn migration_failure(error: plinth_platform::PlatformError) -> Failure {
     use plinth_platform::PlatformError;
     match error {
         PlatformError::MigrationFailed(failure) => {
             Failure::new(Kind::Failure, format!("supabase/migrations: {failure}")).next_step(
-                "Nothing of this file remains. Correct it and start again, or use --no-migrate.",
+                "This file was rolled back. Correct it and start again, or use --no-migrate.",
             )
         }
         other => other.into(),

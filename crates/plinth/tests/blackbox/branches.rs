@@ -1,4 +1,4 @@
-//! Branches of a project that somebody is connected to.
+//! Branches of a project with other sessions.
 
 use std::{
     process::{Command, Stdio},

@@ -30,7 +30,7 @@ fn every_command_explains_itself() {
     };
     check(
         "",
-        &["Examples:", "plinth start", "Exit codes:", "completion"],
+        &["Examples:", "plinth start", "Exit codes:", "completions"],
     );
     check(
         "start",
@@ -70,7 +70,7 @@ fn every_command_explains_itself() {
     );
     check("tokens", &["list", "create", "revoke"]);
     check("tokens list", &["without their text"]);
-    check("tokens create", &["shown this once", "--expires-in"]);
+    check("tokens create", &["shown only once", "--expires-in"]);
     check("tokens revoke", &["id or name"]);
     check("migration", &["new", "list", "up"]);
     check("migration new", &["pipe"]);
@@ -80,14 +80,14 @@ fn every_command_explains_itself() {
     check("db reset", &["--version", "--no-seed", "--yes"]);
     check("db url", &["connection string"]);
     check("logs", &["--follow", "--since", "--grep", "--level"]);
-    check("doctor", &["how to fix it"]);
-    check("settings", &["where it comes from"]);
-    check("completion", &["bash", "zsh", "fish"]);
+    check("doctor", &["how to fix"]);
+    check("settings", &["source"]);
+    check("completions", &["bash", "zsh", "fish"]);
 }
 
 #[test]
 fn completion_scripts_are_taken_by_the_shell() {
-    let script = run_to_end(plinth().args(["completion", "bash"]), None, LIMIT).expect_success();
+    let script = run_to_end(plinth().args(["completions", "bash"]), None, LIMIT).expect_success();
     assert!(script.stdout.contains("_plinth") && script.stdout.contains("projects"));
     let checked = Command::new("bash")
         .args(["-n", "-c", &script.stdout])
@@ -102,6 +102,27 @@ fn completion_scripts_are_taken_by_the_shell() {
     run_to_end(plinth().args(["completion", "tcsh"]), None, LIMIT).expect_code(2);
     let version = run_to_end(plinth().arg("--version"), None, LIMIT).expect_success();
     assert!(version.stdout.starts_with("plinth "), "{}", version.stdout);
+}
+
+/// As in `plinth completions bash | head`.
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    for args in [&["completions", "bash"][..], &["--help"], &["settings"]] {
+        let mut command = plinth();
+        command
+            .args(args)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        drop(child.stdout.take());
+
+        let ended = child.wait_with_output().expect("it ends");
+
+        let stderr = String::from_utf8_lossy(&ended.stderr);
+        assert!(!stderr.contains("panicked"), "{args:?}: {stderr}");
+        assert_ne!(ended.status.code(), Some(101), "{args:?}: {stderr}");
+    }
 }
 
 #[test]
@@ -172,6 +193,7 @@ fn doctor_and_logs_tell_about_a_server_that_runs_and_one_that_does_not() {
         .expect_status(200);
     server
         .http()
+        .header("apikey", server.value("PUBLISHABLE_KEY"))
         .get("/auth/v1/no-such-thing")
         .expect_status(404);
     let found = eventually(LIMIT, "the request is in the log", || {
@@ -230,7 +252,7 @@ fn expect_follow(folder: &Folder, server: &Instance<'_>) {
         }
     });
     eventually(LIMIT, "a new request is shown", || {
-        server.http().get("/auth/v1/followed").expect_status(404);
+        server.http().get("/auth/v1/followed").expect_status(401);
         let wait = Duration::from_millis(200);
         received
             .recv_timeout(wait)

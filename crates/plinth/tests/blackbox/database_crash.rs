@@ -13,7 +13,7 @@ use std::{
 use rustix::process::Signal;
 
 use crate::support::{
-    Answer, Folder, Http, Instance, Mount, eventually, kill, rows, skip, try_rows, value,
+    Folder, Http, Instance, Mount, Response, eventually, kill, rows, skip, try_rows, value,
 };
 
 const CLIENTS: usize = 16;
@@ -55,13 +55,16 @@ fn a_killed_postmaster_costs_a_few_seconds_of_503_and_nothing_else() {
                 while !stop.load(Ordering::Relaxed) {
                     match number % 2 {
                         0 => {
-                            note(tally, &operators[number], "/platform/projects", |answer| {
-                                answer.body == *projects
-                            });
+                            note(
+                                tally,
+                                &operators[number],
+                                "/platform/projects",
+                                |response| response.body == *projects,
+                            );
                             std::thread::sleep(PACE);
                         }
-                        _ => note(tally, open, "/auth/v1/.well-known/jwks.json", |answer| {
-                            answer.body == *jwks
+                        _ => note(tally, open, "/auth/v1/.well-known/jwks.json", |response| {
+                            response.body == *jwks
                         }),
                     }
                 }
@@ -98,11 +101,13 @@ fn a_killed_postmaster_costs_a_few_seconds_of_503_and_nothing_else() {
     assert_eq!(
         value(server.db_url(), "select 1"),
         "1",
-        "the front door is open again"
+        "the database proxy is open again"
     );
     assert_ne!(folder.postmaster(), Some(postmaster));
     assert!(
-        server.stderr().contains("restarting it"),
+        server
+            .stderr()
+            .contains("PostgreSQL exited unexpectedly, restarting"),
         "{}",
         server.stderr()
     );
@@ -111,13 +116,15 @@ fn a_killed_postmaster_costs_a_few_seconds_of_503_and_nothing_else() {
 }
 
 /// Asks once and writes down what came.
-fn note(tally: &Tally, http: &Http, path: &str, is_good: impl Fn(&Answer) -> bool) {
+fn note(tally: &Tally, http: &Http, path: &str, is_good: impl Fn(&Response) -> bool) {
     let what = match http.send("GET", path, "") {
-        Ok(answer) if answer.status == 200 && is_good(&answer) => "200 as it should be".to_owned(),
-        Ok(answer) if answer.status == 503 && answer.header("retry-after").is_some() => {
-            format!("503 {}", answer.code())
+        Ok(response) if response.status == 200 && is_good(&response) => {
+            "200 as it should be".to_owned()
         }
-        Ok(answer) => format!("{path}: {answer:?}"),
+        Ok(response) if response.status == 503 && response.header("retry-after").is_some() => {
+            format!("503 {}", response.code())
+        }
+        Ok(response) => format!("{path}: {response:?}"),
         Err(error) => format!("{path}: {error}"),
     };
     *tally
@@ -128,9 +135,9 @@ fn note(tally: &Tally, http: &Http, path: &str, is_good: impl Fn(&Answer) -> boo
 }
 
 fn is_ready(http: &Http, status: u16) -> Option<()> {
-    let answer = http.get("/ready");
-    assert!([200, 503].contains(&answer.status), "{answer:?}");
-    (answer.status == status).then_some(())
+    let response = http.get("/ready");
+    assert!([200, 503].contains(&response.status), "{response:?}");
+    (response.status == status).then_some(())
 }
 
 #[test]
@@ -151,7 +158,7 @@ fn a_killed_backend_is_replaced_without_an_error_that_stays() {
         .find(|pid| *pid != postmaster && is_client_backend(*pid));
     kill(victim.expect("a backend that serves plinth"), Signal::KILL);
 
-    eventually(RECOVERY, "the platform answers again", || {
+    eventually(RECOVERY, "the platform responses again", || {
         is_back(&platform)
     });
     assert_eq!(
@@ -159,23 +166,24 @@ fn a_killed_backend_is_replaced_without_an_error_that_stays() {
         Some(postmaster),
         "the postmaster lived on"
     );
-    // The first answer may have been faster than the crash, so this may still be told to wait.
+    // The first response may have been faster than the crash, so this may have to be retried.
     eventually(RECOVERY, "a project can be created", || {
         let created = server.cli(&["projects", "create", "after"]);
-        let is_told_to_wait = created.stderr.contains("try again shortly");
-        assert!(created.code == Some(0) || is_told_to_wait, "{created:?}");
+        let must_retry = created.stderr.contains("try again shortly");
+        assert!(created.code == Some(0) || must_retry, "{created:?}");
         (created.code == Some(0)).then_some(())
     });
 }
 
 /// Whether the platform answers; asked not faster than a token is good for.
 fn is_back(platform: &Http) -> Option<()> {
-    let answer = platform.get("/platform/projects");
-    assert!([200, 503].contains(&answer.status), "{answer:?}");
-    if answer.status != 200 {
+    let response = platform.get("/platform/projects");
+    assert!([200, 503].contains(&response.status), "{response:?}");
+    if response.status != 200 {
+        // Faster requests would exceed the rate limit of a token.
         std::thread::sleep(PACE);
     }
-    (answer.status == 200).then_some(())
+    (response.status == 200).then_some(())
 }
 
 fn is_client_backend(pid: u32) -> bool {
@@ -205,8 +213,8 @@ fn a_disk_that_fills_up_costs_answers_but_no_data() {
     try_rows(server.db_url(), grow).expect_err("there is no room");
     for _ in 0..20 {
         server.http().get("/health").expect_status(200);
-        let answer = platform.get("/platform/projects");
-        assert!([200, 503].contains(&answer.status), "{answer:?}");
+        let response = platform.get("/platform/projects");
+        assert!([200, 503].contains(&response.status), "{response:?}");
     }
     fs::remove_file(&filler).expect("room again");
 

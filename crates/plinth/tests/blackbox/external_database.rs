@@ -1,4 +1,4 @@
-//! A PostgreSQL that somebody else runs.
+//! An external PostgreSQL.
 
 use std::time::Duration;
 
@@ -113,13 +113,13 @@ fn two_nodes_start_at_once_and_see_each_others_projects() {
     assert!(rotated.contains("kid"));
 
     let other_key = Folder::new();
-    let refused = other_key
-        .start_refused(&["--database-url", &url])
+    let failed = other_key
+        .start_failing(&["--database-url", &url])
         .expect_code(1);
     assert!(
-        refused.failure().contains("instance key"),
+        failed.failure().contains("instance key"),
         "{}",
-        refused.stderr
+        failed.stderr
     );
     one.kill9();
     two.http().get("/ready").expect_status(200);

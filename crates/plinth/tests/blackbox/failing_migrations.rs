@@ -18,15 +18,15 @@ fn a_start_with_a_broken_migration_says_where_and_leaves_nothing() {
         ),
     ]);
 
-    let refused = folder.start_refused(&[]).expect_code(1);
+    let failed = folder.start_failing(&[]).expect_code(1);
 
-    let told = refused.failure();
-    assert!(told.contains("2_broken.sql:3:"), "{told}");
+    let message = failed.failure();
+    assert!(message.contains("2_broken.sql:3:"), "{message}");
     assert!(
-        told.contains("no number") && told.contains("22P02"),
-        "{told}"
+        message.contains("no number") && message.contains("22P02"),
+        "{message}"
     );
-    refused.says(&["Nothing of this file remains", "--no-migrate"]);
+    failed.says(&["This file was rolled back", "--no-migrate"]);
     assert!(!folder.state().join("running.json").exists());
     folder.cli(&["status"]).expect_code(3);
 
@@ -44,9 +44,9 @@ fn a_start_with_a_broken_migration_says_where_and_leaves_nothing() {
 fn a_broken_seed_stops_the_start_and_names_the_file() {
     let folder = Folder::with(&[("seed.sql", "select 1;\n\ninsert into nowhere values (1);\n")]);
 
-    let refused = folder.start_refused(&[]).expect_code(1);
+    let failed = folder.start_failing(&[]).expect_code(1);
 
-    refused.says(&["seed.sql:3:", "nowhere"]);
+    failed.says(&["seed.sql:3:", "nowhere"]);
     folder.write(
         "supabase/seed.sql",
         "create table public.somewhere (id int);",

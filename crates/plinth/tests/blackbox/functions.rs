@@ -9,12 +9,12 @@ use crate::support::{Folder, Instance, plinth, run_to_end};
 fn slugs(server: &Instance<'_>) -> Vec<(String, i64, bool)> {
     let functions = server.cli_json(&["functions", "list"]);
     let functions = functions.as_array().expect("a list").iter();
-    let told = |function: &Value| {
+    let row = |function: &Value| {
         let slug = function["slug"].as_str().expect("a slug").to_owned();
         let version = function["version"].as_i64().expect("a version");
         (slug, version, function["verify_jwt"] == true)
     };
-    functions.map(told).collect()
+    functions.map(row).collect()
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_new_function_is_written_deployed_taken_back_and_fetched() {
         .expect_success()
         .says(&["Served from supabase/functions/: hello, hook"]);
     let deployed = server.cli(&["functions", "deploy"]).expect_success();
-    deployed.says(&["goes on answering with supabase/functions/"]);
+    deployed.says(&["keeps serving supabase/functions/"]);
     let url = format!("{}/functions/v1/hello", server.api_url());
     assert!(deployed.stdout.contains(&url), "{}", deployed.stdout);
     let expected = [("hello".to_owned(), 1, true), ("hook".to_owned(), 1, false)];

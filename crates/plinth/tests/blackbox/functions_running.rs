@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use crate::support::{Folder, Http, Instance, eventually, is_alive, kill};
 
 /// A process that is started on a busy machine takes its time.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 const HELLO: &str = r#"
     const never = () => new Promise<Response>(() => {});
@@ -78,16 +78,16 @@ fn what_happens_to_functions_is_counted() {
         let found = Page::of(&http).number("plinth_functions_requests_in_flight", &[hello]);
         (found == Some(count)).then_some(())
     };
-    eventually(PATIENCE, "a call is in flight", || in_flight(1.0));
+    eventually(TIMEOUT, "a call is in flight", || in_flight(1.0));
     call("hello/crash", 500);
-    assert_eq!(waiting.join().expect("an answer"), 500);
+    assert_eq!(waiting.join().expect("a response"), 500);
     call("hello/spin", 546);
     call("hello", 200);
 
-    let page = eventually(PATIENCE, "processor time is told", || {
+    let page = eventually(TIMEOUT, "CPU time is reported", || {
         let page = Page::of(&http);
-        let is_told = page.number("plinth_functions_resident_bytes", &[hello]) > Some(1e6);
-        is_told.then_some(page)
+        let is_reported = page.number("plinth_functions_resident_bytes", &[hello]) > Some(1e6);
+        is_reported.then_some(page)
     });
     for (status, count) in [("200", 2.0), ("418", 1.0), ("500", 2.0), ("546", 1.0)] {
         let status = format!("status=\"{status}\"");
@@ -133,8 +133,8 @@ fn what_happens_to_functions_is_counted() {
         "workers",
         "resident_bytes",
     ] {
-        let told = format!("# HELP plinth_functions_{name} ");
-        assert!(page.0.contains(&told), "no {told} in {}", page.0);
+        let help = format!("# HELP plinth_functions_{name} ");
+        assert!(page.0.contains(&help), "no {help} in {}", page.0);
     }
 }
 
@@ -146,7 +146,7 @@ fn what_is_under_way_is_answered_before_the_program_ends() {
           console.log('it began', Deno.pid);
           EdgeRuntime.waitUntil(pause(3000).then(() => console.log('it went on')));
           await pause(2000);
-          return new Response('an answer');
+          return new Response('a response');
         });
     "#;
     let folder = Folder::with(&[("functions/slow/index.ts", code)]);
@@ -158,7 +158,7 @@ fn what_is_under_way_is_answered_before_the_program_ends() {
         let http = http.clone();
         std::thread::spawn(move || http.get("/functions/v1/slow").expect_status(200).body)
     };
-    let worker: u32 = eventually(PATIENCE, "the call begins", || {
+    let worker: u32 = eventually(TIMEOUT, "the call begins", || {
         let text = server.stderr();
         let (_, rest) = text.split_once("it began ")?;
         let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;
@@ -167,8 +167,8 @@ fn what_is_under_way_is_answered_before_the_program_ends() {
 
     kill(server.pid(), Signal::TERM);
 
-    assert_eq!(waiting.join().expect("no panic"), "an answer");
-    eventually(PATIENCE, "work after the answer goes on", || {
+    assert_eq!(waiting.join().expect("no panic"), "a response");
+    eventually(TIMEOUT, "work after the response goes on", || {
         server.stderr().contains("it went on").then_some(())
     });
     assert!(server.wait().success());
@@ -176,7 +176,7 @@ fn what_is_under_way_is_answered_before_the_program_ends() {
 }
 
 #[test]
-fn a_function_that_calls_itself_waits_for_nobody_who_waits_for_it() {
+fn a_function_that_calls_itself_does_not_deadlock() {
     let code = r#"
         Deno.serve(async (req) => {
           const depth = Number(new URL(req.url).searchParams.get('depth'));
@@ -198,14 +198,14 @@ fn a_function_that_calls_itself_waits_for_nobody_who_waits_for_it() {
             .http()
             .header("apikey", server.value("PUBLISHABLE_KEY"));
 
-        let told = http.get("/functions/v1/deep?depth=4").expect_status(200);
+        let response = http.get("/functions/v1/deep?depth=4").expect_status(200);
 
-        assert_eq!(told.body, "4 3 2 1 the end", "{policy}");
+        assert_eq!(response.body, "4 3 2 1 the end", "{policy}");
     }
 }
 
 #[test]
-fn functions_are_told_the_address_that_reaches_plinth_from_where_they_are() {
+fn functions_receive_an_address_at_which_they_reach_plinth() {
     let code = "Deno.serve(() => new Response(Deno.env.get('SUPABASE_URL')));";
     let config =
         "[plinth.functions]\ninternal_url = \"http://127.9.9.9:8443/\"\nboot_timeout = \"60s\"\n";
@@ -213,12 +213,12 @@ fn functions_are_told_the_address_that_reaches_plinth_from_where_they_are() {
     let server = Instance::start(&folder, &[]);
 
     let key = server.value("PUBLISHABLE_KEY");
-    let told = server
+    let response = server
         .http()
         .header("apikey", key)
         .get("/functions/v1/hello");
 
-    assert_eq!(told.expect_status(200).body, "http://127.9.9.9:8443");
+    assert_eq!(response.expect_status(200).body, "http://127.9.9.9:8443");
 }
 
 #[test]
@@ -254,17 +254,17 @@ fn without_deno_everything_else_works_and_functions_say_what_to_do() {
     secret.get("/ready").expect_status(200);
 
     let what_to_do = "Deno, which runs functions, is not installed: run `npm ci`";
-    let refused = http.get("/functions/v1/hello").expect_status(503);
-    assert_eq!(refused.header("sb-error-code"), Some("BOOT_ERROR"));
-    assert_eq!(refused.code(), "BOOT_ERROR");
-    let message = refused.json()["message"].to_string();
+    let failed = http.get("/functions/v1/hello").expect_status(503);
+    assert_eq!(failed.header("sb-error-code"), Some("BOOT_ERROR"));
+    assert_eq!(failed.code(), "BOOT_ERROR");
+    let message = failed.json()["message"].to_string();
     assert!(message.contains(what_to_do), "{message}");
     http.get("/functions/v1/none").expect_status(404);
     server
         .cli(&["functions", "deploy", "hello"])
         .expect_code(1)
         .says(&[what_to_do]);
-    eventually(PATIENCE, "the log says it, too", || {
+    eventually(TIMEOUT, "the log says it, too", || {
         server.stderr().contains(what_to_do).then_some(())
     });
     http.get("/rest/v1/notes").expect_status(200);

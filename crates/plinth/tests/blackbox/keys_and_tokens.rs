@@ -180,10 +180,10 @@ fn tokens_open_the_platform_api_over_tcp() {
         http.clone().token(&token).get(path).expect_status(200);
     }
     let tokens = http.clone().token(&token);
-    let refused = tokens
+    let failed = tokens
         .post("/platform/tokens", "{\"name\":\"child\"}")
         .expect_status(403);
-    assert_eq!(refused.code(), "forbidden");
+    assert_eq!(failed.code(), "forbidden");
     tokens.post("/v1/projects", "{\"name\":").expect_status(400);
     tokens
         .get("/v1/projects/abcdefghijklmnopqrst")
@@ -246,15 +246,15 @@ fn tokens_open_the_platform_api_over_tcp() {
     assert!(list.contains("far"), "{list}");
     let status = remote(Some(&token), &["status", "-o", "json"]).expect_success();
     assert_eq!(status.json(), server.status);
-    // Project zero's keys would make whoever has a token an owner.
+    // Project zero's keys would give a token all rights.
     assert!(!list.contains("Platform"), "{list}");
     for command in [
         &["status"][..],
         &["db", "url"],
         &["keys", "rotate", "--signing", "--yes"],
     ] {
-        let refused = remote(Some(&token), &[command, &["--ref", "platform"]].concat());
-        refused.expect_code(5).says(&["server's own machine"]);
+        let failed = remote(Some(&token), &[command, &["--ref", "platform"]].concat());
+        failed.expect_code(5).says(&["server's own machine"]);
     }
 
     server.cli(&["tokens", "revoke", "laptop"]).expect_success();
@@ -268,7 +268,7 @@ fn tokens_open_the_platform_api_over_tcp() {
 }
 
 #[test]
-fn mistakes_of_the_caller_are_told_as_such() {
+fn mistakes_of_the_caller_are_client_errors() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
     let token = server.cli_json(&["tokens", "create", "clumsy"]);
@@ -284,7 +284,7 @@ fn mistakes_of_the_caller_are_told_as_such() {
     let path = format!("{keys}/{}", worker["id"].as_str().expect("an id"));
     let renamed = http
         .send("PATCH", &path, "{\"name\":\"other\"}")
-        .expect("an answer");
+        .expect("a response");
     let nul = "{\"type\":\"secret\",\"name\":\"third\",\"description\":\"a\\u0000b\"}";
     let nul = http.post(&keys, nul);
     let alias = http.get("/v1/projects/default/api-keys");
@@ -295,7 +295,7 @@ fn mistakes_of_the_caller_are_told_as_such() {
 }
 
 #[test]
-fn a_token_is_limited_and_told_when_to_come_back() {
+fn a_token_is_rate_limited_with_retry_after() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
     let token = server.cli_json(&["tokens", "create", "eager"]);
@@ -303,10 +303,10 @@ fn a_token_is_limited_and_told_when_to_come_back() {
         .http()
         .token(token["token"].as_str().expect("a token"));
 
-    let answers: Vec<_> = (0..121).map(|_| http.get("/v1/profile")).collect();
+    let responses: Vec<_> = (0..121).map(|_| http.get("/v1/profile")).collect();
 
-    let (good, over) = answers.split_at(120);
-    assert!(good.iter().all(|answer| answer.status == 200));
+    let (good, over) = responses.split_at(120);
+    assert!(good.iter().all(|response| response.status == 200));
     assert_eq!(good[0].header("x-ratelimit-limit"), Some("120"));
     assert_eq!(over[0].status, 429, "{over:?}");
     assert!(over[0].header("retry-after").is_some());

@@ -4,7 +4,7 @@ use std::net::TcpStream;
 
 use serde_json::Value;
 
-use crate::support::{Folder, Instance, free_port, try_rows, value};
+use crate::support::{Folder, Instance, free_port, psql, try_rows, value};
 
 #[test]
 fn the_production_form_logs_json_makes_its_own_password_and_stops_gracefully() {
@@ -37,8 +37,8 @@ fn the_production_form_logs_json_makes_its_own_password_and_stops_gracefully() {
     );
     assert_eq!(value(url, "select 1"), "1");
     let well_known = format!("postgresql://postgres:postgres@127.0.0.1:{db_port}/postgres");
-    let refused = try_rows(&well_known, "select 1").expect_err("not with the well-known password");
-    assert!(refused.contains("28P01"), "{refused}");
+    let failed = try_rows(&well_known, "select 1").expect_err("not with the well-known password");
+    assert!(failed.contains("28P01"), "{failed}");
 
     let url = server.api_url().to_owned();
     let address = url.strip_prefix("http://").expect("an address").to_owned();
@@ -65,6 +65,96 @@ fn the_production_form_logs_json_makes_its_own_password_and_stops_gracefully() {
         "nobody listens any more (pid {pid})"
     );
     folder.expect_no_postgres();
+}
+
+/// Where the database port listens: (its address in the URL, what the log says about it).
+fn database_port(args: &[&str]) -> (String, String) {
+    let folder = Folder::new();
+    let (port, db_port) = (free_port().to_string(), free_port().to_string());
+    let ports = ["serve", "--port", &port, "--db-port", &db_port];
+
+    let server = Instance::spawn(&folder, &[&ports, args].concat()).ready();
+
+    assert_eq!(value(server.db_url(), "select 1"), "1");
+    let listening = listening_addresses(db_port.parse().expect("a port"));
+    (listening.join(" "), server.stdout())
+}
+
+/// The addresses on which somebody listens at this port, from the kernel's table.
+fn listening_addresses(port: u16) -> Vec<String> {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+    let wanted = format!(":{port:04X}");
+    let mut addresses: Vec<String> = table
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>())
+        .filter(|fields| fields.get(3) == Some(&"0A") && fields[1].ends_with(&wanted))
+        .filter_map(|fields| u32::from_str_radix(fields[1].get(..8)?, 16).ok())
+        .map(|address| std::net::Ipv4Addr::from(address.swap_bytes()).to_string())
+        .collect();
+    addresses.sort();
+    addresses
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_database_port_is_open_to_others_only_with_a_word() {
+    // The second address is for functions alone.
+    let private = "127.0.0.1 127.80.76.73";
+
+    let (closed, log) = database_port(&["--host", "0.0.0.0"]);
+    assert_eq!(closed, private);
+    assert!(log.contains("open to this machine only"), "{log}");
+    let (closed, _) = database_port(&[]);
+    assert_eq!(closed, private);
+
+    let (open, log) = database_port(&["--host", "0.0.0.0", "--db-host", "0.0.0.0"]);
+    assert_eq!(open, "0.0.0.0");
+    assert!(log.contains("without TLS"), "{log}");
+    let (open, _) = database_port(&["--set", "plinth.database.host=0.0.0.0"]);
+    assert_eq!(open, "0.0.0.0");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn with_tls_the_database_port_is_open_to_others_and_encrypted() {
+    let folder = Folder::new();
+    let pair = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()]).expect("a pair");
+    folder.write("cert.pem", &pair.cert.pem());
+    folder.write("key.pem", &pair.signing_key.serialize_pem());
+    let file = |key: &str, name: &str| format!("{key}={}", folder.path().join(name).display());
+    let (port, db_port) = (free_port(), free_port());
+    let args = [
+        "serve",
+        "--host",
+        "0.0.0.0",
+        "--port",
+        &port.to_string(),
+        "--db-port",
+        &db_port.to_string(),
+        "--set",
+        &file("plinth.tls.cert_file", "cert.pem"),
+        "--set",
+        &file("plinth.tls.key_file", "key.pem"),
+    ];
+
+    let server = Instance::spawn(&folder, &args).ready();
+
+    assert_eq!(listening_addresses(db_port), ["0.0.0.0"]);
+    let log = server.stdout();
+    assert!(!log.contains("without TLS"), "{log}");
+    let mut url = url::Url::parse(server.db_url()).expect("a URL");
+    url.set_query(Some("sslmode=require"));
+    let target = plinth_db::Target::from_url(url.as_str()).expect("a target");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let who = runtime.block_on(async {
+        let client = target.connect().await.expect("an encrypted session");
+        let row = client.query_one("select current_user::text", &[]).await;
+        row.expect("a row").get::<_, String>(0)
+    });
+    assert_eq!(who, "postgres");
+    if let Some(ended) = psql(url.as_str(), &["-c", "\\conninfo"]) {
+        assert!(ended.expect_success().stdout.contains("TLS"));
+    }
 }
 
 #[test]
@@ -96,10 +186,10 @@ fn a_request_that_is_under_way_is_finished_before_the_stop() {
         || TcpStream::connect(&address).is_err().then_some(()),
     );
     slow.write_all(b"{\"name\":\"last\"}").expect("written");
-    let mut answer = String::new();
-    slow.read_to_string(&mut answer).expect("an answer");
+    let mut response = String::new();
+    slow.read_to_string(&mut response).expect("a response");
 
-    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    assert!(response.starts_with("HTTP/1.1 201"), "{response}");
     _ = idle.read(&mut [0]);
     assert_eq!(server.wait().code(), Some(0));
     folder.expect_no_postgres();

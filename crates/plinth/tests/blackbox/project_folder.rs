@@ -98,8 +98,8 @@ fn expect_migration_commands(folder: &Folder, server: &Instance<'_>) {
 
     let early = "supabase/migrations/20230101000000_early.sql";
     folder.write(early, "create table public.early (id int);\n");
-    let refused = server.cli(&["migration", "up"]).expect_code(4);
-    refused.says(&["20230101000000_early", "--include-all"]);
+    let failed = server.cli(&["migration", "up"]).expect_code(4);
+    failed.says(&["20230101000000_early", "--include-all"]);
     assert_eq!(value(db, "select to_regclass('public.early') is null"), "t");
     server
         .cli(&["migration", "up", "--include-all"])
@@ -115,7 +115,7 @@ fn expect_migration_commands(folder: &Folder, server: &Instance<'_>) {
     failed.says(&[
         "20990101000000_broken.sql:3:",
         "42703",
-        "Nothing of this file remains",
+        "This file was rolled back",
     ]);
     assert_eq!(value(db, "select to_regclass('public.half') is null"), "t");
     std::fs::remove_file(folder.path().join(broken)).expect("it can be removed");
@@ -197,4 +197,47 @@ fn no_migrate_leaves_the_folder_alone_and_odd_files_are_named() {
         .cli(&["migration", "up"])
         .expect_code(1)
         .says(&["two migrations", "20240101000000"]);
+    let products = "select to_regclass('public.products') is not null";
+    // What could not be made again is not dropped.
+    let reset = ["db", "reset", "--yes"];
+    server.cli(&reset).expect_code(1).says(&["two migrations"]);
+    std::fs::remove_file(folder.path().join(doubled)).expect("removed");
+    // Root may read every file, but not as text.
+    let seed = folder.path().join("supabase/seed.sql");
+    std::fs::write(&seed, [0xff]).expect("written");
+    server
+        .cli(&reset)
+        .expect_code(1)
+        .says(&["cannot read", "seed.sql"]);
+    assert_eq!(value(server.db_url(), products), "t");
+    folder.write("supabase/seed.sql", "select 1;");
+    server
+        .cli(&[&reset[..], &["--version", "20230101000000"]].concat())
+        .expect_code(2)
+        .says(&["20230101000000"]);
+    assert_eq!(value(server.db_url(), products), "t");
+}
+
+#[test]
+fn two_migrations_made_at_once_have_two_versions() {
+    let folder = Folder::new();
+    let made: Vec<String> = std::thread::scope(|scope| {
+        let make = |name| {
+            let folder = &folder;
+            scope.spawn(move || {
+                let made = folder.cli(&["migration", "new", name]).expect_success();
+                made.stdout.trim().to_owned()
+            })
+        };
+        let running = ["one", "two", "three", "one"].map(make);
+        running.map(|made| made.join().expect("made")).into()
+    });
+
+    let mut versions: Vec<&str> = made
+        .iter()
+        .filter_map(|path| path.rsplit('/').next()?.split('_').next())
+        .collect();
+    versions.sort_unstable();
+    versions.dedup();
+    assert_eq!(versions.len(), 4, "{made:?}");
 }

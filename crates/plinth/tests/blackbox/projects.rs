@@ -37,7 +37,7 @@ fn a_project_is_created_paused_resumed_and_deleted() {
     server
         .cli(&["projects", "pause", &reference])
         .expect_success();
-    let paused = answers(&http, &health, 503);
+    let paused = responses(&http, &health, 503);
     assert_eq!(paused.code(), "project_paused");
     assert!(
         paused
@@ -53,7 +53,7 @@ fn a_project_is_created_paused_resumed_and_deleted() {
     server
         .cli(&["projects", "resume", &reference])
         .expect_success();
-    answers(&http, &health, 200);
+    responses(&http, &health, 200);
     assert_eq!(value(&url, "select count(*) from stock"), "1");
 
     let delete = ["projects", "delete", &reference];
@@ -69,12 +69,12 @@ fn a_project_is_created_paused_resumed_and_deleted() {
     server
         .cli(&[&delete[..], &["--confirm", "shop"]].concat())
         .expect_success();
-    answers(&http, &health, 404);
+    responses(&http, &health, 404);
 
     server
         .cli(&["projects", "resume", &reference])
         .expect_success();
-    answers(&http, &health, 200);
+    responses(&http, &health, 200);
     assert_eq!(
         value(&url, "select count(*) from stock"),
         "1",
@@ -83,7 +83,7 @@ fn a_project_is_created_paused_resumed_and_deleted() {
     server
         .cli(&[&delete[..], &["--confirm", "shop", "--purge"]].concat())
         .expect_success();
-    answers(&http, &health, 404);
+    responses(&http, &health, 404);
     let left = format!(
         "select datname from pg_database where datname like '{reference}%' union all \
          select rolname from pg_roles where rolname like '%{reference}'"
@@ -106,8 +106,8 @@ fn the_default_and_the_platform_project_are_safe_from_deletion() {
 
     for (project, name) in [("platform", "Platform"), ("default", "Default")] {
         let args = ["projects", "delete", project, "--purge", "--confirm", name];
-        let refused = server.cli(&args);
-        assert!(refused.code.is_some_and(|code| code != 0), "{refused:?}");
+        let failed = server.cli(&args);
+        assert!(failed.code.is_some_and(|code| code != 0), "{failed:?}");
     }
     server.cli(&["projects", "pause", "platform"]);
 
@@ -176,7 +176,7 @@ fn a_branch_is_a_copy_with_data_that_lives_its_own_life() {
         .cli(&["branches", "delete", "try-it", "--yes"])
         .expect_code(1)
         .says(&["no branch"]);
-    answers(&server.http(), &health, 404);
+    responses(&server.http(), &health, 404);
     assert_eq!(
         server
             .cli_json(&["branches", "list"])
@@ -200,11 +200,11 @@ fn status_of(server: &Instance<'_>, reference: &str) -> String {
 }
 
 /// Changes reach the edge within two seconds.
-fn answers(http: &Http, path: &str, status: u16) -> crate::support::Answer {
+fn responses(http: &Http, path: &str, status: u16) -> crate::support::Response {
     eventually(
         Duration::from_secs(2),
-        &format!("{path} answers {status}"),
-        || Some(http.get(path)).filter(|answer| answer.status == status),
+        &format!("{path} responses {status}"),
+        || Some(http.get(path)).filter(|response| response.status == status),
     )
 }
 

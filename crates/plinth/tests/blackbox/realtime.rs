@@ -33,8 +33,8 @@ fn sockets_have_a_second_name_and_numbers_have_their_project() {
     let mut one = Channel::join(&server, &json!({}));
     let mut other = Channel::join_at(&server, "/socket/websocket", &json!({}));
 
-    let said = json!({"type": "broadcast", "event": "e", "payload": {"n": 1}});
-    one.send(&json!(["1", "2", "realtime:r", "broadcast", said]));
+    let message = json!({"type": "broadcast", "event": "e", "payload": {"n": 1}});
+    one.send(&json!(["1", "2", "realtime:r", "broadcast", message]));
 
     let heard = other.until(|frame| frame[3] == "broadcast");
     assert_eq!(heard[4]["payload"]["n"], 1);
@@ -69,7 +69,7 @@ fn sockets_have_a_second_name_and_numbers_have_their_project() {
     );
 }
 
-/// Somebody writes while the database is away and back; everything that was committed is told, once
+/// Rows are written while the database restarts; everything that was committed is delivered, once
 /// and in order.
 fn nothing_is_lost(server: &Instance<'_>, url: &str, restart: impl FnOnce()) {
     rows(url, NOTES);
@@ -91,7 +91,7 @@ fn nothing_is_lost(server: &Instance<'_>, url: &str, restart: impl FnOnce()) {
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let twenty_more = || {
                 let wanted = committed.load(Ordering::Relaxed) + 20;
-                eventually(RECOVERY, "somebody can write", || {
+                eventually(RECOVERY, "the database can be written", || {
                     (committed.load(Ordering::Relaxed) >= wanted).then_some(())
                 });
             };
@@ -108,11 +108,11 @@ fn nothing_is_lost(server: &Instance<'_>, url: &str, restart: impl FnOnce()) {
     rows(url, &format!("insert into public.notes values ({LAST})"));
     let kept = rows(url, "select id from public.notes order by id");
     let kept: Vec<i64> = kept.iter().map(|id| id.parse().expect("a key")).collect();
-    let mut told = Vec::new();
-    while told.last() != Some(&LAST) {
-        told.push(channel.next_id());
+    let mut received = Vec::new();
+    while received.last() != Some(&LAST) {
+        received.push(channel.next_id());
     }
-    assert_eq!(told, kept);
+    assert_eq!(received, kept);
 }
 
 #[test]
@@ -162,8 +162,8 @@ fn public_channels_need_no_database() {
 
     let heard = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let mut other = Channel::join(&server, &json!({}));
-        let said = json!({"type": "broadcast", "event": "e", "payload": {}});
-        other.send(&json!(["1", "2", "realtime:r", "broadcast", said]));
+        let message = json!({"type": "broadcast", "event": "e", "payload": {}});
+        other.send(&json!(["1", "2", "realtime:r", "broadcast", message]));
         one.until(|frame| frame[3] == "broadcast")
     }));
 

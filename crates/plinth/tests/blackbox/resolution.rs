@@ -45,10 +45,10 @@ fn projects_are_reached_by_path_alias_and_host() {
         "DEFAULT",
         "default%2f",
     ] {
-        let answer = http
+        let response = http
             .get(&format!("/p/{name}/auth/v1/health"))
             .expect_status(404);
-        assert_eq!(answer.code(), "project_not_found", "{name}");
+        assert_eq!(response.code(), "project_not_found", "{name}");
     }
     for path in ["/nowhere", "/auth/v2/health", "/rest", "/p"] {
         http.get(path).expect_status(404);
@@ -78,8 +78,8 @@ fn malformed_requests_do_no_harm() {
         "/p/default/../../etc/passwd",
         "*",
     ] {
-        let answer = http.get(path);
-        assert!(answer.status < 500, "{path}: {answer:?}");
+        let response = http.get(path);
+        assert!(response.status < 500, "{path}: {response:?}");
     }
     for request in [
         "\r\n\r\n",
@@ -93,11 +93,20 @@ fn malformed_requests_do_no_harm() {
          chunked\r\nConnection: close\r\n\r\n0\r\n\r\n",
         "POST /v1/projects HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
     ] {
-        if let Ok(answer) = http.exchange(request, Duration::from_millis(300)) {
-            assert!(answer.status < 500, "{request:?}: {answer:?}");
+        if let Ok(response) = http.exchange(request, Duration::from_millis(300)) {
+            assert!(response.status < 500, "{request:?}: {response:?}");
         }
     }
 
+    for head in [
+        "GET /auth/v1/health HTTP/1.1\r\n",
+        "GET /auth/v1/health HTTP/1.1\r\nHost: a\r\nHost: b\r\n",
+    ] {
+        let request = format!("{head}Connection: close\r\n\r\n");
+        let response = http.exchange(&request, Duration::from_secs(30));
+        let response = response.expect("a response").expect_status(400);
+        assert_eq!(response.code(), "invalid_host");
+    }
     http.get("/auth/v1/health").expect_status(200);
     assert!(!server.stderr().contains("panicked"), "{}", server.stderr());
 }

@@ -31,7 +31,7 @@ const FIXTURE: &str = "
     grant select on other.things to web_anon;
 ";
 
-/// The program with these settings and none of whoever runs the tests.
+/// The program with these settings and not those of the environment.
 fn serve_rest(settings: &[(&str, &str)], args: &[&str]) -> Command {
     let mut command = plinth();
     let is_ours = |name: &str| name.starts_with("PGRST_") || name.starts_with("PG");
@@ -45,7 +45,7 @@ fn serve_rest(settings: &[(&str, &str)], args: &[&str]) -> Command {
     command
 }
 
-fn refused(settings: &[(&str, &str)], args: &[&str]) -> Ended {
+fn failed(settings: &[(&str, &str)], args: &[&str]) -> Ended {
     run_to_end(&mut serve_rest(settings, args), None, LIMIT)
 }
 
@@ -78,7 +78,7 @@ impl Rest {
             api: Http::new(&format!("http://127.0.0.1:{port}")),
             admin: Http::new(&format!("http://127.0.0.1:{admin_port}")),
         };
-        eventually(LIMIT, "the admin server answers", || {
+        eventually(LIMIT, "the admin server responses", || {
             rest.admin.send("GET", "/live", "").ok()
         });
         rest
@@ -91,7 +91,7 @@ impl Rest {
         self
     }
 
-    fn told(&self, name: &str) -> String {
+    fn output(&self, name: &str) -> String {
         fs::read_to_string(self.output.path().join(name)).unwrap_or_default()
     }
 
@@ -108,7 +108,7 @@ impl Rest {
 impl Drop for Rest {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("stderr of plinth:\n{}", self.told("stderr"));
+            eprintln!("stderr of plinth:\n{}", self.output("stderr"));
         }
         _ = self.child.kill();
         _ = self.child.wait();
@@ -138,9 +138,9 @@ fn it_serves_with_nothing_but_the_environment_and_leaves_nothing_behind() {
     ];
     let rest = Rest::start(&settings, &[]).ready();
 
-    let answer = rest.api.get("/items?select=id").expect_status(200);
+    let response = rest.api.get("/items?select=id").expect_status(200);
 
-    assert_eq!(answer.body, "[{\"id\":1}]");
+    assert_eq!(response.body, "[{\"id\":1}]");
     assert_eq!(
         rest.api.clone().token("a.b.c").get("/items").code(),
         "PGRST300"
@@ -160,7 +160,7 @@ fn it_serves_with_nothing_but_the_environment_and_leaves_nothing_behind() {
         assert!(metrics.body.contains(name), "no {name} in {}", metrics.body);
     }
     rest.admin.get("/nowhere").expect_status(404);
-    let log = rest.told("stdout");
+    let log = rest.output("stdout");
     let line = log.lines().next().expect("a line per request");
     assert!(line.starts_with("127.0.0.1 - web_anon ["), "{line}");
     assert!(
@@ -175,7 +175,7 @@ fn it_serves_with_nothing_but_the_environment_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn all_mistakes_in_the_settings_are_told_at_once() {
+fn all_mistakes_in_the_settings_are_reported_at_once() {
     let settings = [
         ("LOG_LEVEL", "never"),
         ("DB_TX_END", "random"),
@@ -184,7 +184,7 @@ fn all_mistakes_in_the_settings_are_told_at_once() {
         ("SERVER_UNIX_SOCKET_MODE", "599"),
     ];
 
-    let ended = refused(&settings, &[]).expect_code(2);
+    let ended = failed(&settings, &[]).expect_code(2);
 
     ended.says(&[
         "PGRST_LOG_LEVEL: \"never\"",
@@ -201,29 +201,32 @@ fn all_mistakes_in_the_settings_are_told_at_once() {
 }
 
 #[test]
-fn a_file_that_is_missing_or_malformed_is_told_with_its_place() {
+fn a_missing_or_malformed_file_is_reported_with_its_place() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("postgrest.conf");
     fs::write(&file, "db-pool = 5\ndb-schemas: \"api\"\n").expect("a file");
     let path = file.to_str().expect("a plain path");
 
-    refused(&[], &["/no/such.conf"])
+    failed(&[], &["/no/such.conf"])
         .expect_code(2)
         .says(&["/no/such.conf cannot be read"]);
-    refused(&[], &[path])
+    failed(&[], &[path])
         .expect_code(2)
         .says(&[path, "line 2, column 11"]);
 }
 
 #[test]
 fn while_the_database_is_away_it_waits_and_says_so() {
-    let nobody = format!("postgresql://authenticator@127.0.0.1:{}/app", free_port());
-    let settings = [("DB_URI", nobody.as_str()), ("DB_ANON_ROLE", "web_anon")];
+    let unreachable = format!("postgresql://authenticator@127.0.0.1:{}/app", free_port());
+    let settings = [
+        ("DB_URI", unreachable.as_str()),
+        ("DB_ANON_ROLE", "web_anon"),
+    ];
     let rest = Rest::start(&settings, &[]);
 
-    let answer = rest.api.get("/items").expect_status(503);
+    let response = rest.api.get("/items").expect_status(503);
 
-    assert_eq!(answer.code(), "PGRST002");
+    assert_eq!(response.code(), "PGRST002");
     rest.admin.get("/live").expect_status(200);
     rest.admin.get("/ready").expect_status(503);
     assert_eq!(rest.stop(), Some(0));
@@ -280,8 +283,8 @@ fn usr2_reloads_the_settings_and_mistakes_leave_them_as_they_were() {
     });
     write("pg_catalog");
     rest.signal(Signal::USR2);
-    eventually(LIMIT, "the mistake is told", || {
-        rest.told("stderr")
+    eventually(LIMIT, "the mistake is logged", || {
+        rest.output("stderr")
             .contains("pg_catalog cannot be exposed")
             .then_some(())
     });
@@ -293,9 +296,9 @@ fn it_listens_on_a_socket_with_the_mode_that_was_asked_for() {
     let folder = tempfile::tempdir().expect("a folder");
     let socket = folder.path().join("api.sock");
     fs::write(&socket, "in the way").expect("a file");
-    let nobody = format!("postgresql://authenticator@127.0.0.1:{}/app", free_port());
+    let unreachable = format!("postgresql://authenticator@127.0.0.1:{}/app", free_port());
     let settings = [
-        ("DB_URI", nobody.as_str()),
+        ("DB_URI", unreachable.as_str()),
         ("SERVER_UNIX_SOCKET", socket.to_str().expect("a plain path")),
         ("SERVER_UNIX_SOCKET_MODE", "640"),
     ];
@@ -325,7 +328,7 @@ fn all_settings_can_be_shown_with_those_of_the_database_and_without_secrets() {
         ("JWT_SECRET", "reallyreallyreallyreallyverysafe"),
     ];
 
-    let ended = refused(&settings, &["--dump-config"]).expect_success();
+    let ended = failed(&settings, &["--dump-config"]).expect_success();
 
     assert!(
         ended.stdout.contains("db-max-rows = 7\n"),
@@ -370,7 +373,7 @@ fn settings_in_the_database_that_cannot_be_used_end_the_start() {
     );
     let settings = [("DB_URI", uri.as_str()), ("DB_ANON_ROLE", "web_anon")];
 
-    let ended = refused(&settings, &[]).expect_code(2);
+    let ended = failed(&settings, &[]).expect_code(2);
 
     ended.says(&["db_schemas", "pg_catalog cannot be exposed"]);
 }
@@ -415,8 +418,8 @@ fn without_recovery_it_ends_with_the_database() {
     beside(&external, CLOSE);
 
     let ended = wait_for_exit(&mut rest.child, LIMIT).and_then(|status| status.code());
-    assert_eq!(ended, Some(1), "{}", rest.told("stderr"));
-    assert!(rest.told("stderr").contains("was lost"));
+    assert_eq!(ended, Some(1), "{}", rest.output("stderr"));
+    assert!(rest.output("stderr").contains("was lost"));
 }
 
 #[test]
@@ -441,6 +444,6 @@ fn an_open_request_is_finished_before_the_end() {
 
     let code = rest.stop();
 
-    let answer = napping.join().expect("an answer").expect_status(200);
-    assert_eq!((answer.body.as_str(), code), ("\"rested\"", Some(0)));
+    let response = napping.join().expect("a response").expect_status(200);
+    assert_eq!((response.body.as_str(), code), ("\"rested\"", Some(0)));
 }

@@ -1,11 +1,15 @@
 //! The server itself is killed: the next start finds everything, and nothing half-made.
 
 use std::{
+    fs,
+    os::unix::{fs::MetadataExt as _, process::CommandExt as _},
     process::{Command, Stdio},
     time::Duration,
 };
 
-use crate::support::{Folder, Instance, eventually, rows, value};
+use rustix::process::Signal;
+
+use crate::support::{Folder, Instance, eventually, kill, rows, value};
 
 #[test]
 fn a_killed_server_comes_back_with_its_data() {
@@ -28,6 +32,42 @@ fn a_killed_server_comes_back_with_its_data() {
     let second = Instance::start(&folder, &[]);
     assert_eq!(second.status, status);
     assert_eq!(value(second.db_url(), "select id from kept"), "7");
+}
+
+#[test]
+fn a_server_killed_together_with_its_postgres_comes_back() {
+    let folder = Folder::new();
+    let first = Instance::start(&folder, &[]);
+    rows(first.db_url(), "create table kept as select 7 as id");
+    let postmaster = folder.postmaster().expect("a postmaster");
+    kill(postmaster, Signal::KILL);
+    first.kill9();
+    folder.expect_no_postgres();
+    // Both lock files name a process that lives, of PostgreSQL's own user: the number was reused.
+    let owner = fs::metadata(folder.data_dir()).expect("the data folder");
+    let mut stranger = Command::new("sleep");
+    stranger.arg("600").current_dir("/");
+    if rustix::process::geteuid().is_root() {
+        stranger.uid(owner.uid()).gid(owner.gid());
+    }
+    let mut stranger = stranger.spawn().expect("another program");
+    let run = folder.data_dir().with_file_name("run");
+    for path in [
+        folder.data_dir().join("postmaster.pid"),
+        run.join(".s.PGSQL.5432.lock"),
+    ] {
+        let text = fs::read_to_string(&path).expect("a lock file that was left");
+        let rest = text.split_once('\n').map_or("", |(_, rest)| rest);
+        fs::write(&path, format!("{}\n{rest}", stranger.id())).expect("a lock file");
+    }
+
+    let second = Instance::start(&folder, &[]);
+
+    assert_eq!(value(second.db_url(), "select id from kept"), "7");
+    let ended = stranger.try_wait().expect("a child can be waited for");
+    _ = stranger.kill();
+    stranger.wait().expect("it ends");
+    assert!(ended.is_none(), "the stranger was ended with {ended:?}");
 }
 
 #[test]
@@ -132,7 +172,7 @@ fn expect_whole_projects(server: &Instance<'_>) {
     }
     for reference in &refs {
         let path = format!("/p/{reference}/auth/v1/health");
-        eventually(Duration::from_secs(5), "the project answers", || {
+        eventually(Duration::from_secs(5), "the project responses", || {
             (server.http().get(&path).status == 200).then_some(())
         });
     }

@@ -1,56 +1,56 @@
-//! config.toml, the environment and `--set`: what is wrong is said at once, and all of it.
+//! config.toml, the environment and `--set`: all problems are reported at once.
 
 use crate::support::{Folder, Instance};
 
 #[test]
-fn a_file_that_is_no_toml_is_refused_with_its_line() {
+fn a_file_that_is_no_toml_is_rejected_with_its_line() {
     let folder = Folder::with(&[("config.toml", "project_id = \"x\"\n[api\nport = 1\n")]);
 
-    let refused = folder.start_refused(&[]).expect_code(1);
+    let failed = folder.start_failing(&[]).expect_code(1);
 
-    refused.says(&["config.toml", "line 2"]);
+    failed.says(&["config.toml", "line 2"]);
     assert!(!folder.data_dir().exists(), "nothing was made");
     folder.cli(&["settings"]).expect_code(1).says(&["line 2"]);
     folder.cli(&["doctor"]).expect_code(1);
 }
 
 #[test]
-fn all_wrong_values_are_told_at_once() {
+fn all_wrong_values_are_reported_at_once() {
     let config = "project_id = \"x\"\n[api]\nport = \"many\"\n[auth]\njwt_expiry = \"soon\"\n\
                   [plinth]\ntrash = \"a while\"\n";
     let folder = Folder::with(&[("config.toml", config)]);
 
-    let refused = folder
-        .start_refused(&["--set", "plinth.pool.size=none"])
+    let failed = folder
+        .start_failing(&["--set", "plinth.pool.size=none"])
         .expect_code(1);
 
     assert!(
-        refused.failure().contains("4 things must be corrected"),
+        failed.failure().contains("4 things must be corrected"),
         "{}",
-        refused.stderr
+        failed.stderr
     );
-    refused.says(&[
+    failed.says(&[
         "api.port",
         "auth.jwt_expiry",
         "plinth.trash",
         "plinth.pool.size",
     ]);
-    refused.says(&["config.toml, line 3", "command line"]);
+    failed.says(&["config.toml, line 3", "command line"]);
 }
 
 #[test]
 fn an_unusable_option_is_a_usage_error() {
     let folder = Folder::new();
     folder
-        .start_refused(&["--set", "nonsense"])
+        .start_failing(&["--set", "nonsense"])
         .expect_code(2)
         .says(&["NAME=VALUE"]);
     folder
-        .start_refused(&["--db-port", "70000"])
+        .start_failing(&["--db-port", "70000"])
         .expect_code(2)
         .says(&["65535"]);
     folder
-        .start_refused(&["--host", "everywhere"])
+        .start_failing(&["--host", "everywhere"])
         .expect_code(2);
     folder.cli(&["no-such-command"]).expect_code(2);
     folder

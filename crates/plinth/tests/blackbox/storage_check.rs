@@ -24,7 +24,7 @@ pub(crate) const HASTY: &[&str] = &[
     "plinth.storage.gc.longest_upload=8s",
 ];
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Requests with all rights; there is a public bucket `b`.
 pub(crate) fn storage(server: &Instance<'_>) -> Http {
@@ -42,11 +42,11 @@ pub(crate) fn put(http: &Http, name: &str, text: &str) {
     let path = format!("/storage/v1/object/b/{name}");
     let http = http.clone().header("x-upsert", "true");
     http.send("POST", &path, text)
-        .expect("an answer")
+        .expect("a response")
         .expect_status(200);
 }
 
-pub(crate) fn get(http: &Http, name: &str) -> crate::support::Answer {
+pub(crate) fn get(http: &Http, name: &str) -> crate::support::Response {
     http.get(&format!("/storage/v1/object/public/b/{name}"))
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn check(folder: &Folder, args: &[&str]) -> (Option<i32>, Value) {
 
 /// Waits until nothing is left over: all bytes belong to a row, and the collector has no work.
 pub(crate) fn expect_settled(folder: &Folder) -> Value {
-    eventually(PATIENCE, "rows and bytes agree", || {
+    eventually(TIMEOUT, "rows and bytes agree", || {
         let (code, project) = check(folder, &["--verify-digests"]);
         let summary = &project["summary"];
         let count = |name: &str| summary[name].as_u64().unwrap_or(u64::MAX);
@@ -100,7 +100,7 @@ fn leave_behind(store: &Path, name: &str) -> PathBuf {
 }
 
 #[test]
-fn what_was_changed_behind_the_servers_back_is_told() {
+fn changes_behind_the_servers_back_are_found() {
     let folder = Folder::new();
     let store = FileStore::of(&folder);
     let server = Instance::start(&folder, &["--set", "plinth.storage.gc.grace=100ms"]);
@@ -120,17 +120,18 @@ fn what_was_changed_behind_the_servers_back_is_told() {
         .find(|path| path.ends_with(&gone[0]));
     fs::remove_file(bytes.expect("its bytes")).expect("removed");
     let orphan = leave_behind(&store, "5f0e6a52-1111-4222-8333-444455556666");
+    // Twice the grace period: what is younger is no orphan yet.
     std::thread::sleep(Duration::from_millis(200));
 
     let ended = folder.cli(&["storage", "check"]).expect_code(1);
     assert!(
         ended
             .stdout
-            .contains("✗ object b/gone: its bytes are missing"),
+            .contains("✗ object b/gone: its blob is missing"),
         "{ended:?}"
     );
     assert!(
-        ended.stdout.contains("✗ nothing names these 11 bytes"),
+        ended.stdout.contains("✗ orphaned blob of 11 bytes"),
         "{ended:?}"
     );
     ended.says(&["2 problems were found", "--repair"]);
@@ -142,19 +143,22 @@ fn what_was_changed_behind_the_servers_back_is_told() {
         .map(|finding| finding["finding"].as_str().unwrap_or_default())
         .collect();
     assert_eq!(kinds, ["missing", "orphan"]);
-    let answer = get(&http, "gone");
-    assert_eq!((answer.status, answer.code().as_str()), (400, "NoSuchKey"));
+    let response = get(&http, "gone");
+    assert_eq!(
+        (response.status, response.code().as_str()),
+        (400, "NoSuchKey")
+    );
 
-    // Repairing lets bytes go after a grace, and leaves rows to whoever knows better.
+    // Repairing removes blobs after a grace period, and never rows.
     let (code, _) = check(&folder, &["--repair"]);
     assert_eq!(code, Some(1));
     assert!(orphan.exists(), "not at once");
-    eventually(PATIENCE, "the orphan is collected", || {
+    eventually(TIMEOUT, "the orphan is collected", || {
         check(&folder, &[]);
         (!orphan.exists()).then_some(())
     });
     http.send("DELETE", "/storage/v1/object/b/gone", "")
-        .expect("an answer")
+        .expect("a response")
         .expect_status(200);
     folder.cli(&["storage", "check"]).expect_success();
     assert_eq!(get(&http, "kept").body, "kept");
@@ -225,9 +229,9 @@ fn the_server_finds_abandoned_bytes_by_itself() {
         leave_on_its_way(&store, &bytes, "aaaa6a52-1111-4222-8333-444455556666"),
         leave_growing(&store, &bytes, "bbbb6a52-1111-4222-8333-444455556666"),
     ];
-    if store.switch().is_some() {
-        // Others may use an S3 store as well, and only somebody who knows that they do not may say so.
-        eventually(PATIENCE, "abandoned bytes are told", || {
+    if store.faults().is_some() {
+        // An S3 store may be shared, so adopting it takes a setting.
+        eventually(TIMEOUT, "abandoned bytes are found", || {
             let (_, project) = check(&folder, &[]);
             (project["findings"].as_array().map(Vec::len) == Some(left.len())).then_some(())
         });
@@ -235,7 +239,7 @@ fn the_server_finds_abandoned_bytes_by_itself() {
         check(&folder, &["--repair"]);
     }
 
-    eventually(PATIENCE, "abandoned bytes are collected", || {
+    eventually(TIMEOUT, "abandoned bytes are collected", || {
         (!left.iter().any(|path| path.exists())).then_some(())
     });
 
@@ -328,10 +332,10 @@ fn the_files_of_a_half_made_project_go_when_the_next_start_clears_it_away() {
 
     let server = Instance::start(&folder, &[]);
 
-    let said = server.stderr();
+    let stderr = server.stderr();
     assert!(
-        said.contains("cleared away the half-created project"),
-        "{said}"
+        stderr.contains("removed the half-created project"),
+        "{stderr}"
     );
     assert_eq!(files(&bytes), Vec::<PathBuf>::new());
 }
@@ -349,9 +353,9 @@ fn a_project_that_sleeps_is_not_vouched_for() {
 
     let ended = folder.cli(&["storage", "check"]).expect_code(4);
 
-    ended.says(&["1 project was not looked at", "plinth projects resume"]);
+    ended.says(&["1 project was skipped", "plinth projects resume"]);
     assert!(
-        ended.stdout.contains("not looked at: it is INACTIVE"),
+        ended.stdout.contains("skipped: it is INACTIVE"),
         "{ended:?}"
     );
     let ended = folder.cli(&["storage", "check", "--json"]).expect_code(4);

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::storage_check::{HASTY, expect_settled, get, put, storage};
 use crate::support::{
-    Answer, FileStore, Folder, Http, Instance, Mount, S3, eventually, kill, skip,
+    FileStore, Folder, Http, Instance, Mount, Response, S3, eventually, kill, skip,
 };
 
 const CLIENTS: usize = 6;
@@ -81,7 +81,7 @@ impl Client {
         known.unwrap_or_else(|| vec![None])
     }
 
-    /// The next thing to do. An error means that nobody answers.
+    /// The next thing to do. An error means that there is no response.
     fn act(&mut self) -> std::io::Result<()> {
         let [a, b, c, d, e] = ["a", "b", "c", "d", "e"].map(|name| self.name(name));
         self.acts += 1;
@@ -209,14 +209,14 @@ impl Client {
     /// Everything that was promised is there.
     fn expect_promises(&mut self) {
         for (name, possible) in &mut self.possible {
-            let answer = get(&self.http, name);
-            let found = match answer.status {
-                200 => Some(answer.body),
+            let response = get(&self.http, name);
+            let found = match response.status {
+                200 => Some(response.body),
                 400 => {
-                    assert_eq!(answer.code(), "NoSuchKey", "{name}: {answer:?}");
+                    assert_eq!(response.code(), "NoSuchKey", "{name}: {response:?}");
                     None
                 }
-                _ => panic!("{name}: {answer:?}"),
+                _ => panic!("{name}: {response:?}"),
             };
             assert!(
                 possible.contains(&found),
@@ -232,15 +232,15 @@ impl Client {
     }
 }
 
-fn is_done(answer: &Answer) -> bool {
+fn is_done(response: &Response) -> bool {
     assert!(
-        answer.status != 500,
-        "nothing here is a fault of ours: {answer:?}"
+        response.status != 500,
+        "nothing here is a fault of ours: {response:?}"
     );
-    answer.status == 200
+    response.status == 200
 }
 
-/// Lets all clients work until `meanwhile` is over, which is told how much they have done; what they
+/// Lets all clients work until `meanwhile` is over, which receives how much they have done; what they
 /// were promised is in their heads.
 fn under_load(clients: &mut [Client], stays_up: bool, meanwhile: impl FnOnce(&AtomicUsize)) {
     let stop = AtomicBool::new(false);
@@ -306,7 +306,7 @@ fn a_killed_server_keeps_every_file_and_leaves_none_over() {
     }
     // And all goes on.
     for client in &mut clients {
-        client.turn().expect("answers");
+        client.turn().expect("responses");
         client.expect_promises();
     }
     expect_settled(&folder);
@@ -341,7 +341,7 @@ fn a_killed_postgres_costs_no_file_and_leaves_none_over() {
     assert_ne!(summary["objects"], 0);
     for client in &mut clients {
         client.expect_promises();
-        client.turn().expect("answers");
+        client.turn().expect("responses");
         client.expect_promises();
     }
 }
@@ -351,7 +351,7 @@ fn a_full_disk_refuses_files_and_loses_none() {
     let folder = Folder::new();
     if let FileStore::S3 { .. } = FileStore::of(&folder) {
         return skip(
-            "how full it is, an S3 store knows; `storage_unwell_store.rs` has one that refuses",
+            "how full it is, an S3 store knows; `storage_unavailable_store.rs` has one that refuses",
         );
     }
     let disk = folder.path().join("disk");
@@ -366,16 +366,16 @@ fn a_full_disk_refuses_files_and_loses_none() {
     fs::write(disk.join("filler"), vec![1; 6 << 20]).expect("nearly full");
 
     let large = "x".repeat(4 << 20);
-    let refused = http
+    let failed = http
         .post("/storage/v1/object/b/large", &large)
-        .expect_status(500);
-    assert_eq!(refused.code(), "InternalError");
-    let refused = http
+        .expect_status(503);
+    assert_eq!(failed.code(), "ServiceUnavailable");
+    let failed = http
         .clone()
         .header("x-upsert", "true")
         .send("POST", "/storage/v1/object/b/kept", &large)
-        .expect("an answer");
-    assert_eq!(refused.status, 500);
+        .expect("a response");
+    assert_eq!(failed.status, 503);
 
     assert_eq!(get(&http, "kept").body, "kept", "the old one stays");
     assert_eq!(get(&http, "large").code(), "NoSuchKey");

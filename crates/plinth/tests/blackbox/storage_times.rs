@@ -11,8 +11,8 @@ fn a_time_that_never_comes_is_left_out_and_breaks_nothing() {
     put(&http, "a", "one");
     let s3 = S3::of(&server);
     let send = |method, place, query: &str, body| {
-        let answer = s3.send(method, place, query, body);
-        answer.expect("an answer").expect_status(200)
+        let response = s3.send(method, place, query, body);
+        response.expect("a response").expect_status(200)
     };
     let created = send("POST", "b/k", "uploads=", "");
     let id = created

@@ -10,8 +10,8 @@ use tungstenite::{Message, WebSocket, client::IntoClientRequest as _};
 
 use super::Instance;
 
-/// A node that died is forgotten after half a minute of silence; nothing takes longer.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A dead node is removed after 30 s without a heartbeat; nothing takes longer.
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The topic `realtime:r`, joined.
 pub(crate) struct Channel(WebSocket<TcpStream>);
@@ -23,12 +23,16 @@ impl Channel {
 
     /// The same where sockets are opened under another name.
     pub(crate) fn join_at(server: &Instance<'_>, path: &str, config: &Value) -> Self {
+        Self::join_with(server, path, server.value("PUBLISHABLE_KEY"), config)
+    }
+
+    /// The same with the key of another project, whose path that is.
+    pub(crate) fn join_with(server: &Instance<'_>, path: &str, key: &str, config: &Value) -> Self {
         let url = server.api_url().replace("http://", "ws://");
-        let key = server.value("PUBLISHABLE_KEY");
         let url = format!("{url}{path}?vsn=2.0.0&apikey={key}");
         let request = url.as_str().into_client_request().expect("a request");
         let address = server.api_url().trim_start_matches("http://").to_owned();
-        let stream = TcpStream::connect(address).expect("the server answers");
+        let stream = TcpStream::connect(address).expect("the server responses");
         let (socket, _) = tungstenite::client(request, stream).expect("a socket");
         let mut channel = Self(socket);
         channel.send(&json!(["1", "1", "realtime:r", "phx_join", {"config": config}]));
@@ -64,10 +68,10 @@ impl Channel {
         let began = Instant::now();
         let mut beat = Instant::now();
         let stream = self.0.get_ref();
-        let patience = stream.set_read_timeout(Some(Duration::from_secs(5)));
-        patience.expect("a time limit");
+        let timeout = stream.set_read_timeout(Some(Duration::from_secs(5)));
+        timeout.expect("a time limit");
         loop {
-            assert!(began.elapsed() < PATIENCE, "nothing arrives");
+            assert!(began.elapsed() < TIMEOUT, "nothing arrives");
             if beat.elapsed() > Duration::from_secs(20) {
                 beat = Instant::now();
                 self.send(&json!([null, "9", "phoenix", "heartbeat", {}]));

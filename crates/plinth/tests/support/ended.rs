@@ -63,23 +63,23 @@ impl Ended {
     /// The one line that names the failure.
     #[track_caller]
     pub(crate) fn failure(&self) -> &str {
-        let mut told = self
+        let mut failures = self
             .stderr
             .lines()
             .filter_map(|line| line.strip_prefix("plinth: "));
-        let first = told
+        let first = failures
             .next()
-            .unwrap_or_else(|| panic!("no failure told in:\n{}", self.stderr));
+            .unwrap_or_else(|| panic!("no failure in:\n{}", self.stderr));
         assert!(
-            told.next().is_none(),
-            "more than one failure told:\n{}",
+            failures.next().is_none(),
+            "more than one failure:\n{}",
             self.stderr
         );
         first
     }
 }
 
-/// The program, without settings of whoever runs the tests.
+/// The program, without PLINTH_ variables of the environment.
 pub(crate) fn plinth() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plinth"));
     let own = |name: &str| name.starts_with("PLINTH_") && name != "PLINTH_RUNTIME_DIR";

@@ -139,7 +139,7 @@ fn spawn(folder: &TempDir, port: u16) -> Option<Child> {
     Some(started.expect("postgres runs"))
 }
 
-/// Who runs it: whoever runs the tests, unless that is root.
+/// The user it runs as: the current one, unless that is root.
 fn account() -> Option<(u32, u32)> {
     let (uid, gid) = (rustix::process::getuid(), rustix::process::getgid());
     if !uid.is_root() {

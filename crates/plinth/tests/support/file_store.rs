@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use plinth_teststore::{ACCESS_KEY, BUCKET, SECRET_KEY, Switch, TestStore};
+use plinth_teststore::{ACCESS_KEY, BUCKET, FaultInjector, SECRET_KEY, TestStore};
 use tokio::runtime::Runtime;
 
 use super::{Folder, Instance};
@@ -80,10 +80,10 @@ impl FileStore {
     }
 
     /// How an S3 server feels; `None` on disk.
-    pub(crate) fn switch(&self) -> Option<&Switch> {
+    pub(crate) fn faults(&self) -> Option<&FaultInjector> {
         match self {
             Self::Disk(_) => None,
-            Self::S3 { server, .. } => Some(server.switch()),
+            Self::S3 { server, .. } => Some(server.faults()),
         }
     }
 }

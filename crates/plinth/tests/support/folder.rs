@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use plinth_testkit::folder_with_room;
+use plinth_testkit::folder_with_space;
 use rustix::process::Signal;
 use tempfile::TempDir;
 
@@ -29,7 +29,7 @@ impl Folder {
         let mut builder = tempfile::Builder::new();
         let folder = builder
             .prefix("plinth-test-")
-            .tempdir_in(folder_with_room(DATABASES));
+            .tempdir_in(folder_with_space(DATABASES));
         let folder = folder.expect("a folder");
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
         Self(folder)
@@ -105,7 +105,7 @@ impl Folder {
     }
 
     /// A start that must not come up.
-    pub(crate) fn start_refused(&self, args: &[&str]) -> Ended {
+    pub(crate) fn start_failing(&self, args: &[&str]) -> Ended {
         let args = [&["start", "--port", "auto"], args].concat();
         let ended = self.cli(&args);
         assert!(

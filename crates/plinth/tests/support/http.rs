@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A server's address, and headers that go with every request.
 #[derive(Clone)]
@@ -17,9 +17,9 @@ pub(crate) struct Http {
     headers: String,
 }
 
-/// A whole answer.
+/// A whole response.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) status: u16,
     head: String,
     pub(crate) body: String,
@@ -43,16 +43,16 @@ impl Http {
         self.header("Authorization", &format!("Bearer {token}"))
     }
 
-    pub(crate) fn get(&self, path: &str) -> Answer {
-        self.send("GET", path, "").expect("an answer")
+    pub(crate) fn get(&self, path: &str) -> Response {
+        self.send("GET", path, "").expect("a response")
     }
 
-    pub(crate) fn post(&self, path: &str, body: &str) -> Answer {
-        self.send("POST", path, body).expect("an answer")
+    pub(crate) fn post(&self, path: &str, body: &str) -> Response {
+        self.send("POST", path, body).expect("a response")
     }
 
     /// As `get`, where the connection itself may fail.
-    pub(crate) fn send(&self, method: &str, path: &str, body: &str) -> std::io::Result<Answer> {
+    pub(crate) fn send(&self, method: &str, path: &str, body: &str) -> std::io::Result<Response> {
         self.send_as(method, path, "application/json", body)
     }
 
@@ -63,7 +63,7 @@ impl Http {
         path: &str,
         kind: &str,
         body: &str,
-    ) -> std::io::Result<Answer> {
+    ) -> std::io::Result<Response> {
         let Self { authority, headers } = self;
         let host = if headers.contains("Host: ") {
             ""
@@ -81,40 +81,40 @@ impl Http {
                 "{method} {path} HTTP/1.1\r\n{host}{headers}{kind}Content-Length: {length}\r\n\
              Connection: close\r\n\r\n{body}"
             ),
-            PATIENCE,
+            TIMEOUT,
         )
     }
 
     /// Sends bytes as they are, which may leave the server waiting for more.
-    pub(crate) fn exchange(&self, request: &str, patience: Duration) -> std::io::Result<Answer> {
+    pub(crate) fn exchange(&self, request: &str, timeout: Duration) -> std::io::Result<Response> {
         let mut stream = TcpStream::connect(&self.authority)?;
-        stream.set_read_timeout(Some(patience))?;
-        // A server that refuses early closes before everything is written.
+        stream.set_read_timeout(Some(timeout))?;
+        // A server that rejects early closes before everything is written.
         _ = stream.write_all(request.as_bytes());
         let mut bytes = Vec::new();
         let read = stream.read_to_end(&mut bytes);
         if bytes.is_empty() {
             read?;
         }
-        Answer::parse(&bytes)
+        Response::parse(&bytes)
             .ok_or_else(|| std::io::Error::other(format!("no HTTP in {} bytes", bytes.len())))
     }
 }
 
-impl Answer {
+impl Response {
     fn parse(bytes: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(bytes);
         let (head, body) = text.split_once("\r\n\r\n")?;
         let status = head.split(' ').nth(1)?.parse().ok()?;
-        let mut answer = Self {
+        let mut response = Self {
             status,
             head: head.to_owned(),
             body: body.to_owned(),
         };
-        if answer.header("transfer-encoding") == Some("chunked") {
-            answer.body = joined(body)?;
+        if response.header("transfer-encoding") == Some("chunked") {
+            response.body = joined(body)?;
         }
-        Some(answer)
+        Some(response)
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {

@@ -3,6 +3,7 @@
 //! Everything goes through the real executable and real sockets. Whatever a test starts ends with
 //! it, also when it fails; then the server's own words are shown.
 
+mod auth_server;
 mod channel;
 mod ended;
 mod external;
@@ -17,12 +18,13 @@ mod sql;
 
 use std::time::{Duration, Instant};
 
+pub(crate) use auth_server::{AuthServer, auth_variables, gotrue_program, serve_auth};
 pub(crate) use channel::Channel;
 pub(crate) use ended::{Ended, plinth, run_to_end};
 pub(crate) use external::ExternalPostgres;
 pub(crate) use file_store::FileStore;
 pub(crate) use folder::Folder;
-pub(crate) use http::{Answer, Http};
+pub(crate) use http::{Http, Response};
 pub(crate) use instance::Instance;
 pub(crate) use mount::Mount;
 pub(crate) use process::{is_alive, kill, postgres_processes, wait_for_exit};
@@ -46,7 +48,7 @@ pub(crate) fn skip(reason: &str) {
     eprintln!("skipped: {reason}");
 }
 
-/// A port that nobody uses right now.
+/// A free port.
 pub(crate) fn free_port() -> u16 {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     listener.local_addr().expect("its address").port()

@@ -3,7 +3,7 @@
 use aws_lc_rs::{digest, hmac};
 use time::{OffsetDateTime, macros::format_description};
 
-use super::{Answer, Http, Instance};
+use super::{Http, Instance, Response};
 
 const PATH: &str = "/storage/v1/s3";
 
@@ -37,7 +37,7 @@ impl S3 {
         place: &str,
         query: &str,
         body: &str,
-    ) -> std::io::Result<Answer> {
+    ) -> std::io::Result<Response> {
         let now = OffsetDateTime::now_utc();
         let time = now
             .format(format_description!(

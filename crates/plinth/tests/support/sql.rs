@@ -15,9 +15,12 @@ pub(crate) fn try_rows(url: &str, sql: &str) -> Result<Vec<String>, String> {
     runtime.block_on(async {
         let (client, connection) = tokio_postgres::connect(url, NoTls)
             .await
-            .map_err(|error| told(&error))?;
+            .map_err(|error| describe(&error))?;
         let driver = tokio::spawn(connection);
-        let answer = client.simple_query(sql).await.map_err(|error| told(&error));
+        let response = client
+            .simple_query(sql)
+            .await
+            .map_err(|error| describe(&error));
         drop(client);
         _ = driver.await;
         let row = |message: SimpleQueryMessage| match message {
@@ -27,7 +30,7 @@ pub(crate) fn try_rows(url: &str, sql: &str) -> Result<Vec<String>, String> {
             }
             _ => None,
         };
-        Ok(answer?.into_iter().filter_map(row).collect())
+        Ok(response?.into_iter().filter_map(row).collect())
     })
 }
 
@@ -44,7 +47,7 @@ pub(crate) fn value(url: &str, sql: &str) -> String {
     rows.remove(0)
 }
 
-fn told(error: &tokio_postgres::Error) -> String {
+fn describe(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(error) => format!("{}: {}", error.code().code(), error.message()),
         None => format!("{error:?}"),
@@ -73,7 +76,7 @@ impl Session {
     #[track_caller]
     pub(crate) fn run(&self, sql: &str) {
         let done = self.runtime.block_on(self.client.batch_execute(sql));
-        done.unwrap_or_else(|error| panic!("{}\nin {sql}", told(&error)));
+        done.unwrap_or_else(|error| panic!("{}\nin {sql}", describe(&error)));
     }
 }
 

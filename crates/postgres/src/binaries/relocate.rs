@@ -65,7 +65,7 @@ fn package_version(package: &Path) -> Option<String> {
     (is_plain && !version.starts_with('.')).then(|| version.to_owned())
 }
 
-/// Copies beside the destination and renames, so that nobody ever sees half a copy.
+/// Copies beside the destination and renames, so that no process sees a partial copy.
 fn copy_once(from: &Path, to: &Path) -> io::Result<()> {
     let parent = to.parent().unwrap_or(to);
     create_public(parent)?;
@@ -74,7 +74,7 @@ fn copy_once(from: &Path, to: &Path) -> io::Result<()> {
     if copied.is_err() {
         _ = fs::remove_dir_all(&temporary);
     }
-    // Somebody else may have finished the same copy first, which is as good.
+    // Another process may have finished the same copy first.
     if to.is_dir() { Ok(()) } else { copied }
 }
 

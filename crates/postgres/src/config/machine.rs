@@ -1,4 +1,4 @@
-//! What this machine, or the container we are in, has to offer.
+//! Memory and processors of this machine or container.
 
 /// The numbers that the defaults are derived from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,7 +8,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Asks the system; where it does not answer, a small machine is assumed.
+    /// Detects them; assumes a small machine where detection fails.
     pub fn detect() -> Self {
         const SMALL: u64 = 1024 * 1024 * 1024;
         let limits = [physical_memory(), container_limit()];

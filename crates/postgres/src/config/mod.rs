@@ -5,6 +5,7 @@
 //! stays modest, and nothing runs in the background that need not. Everything that does not decide
 //! who can reach the server or how its log is read can be overridden.
 
+mod connection_slots;
 mod machine;
 mod overrides;
 
@@ -15,11 +16,12 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
 use std::path::Path;
 
+use connection_slots::ConnectionSlots;
 pub use machine::Machine;
 pub use overrides::check;
 
 use crate::error::{Error, Result};
-use crate::place::{SocketDir, open_itself};
+use crate::layout::{SocketDir, open_nofollow};
 
 const MIB: u64 = 1024 * 1024;
 const INCLUDE: &str = "include = 'plinth.conf'";
@@ -71,7 +73,7 @@ impl Config {
         write(&data_dir.join("pg_hba.conf"), ACCESS_RULES)?;
 
         let main = data_dir.join("postgresql.conf");
-        let text = open_itself(&main)
+        let text = open_nofollow(&main)
             .and_then(io::read_to_string)
             .map_err(|cause| Error::file("read", &main, &cause))?;
         if text.lines().any(|line| line.trim() == INCLUDE) {
@@ -86,6 +88,16 @@ impl Config {
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
         let mut set = |name: &str, value: String| settings.insert(name.to_owned(), value);
+
+        let slots = ConnectionSlots::divide(&self.overrides);
+        set("max_connections", slots.max.to_string());
+        set(
+            "superuser_reserved_connections",
+            slots.superuser_reserved.to_string(),
+        );
+        if self.major >= 16 {
+            set("reserved_connections", slots.reserved.to_string());
+        }
 
         let memory = self.machine.memory_bytes;
         let megabytes =
@@ -122,9 +134,10 @@ impl Config {
 /// Defaults that depend on nothing.
 const FIXED_DEFAULTS: [(&str, &str); 27] = [
     ("cluster_name", "plinth"),
-    ("max_connections", "100"),
+    // A client that does not finish its login holds a connection meanwhile.
+    ("authentication_timeout", "15s"),
     ("password_encryption", "scram-sha-256"),
-    // Realtime reads row changes from the log; a reader that went away must not fill the disk.
+    // Realtime reads row changes from the WAL; an abandoned slot must not fill the disk.
     ("wal_level", "logical"),
     ("max_wal_senders", "100"),
     ("max_replication_slots", "100"),
@@ -134,7 +147,7 @@ const FIXED_DEFAULTS: [(&str, &str); 27] = [
     ("random_page_cost", "1.1"),
     // Compiling costs more than it saves on the short statements of an API.
     ("jit", "off"),
-    // Each database is visited once per nap time, and there may be many databases.
+    // Each database is vacuumed once per nap time, and there may be many databases.
     ("autovacuum_naptime", "2min"),
     ("autovacuum_max_workers", "2"),
     ("autovacuum_vacuum_scale_factor", "0.1"),
@@ -160,7 +173,7 @@ pub(crate) fn command_line(data_dir: &Path, socket_dir: &SocketDir) -> Vec<Strin
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let settings = [
         ("listen_addresses", String::new()),
-        ("port", crate::place::PORT.to_string()),
+        ("port", crate::layout::PORT.to_string()),
         ("unix_socket_directories", quoted(&path(&socket_dir.path))),
         ("unix_socket_permissions", "0700".to_owned()),
         ("hba_file", path(&data_dir.join("pg_hba.conf"))),
@@ -176,8 +189,8 @@ fn quoted(path: &str) -> String {
     format!("\"{}\"", path.replace('"', "\"\""))
 }
 
-/// In one step, so that a crash leaves the old file or the new one. The folder belongs to Postgres
-/// and we may be root, so nothing that lies there already is written to.
+/// Atomic replace. The folder belongs to the PostgreSQL user and we may be root, so an existing file,
+/// possibly a planted link, is never written to.
 fn write(path: &Path, text: &str) -> Result<()> {
     write_new(path, text).map_err(|cause| Error::file("write", path, &cause))
 }

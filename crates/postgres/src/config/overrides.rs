@@ -29,8 +29,8 @@ const PLACE: &str = "Plinth decides where the server keeps its files";
 const ACCESS: &str = "Plinth decides who can reach the server; its own port is a setting of Plinth";
 const LOG: &str = "Plinth reads the server's log";
 
-/// Checks names and values of settings that somebody gave. Whether Postgres knows a setting, and
-/// likes its value, shows when it starts.
+/// Checks names and values of operator-supplied settings. Whether PostgreSQL knows a setting and
+/// accepts its value only shows when it starts.
 pub fn check(overrides: &BTreeMap<String, String>) -> Result<()> {
     for (name, value) in overrides {
         let bad = |reason: &str| Error::BadSetting {

@@ -49,7 +49,7 @@ pub enum Level {
     Notice,
     Warning,
     Error,
-    /// Of interest to whoever runs the server, not to a client.
+    /// For the server's operator, not for clients.
     Log,
     Fatal,
     Panic,

@@ -1,4 +1,4 @@
-//! Bytes into lines, without ever holding more than one line's worth.
+//! Splits bytes into lines, buffering at most one.
 
 use super::MAX_FIELD_BYTES;
 

@@ -1,12 +1,13 @@
-//! The running server: what the caller holds, and what it can ask.
+//! The running server and its handle.
 //!
 //! `prepare` gets the disk ready, `process` runs one postmaster, `supervise` keeps one running.
 
-mod failure;
-mod leftover;
+mod exit_reason;
 mod prepare;
 mod process;
-mod processes;
+mod process_table;
+mod stale_lock;
+mod stale_server;
 mod supervise;
 
 use std::collections::BTreeMap;
@@ -19,8 +20,8 @@ use tokio::sync::{mpsc, watch};
 
 use crate::binaries::{Search, Version};
 use crate::error::{Error, Result};
+use crate::layout::PORT;
 use crate::log_line::LogEntry;
-use crate::place::PORT;
 
 /// Receives each entry of the server's log. It is called on a runtime thread and must not block.
 pub(crate) type OnLog = Arc<dyn Fn(LogEntry) + Send + Sync>;
@@ -38,9 +39,9 @@ pub struct Options {
     pub superuser: String,
     /// Server settings that replace or add to Plinth's defaults.
     pub settings: BTreeMap<String, String>,
-    /// A starting server that says nothing for this long counts as stuck. Recovery after a crash
-    /// may take longer, but then the server reports its progress.
-    pub start_quiet_limit: Duration,
+    /// A starting server that logs nothing for this long counts as stuck. Crash recovery may take
+    /// longer, but then the server logs its progress.
+    pub startup_silence_timeout: Duration,
 }
 
 impl Options {
@@ -52,7 +53,7 @@ impl Options {
             system_dir: PathBuf::from("/var/lib/plinth"),
             superuser: "supabase_admin".to_owned(),
             settings: BTreeMap::new(),
-            start_quiet_limit: Duration::from_secs(60),
+            startup_silence_timeout: Duration::from_secs(60),
         }
     }
 }
@@ -60,16 +61,16 @@ impl Options {
 /// How to reach the server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Connection {
-    /// The folder to give as host.
+    /// The folder to pass as `host`.
     pub socket_dir: PathBuf,
-    /// Only a part of the socket's name.
+    /// Only part of the socket's file name.
     pub port: u16,
     pub superuser: String,
     pub password: String,
 }
 
 impl Connection {
-    /// The socket itself, for those who speak the protocol without a driver.
+    /// The socket's path, for callers that speak the wire protocol without a driver.
     pub fn socket(&self) -> PathBuf {
         self.socket_dir.join(format!(".s.PGSQL.{}", self.port))
     }
@@ -116,7 +117,7 @@ impl Server {
         on_log: impl Fn(LogEntry) + Send + Sync + 'static,
     ) -> Result<Self> {
         let superuser = options.superuser.clone();
-        let quiet_limit = options.start_quiet_limit;
+        let silence_timeout = options.startup_silence_timeout;
         let prepared = tokio::task::spawn_blocking(move || prepare::prepare(&options))
             .await
             .map_err(|cause| Error::StartFailed {
@@ -133,8 +134,9 @@ impl Server {
             program: prepared.binaries.program("postgres"),
             account: prepared.account,
             data_dir: prepared.data_dir.clone(),
+            socket: connection.socket(),
             arguments: crate::config::command_line(&prepared.data_dir, &prepared.socket_dir),
-            quiet_limit,
+            silence_timeout,
             on_log: Arc::new(on_log),
         };
         let (stop, state) = supervise::start(launch, prepared.lock).await?;
@@ -177,5 +179,22 @@ impl Server {
             .clone()
             .wait_for(|state| *state == State::Stopped)
             .await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_prints_no_password() {
+        let connection = Connection {
+            socket_dir: "/run".into(),
+            port: PORT,
+            superuser: "supabase_admin".to_owned(),
+            password: "open sesame".to_owned(),
+        };
+
+        assert!(!format!("{connection:?}").contains("open sesame"));
     }
 }

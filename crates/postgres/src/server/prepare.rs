@@ -1,17 +1,18 @@
-//! Everything before the server can be started, in the order in which it can go wrong. Blocking.
+//! All checks and preparations before the server is started. Blocking.
 
 use std::path::PathBuf;
 
-use super::{Options, leftover};
+use super::{Options, stale_server};
 use crate::account::Account;
 use crate::binaries::{self, Binaries};
 use crate::config::{self, Config, Machine};
 use crate::error::{Error, Result};
 use crate::initialise::Initialise;
-use crate::password;
-use crate::place::{
-    DataDir, Home, InstanceLock, SocketDir, create_private, ensure_free, ensure_writable, owner,
+use crate::layout::{
+    ClusterDir, DataDir, InstanceLock, SocketDir, create_private, ensure_free, ensure_writable,
+    owning_account,
 };
+use crate::password;
 
 /// A new database, its first log segments and the databases made right after it.
 const NEEDED_FOR_NEW_MIB: u64 = 128;
@@ -38,27 +39,27 @@ pub(super) fn prepare(options: &Options) -> Result<Prepared> {
     }
     let lock = InstanceLock::acquire(&options.state_dir)?;
 
-    let account = owner(&options.state_dir.join("database"), chosen)?;
-    let home = Home::prepare(&options.state_dir, account.as_ref(), system_dir)?;
-    let data = DataDir::inspect(&home.path)?;
-    let account = owner(&data.path, account)?;
+    let account = owning_account(&options.state_dir.join("database"), chosen)?;
+    let cluster_dir = ClusterDir::prepare(&options.state_dir, account.as_ref(), system_dir)?;
+    let data = DataDir::inspect(&cluster_dir.path)?;
+    let account = owning_account(&data.path, account)?;
     if let Some(account) = account
         .as_ref()
-        .filter(|account| !account.can_enter(&home.path))
+        .filter(|account| !account.can_enter(&cluster_dir.path))
     {
         return Err(Error::Unreadable {
             account: account.name.clone(),
-            path: home.path,
+            path: cluster_dir.path,
         });
     }
     let binaries = binaries::find(&options.binaries, data.major)?;
     data.ensure_readable_by(binaries.version.major)?;
     let binaries = binaries::make_readable(binaries, account.as_ref(), system_dir)?;
-    ensure_writable(&home.path)?;
+    ensure_writable(&cluster_dir.path)?;
 
-    leftover::clear(&data.path)?;
-    let password = ensure_database(options, &home, &data, &binaries, account.as_ref())?;
-    home.write_pointer()?;
+    stale_server::clean_up(&data.path)?;
+    let password = ensure_database(options, &cluster_dir, &data, &binaries, account.as_ref())?;
+    cluster_dir.write_pointer()?;
 
     let config = Config {
         machine: Machine::detect(),
@@ -67,7 +68,7 @@ pub(super) fn prepare(options: &Options) -> Result<Prepared> {
         overrides: options.settings.clone(),
     };
     config.write(&data.path)?;
-    let socket_dir = SocketDir::prepare(&home.path, account.as_ref())?;
+    let socket_dir = SocketDir::prepare(&cluster_dir.path, account.as_ref())?;
     Ok(Prepared {
         lock,
         account,
@@ -81,7 +82,7 @@ pub(super) fn prepare(options: &Options) -> Result<Prepared> {
 /// Makes the database where there is none, and returns the superuser's password.
 fn ensure_database(
     options: &Options,
-    home: &Home,
+    cluster_dir: &ClusterDir,
     data: &DataDir,
     binaries: &Binaries,
     account: Option<&Account>,
@@ -94,18 +95,18 @@ fn ensure_database(
     let initialise = Initialise {
         binaries,
         account,
-        home: &home.path,
+        cluster_dir: &cluster_dir.path,
         data_dir: &data.path,
         superuser: &options.superuser,
         password: &password,
     };
     if data.major.is_none() {
-        ensure_free(&home.path, NEEDED_FOR_NEW_MIB)?;
-        // Stored first: a database whose password nobody knows would be of no use.
+        ensure_free(&cluster_dir.path, NEEDED_FOR_NEW_MIB)?;
+        // Stored first: a cluster whose password is lost is of no use.
         password::store(&options.state_dir, &password)?;
         initialise.run()?;
     } else {
-        ensure_free(&home.path, NEEDED_FOR_START_MIB)?;
+        ensure_free(&cluster_dir.path, NEEDED_FOR_START_MIB)?;
         if stored.is_none() {
             tracing::warn!("the superuser's password was lost; the database gets a new one");
             initialise.reset_password()?;

@@ -1,4 +1,4 @@
-//! One postmaster, from its start to its end.
+//! One postmaster process: spawn, wait until ready, read its log, stop.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::OnLog;
-use super::failure::RecentLog;
-use super::leftover::PidFile;
+use super::exit_reason::RecentLog;
+use super::stale_server::PidFile;
 use crate::account::Account;
 use crate::command::unprivileged;
 use crate::error::{Error, Result, plain};
@@ -23,20 +23,21 @@ use crate::log_line::{Assembler, LineSplitter};
 
 /// How often a starting server is asked whether it is ready.
 const READY_POLL: Duration = Duration::from_millis(10);
-/// The lines of one log entry are written at once, so a pause means that the entry is complete.
-const ENTRY_PAUSE: Duration = Duration::from_millis(20);
-/// How long to read on after the end; orphaned backends keep the stream open.
-const LAST_WORDS: Duration = Duration::from_millis(300);
-/// In an immediate stop the server itself kills its children after five seconds.
-const IMMEDIATE_STOP: Duration = Duration::from_secs(7);
+/// The lines of one log entry are written at once: after this long without input, it is complete.
+const ENTRY_IDLE_TIMEOUT: Duration = Duration::from_millis(20);
+/// How long to read the log after the exit; orphaned backends keep the pipe open.
+const LOG_DRAIN_TIMEOUT: Duration = Duration::from_millis(300);
+/// In an immediate shutdown PostgreSQL itself kills its children after five seconds.
+const IMMEDIATE_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(7);
 
 /// How to start a server on a prepared folder.
 pub(super) struct Launch {
     pub(super) program: PathBuf,
     pub(super) account: Option<Account>,
     pub(super) data_dir: PathBuf,
+    pub(super) socket: PathBuf,
     pub(super) arguments: Vec<String>,
-    pub(super) quiet_limit: Duration,
+    pub(super) silence_timeout: Duration,
     pub(super) on_log: OnLog,
 }
 
@@ -63,11 +64,12 @@ impl Launch {
             .stderr
             .take()
             .map(|stream| tokio::spawn(read_log(stream, recent.clone(), self.on_log.clone())));
-        let (pid_file, quiet_limit) = (self.data_dir.join("postmaster.pid"), self.quiet_limit);
+        let (pid_file, silence_timeout) =
+            (self.data_dir.join("postmaster.pid"), self.silence_timeout);
         Ok(Postmaster {
             child,
             pid_file,
-            quiet_limit,
+            silence_timeout,
             recent,
             reader,
         })
@@ -78,31 +80,31 @@ impl Launch {
 pub(super) struct Postmaster {
     child: Child,
     pid_file: PathBuf,
-    quiet_limit: Duration,
+    silence_timeout: Duration,
     recent: Arc<RecentLog>,
     /// Ends with the stream, or with this value.
     reader: Option<JoinHandle<()>>,
 }
 
 impl Postmaster {
-    /// Returns when the server accepts connections, or fails with its own words.
-    pub(super) async fn until_ready(&mut self) -> Result<()> {
+    /// Returns when the server accepts connections, or fails with the reason from its log.
+    pub(super) async fn wait_until_ready(&mut self) -> Result<()> {
         loop {
-            if let Ok(reason) = timeout(READY_POLL, self.ended()).await {
+            if let Ok(reason) = timeout(READY_POLL, self.wait_for_exit()).await {
                 return Err(Error::StartFailed { reason });
             }
             if self.is_ready() {
                 return Ok(());
             }
-            if self.recent.quiet_for() > self.quiet_limit {
-                let quiet_seconds = self.quiet_limit.as_secs();
-                return Err(Error::StartTimedOut { quiet_seconds });
+            if self.recent.silent_for() > self.silence_timeout {
+                let silent_seconds = self.silence_timeout.as_secs();
+                return Err(Error::StartTimedOut { silent_seconds });
             }
         }
     }
 
-    /// Waits for the end of the server and says why it came.
-    pub(super) async fn ended(&mut self) -> String {
+    /// Waits for the server to exit and returns the reason.
+    pub(super) async fn wait_for_exit(&mut self) -> String {
         let status = match self.child.wait().await {
             Ok(status) => status,
             Err(cause) => return format!("it cannot be watched ({})", plain(&cause)),
@@ -110,20 +112,23 @@ impl Postmaster {
         self.explain(status).await
     }
 
-    /// Stops it: without waiting for clients, and after `limit` without the final checkpoint.
+    /// Fast shutdown; after `limit` an immediate one, without the final checkpoint; then a kill.
     pub(super) async fn stop(&mut self, limit: Duration) {
         for (kind, limit) in [
             (Signal::INT, limit),
-            (Signal::QUIT, IMMEDIATE_STOP),
+            (Signal::QUIT, IMMEDIATE_SHUTDOWN_TIMEOUT),
             (Signal::KILL, Duration::from_secs(5)),
         ] {
             signal(&self.child, kind);
             if timeout(limit, self.child.wait()).await.is_ok() {
                 break;
             }
-            tracing::warn!("PostgreSQL did not stop within {} s", limit.as_secs_f32());
+            tracing::warn!(
+                "shutdown timeout: PostgreSQL did not stop within {} s",
+                limit.as_secs_f32()
+            );
         }
-        self.read_last_words().await;
+        self.drain_log().await;
     }
 
     fn is_ready(&self) -> bool {
@@ -136,13 +141,13 @@ impl Postmaster {
     }
 
     async fn explain(&mut self, status: ExitStatus) -> String {
-        self.read_last_words().await;
+        self.drain_log().await;
         self.recent.reason(status)
     }
 
-    async fn read_last_words(&mut self) {
+    async fn drain_log(&mut self) {
         if let Some(reader) = &mut self.reader
-            && timeout(LAST_WORDS, reader).await.is_ok()
+            && timeout(LOG_DRAIN_TIMEOUT, reader).await.is_ok()
         {
             self.reader = None;
         }
@@ -166,7 +171,7 @@ async fn read_log(mut stream: ChildStderr, recent: Arc<RecentLog>, on_log: OnLog
         on_log(entry);
     };
     loop {
-        let length = match timeout(ENTRY_PAUSE, stream.read(&mut buffer)).await {
+        let length = match timeout(ENTRY_IDLE_TIMEOUT, stream.read(&mut buffer)).await {
             Ok(Ok(length)) => length,
             Ok(Err(_)) => 0,
             Err(_) => {

@@ -1,26 +1,26 @@
-//! Keeps a server running until somebody asks for its end.
+//! Supervisor: restarts the server until a stop is requested.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 
-use super::failure::is_passing;
+use super::exit_reason::is_transient;
 use super::process::{Launch, Postmaster};
-use super::{State, leftover};
+use super::{State, stale_lock, stale_server};
 use crate::error::{Error, Result};
-use crate::place::InstanceLock;
+use crate::layout::InstanceLock;
 
-const FIRST_DELAY: Duration = Duration::from_millis(100);
-const LONGEST_DELAY: Duration = Duration::from_secs(5);
-/// A server that ran this long has recovered; its next failure is a new story.
-const COUNTS_AS_STABLE: Duration = Duration::from_secs(30);
-/// How long the first start waits for remains of an earlier server to go away.
-const REMAINS_LIMIT: Duration = Duration::from_secs(15);
-/// For a server whose handle was dropped instead of stopped.
-const STOP_LIMIT: Duration = Duration::from_secs(10);
+const MIN_RESTART_BACKOFF: Duration = Duration::from_millis(100);
+const MAX_RESTART_BACKOFF: Duration = Duration::from_secs(5);
+/// A server that ran this long resets the restart backoff.
+const STABLE_AFTER: Duration = Duration::from_secs(30);
+/// How long the first start retries while a stale server releases its resources.
+const STALE_SERVER_TIMEOUT: Duration = Duration::from_secs(15);
+/// Shutdown timeout of a server whose handle was dropped instead of stopped.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Starts the server for the first time, and a task that watches over it from then on.
+/// Starts the server and its supervisor task.
 ///
 /// The task ends when a stop was asked for, or when the sender is dropped; its last act is to
 /// publish [`State::Stopped`].
@@ -28,11 +28,12 @@ pub(super) async fn start(
     launch: Launch,
     lock: InstanceLock,
 ) -> Result<(mpsc::Sender<Duration>, watch::Receiver<State>)> {
+    let launch = Arc::new(launch);
     let postmaster = first_start(&launch).await?;
     let (stop, stop_requests) = mpsc::channel(1);
     let (state, watcher) = watch::channel(State::Ready);
     let supervisor = Supervisor {
-        launch: Arc::new(launch),
+        launch,
         lock,
         state,
         stop_requests,
@@ -41,15 +42,19 @@ pub(super) async fn start(
     Ok((stop, watcher))
 }
 
-async fn first_start(launch: &Launch) -> Result<Postmaster> {
-    let give_up_at = Instant::now() + REMAINS_LIMIT;
+async fn first_start(launch: &Arc<Launch>) -> Result<Postmaster> {
+    let give_up_at = Instant::now() + STALE_SERVER_TIMEOUT;
+    clean_up(launch.clone()).await?;
     loop {
         match try_start(launch).await {
             Err(Error::StartFailed { reason })
-                if is_passing(&reason) && Instant::now() < give_up_at =>
+                if is_transient(&reason) && Instant::now() < give_up_at =>
             {
-                tracing::info!(reason, "waiting for the remains of an earlier PostgreSQL");
-                tokio::time::sleep(FIRST_DELAY).await;
+                tracing::info!(
+                    reason,
+                    "retrying the start: an earlier PostgreSQL has not released its resources yet"
+                );
+                tokio::time::sleep(MIN_RESTART_BACKOFF).await;
             }
             result => return result,
         }
@@ -58,11 +63,11 @@ async fn first_start(launch: &Launch) -> Result<Postmaster> {
 
 async fn try_start(launch: &Launch) -> Result<Postmaster> {
     let mut postmaster = launch.spawn().await?;
-    match postmaster.until_ready().await {
+    match postmaster.wait_until_ready().await {
         Ok(()) => Ok(postmaster),
         Err(error) => {
             if matches!(error, Error::StartTimedOut { .. }) {
-                postmaster.stop(STOP_LIMIT).await;
+                postmaster.stop(STOP_TIMEOUT).await;
             }
             Err(error)
         }
@@ -71,7 +76,7 @@ async fn try_start(launch: &Launch) -> Result<Postmaster> {
 
 struct Supervisor {
     launch: Arc<Launch>,
-    /// Kept until the server is gone.
+    /// Held until the server has exited.
     lock: InstanceLock,
     state: watch::Sender<State>,
     stop_requests: mpsc::Receiver<Duration>,
@@ -79,46 +84,46 @@ struct Supervisor {
 
 impl Supervisor {
     async fn run(mut self, mut postmaster: Postmaster) {
-        let mut delay = FIRST_DELAY;
+        let mut backoff = MIN_RESTART_BACKOFF;
         loop {
             let ready_since = Instant::now();
             let reason = tokio::select! {
-                reason = postmaster.ended() => reason,
+                reason = postmaster.wait_for_exit() => reason,
                 limit = self.stop_requests.recv() => {
-                    postmaster.stop(limit.unwrap_or(STOP_LIMIT)).await;
+                    postmaster.stop(limit.unwrap_or(STOP_TIMEOUT)).await;
                     break;
                 }
             };
-            if ready_since.elapsed() > COUNTS_AS_STABLE {
-                delay = FIRST_DELAY;
+            if ready_since.elapsed() > STABLE_AFTER {
+                backoff = MIN_RESTART_BACKOFF;
             }
-            match self.restart(reason, &mut delay).await {
+            match self.restart(reason, &mut backoff).await {
                 Some(restarted) => postmaster = restarted,
                 None => break,
             }
             tracing::info!("PostgreSQL is ready again");
             self.state.send_replace(State::Ready);
         }
-        // Whoever waits for the end may want to use the folder right away.
+        // Released before `Stopped` is published: the waiter may use the folder right away.
         drop((postmaster, self.lock));
         self.state.send_replace(State::Stopped);
     }
 
-    /// Tries until it works, or returns `None` when a stop was asked for meanwhile.
-    async fn restart(&mut self, mut reason: String, delay: &mut Duration) -> Option<Postmaster> {
+    /// Retries with backoff until the server is ready; `None` when a stop is requested meanwhile.
+    async fn restart(&mut self, mut reason: String, backoff: &mut Duration) -> Option<Postmaster> {
         loop {
             tracing::error!(
                 reason,
-                "PostgreSQL ended unexpectedly and is started again: {reason}"
+                "PostgreSQL exited unexpectedly, restarting: {reason}"
             );
             self.state.send_replace(State::Restarting { reason });
-            let attempt = attempt(self.launch.clone(), *delay);
-            *delay = (*delay * 2).min(LONGEST_DELAY);
+            let attempt = attempt(self.launch.clone(), *backoff);
+            *backoff = (*backoff * 2).min(MAX_RESTART_BACKOFF);
             let result = tokio::select! {
                 result = attempt => result,
                 _ = self.stop_requests.recv() => {
                     // The attempt may have got as far as a running server.
-                    _ = clear(self.launch.clone()).await;
+                    _ = clean_up(self.launch.clone()).await;
                     return None;
                 }
             };
@@ -130,16 +135,19 @@ impl Supervisor {
     }
 }
 
-async fn attempt(launch: Arc<Launch>, delay: Duration) -> Result<Postmaster> {
-    tokio::time::sleep(delay).await;
-    clear(launch.clone()).await?;
+async fn attempt(launch: Arc<Launch>, backoff: Duration) -> Result<Postmaster> {
+    tokio::time::sleep(backoff).await;
+    clean_up(launch.clone()).await?;
     try_start(&launch).await
 }
 
-/// Backends of a killed postmaster may still hold its shared memory.
-async fn clear(launch: Arc<Launch>) -> Result<()> {
-    let done = tokio::task::spawn_blocking(move || leftover::clear(&launch.data_dir)).await;
-    done.unwrap_or_else(|cause| {
+/// Backends of a killed postmaster may still hold its shared memory, and its lock files remain.
+async fn clean_up(launch: Arc<Launch>) -> Result<()> {
+    let done = tokio::task::spawn_blocking(move || {
+        stale_server::clean_up(&launch.data_dir)?;
+        stale_lock::remove(&launch.socket)
+    });
+    done.await.unwrap_or_else(|cause| {
         Err(Error::StartFailed {
             reason: cause.to_string(),
         })

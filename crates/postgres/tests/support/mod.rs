@@ -12,7 +12,7 @@ use plinth_postgres::{Connection, Options, Server, Source, State};
 use tokio_postgres::{Client, NoTls};
 
 /// Generous, because the machine may be busy with other tests.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The installations to test with: the package of the runtime folder and the system's own.
 pub(crate) fn installations() -> Vec<(String, Search)> {
@@ -84,17 +84,17 @@ pub(crate) fn options(project: &Path, search: Search) -> Options {
 
 pub(crate) async fn start(options: Options) -> Server {
     Server::start(options, |entry| {
-        eprintln!("{}: {}", entry.level.as_str(), entry.message)
+        eprintln!("{}: {}", entry.level.as_str(), entry.message);
     })
     .await
     .unwrap()
 }
 
 /// The sentence that a start fails with.
-pub(crate) async fn refusal(options: Options) -> String {
+pub(crate) async fn startup_error(options: Options) -> String {
     match Server::start(options, |_| {}).await {
         Ok(server) => {
-            server.stop(PATIENCE).await;
+            server.stop(TEST_TIMEOUT).await;
             panic!("the server should not have started");
         }
         Err(error) => error.to_string(),
@@ -136,7 +136,7 @@ pub(crate) fn kill(pid: i32) {
 /// Waits until the server has been through a restart and is ready again.
 pub(crate) async fn wait_for_restart(state: &mut tokio::sync::watch::Receiver<State>) -> String {
     let restarting = state.wait_for(|state| matches!(state, State::Restarting { .. }));
-    let seen = tokio::time::timeout(PATIENCE, restarting)
+    let seen = tokio::time::timeout(TEST_TIMEOUT, restarting)
         .await
         .unwrap()
         .unwrap()
@@ -145,7 +145,7 @@ pub(crate) async fn wait_for_restart(state: &mut tokio::sync::watch::Receiver<St
         unreachable!("the condition says so")
     };
     let ready = state.wait_for(|state| *state == State::Ready);
-    tokio::time::timeout(PATIENCE, ready)
+    tokio::time::timeout(TEST_TIMEOUT, ready)
         .await
         .unwrap()
         .unwrap();

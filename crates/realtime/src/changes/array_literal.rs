@@ -1,4 +1,4 @@
-//! The text form of Postgres arrays: `{1,"two, three",NULL,{nested}}`.
+//! The text form of PostgreSQL arrays: `{1,"two, three",NULL,{nested}}`.
 
 use winnow::{
     ModalResult, Parser as _,
@@ -7,7 +7,7 @@ use winnow::{
     token::{any, none_of, take_till, take_while},
 };
 
-/// An element. Those of one Postgres array are all of one kind, but nothing here depends on it.
+/// An element of an array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Element {
     Null,
@@ -15,11 +15,11 @@ pub(super) enum Element {
     Array(Vec<Element>),
 }
 
-/// Postgres has no arrays of more dimensions.
+/// PostgreSQL's own limit.
 const MAX_DIMENSIONS: usize = 6;
 
-/// All elements, which `delimiter` separates; `None` if the text is no array. Postgres is more
-/// forgiving in places, so that what it accepts may be `None` too.
+/// All elements, separated by `delimiter`; `None` if the text is not an array. Stricter than
+/// PostgreSQL, so that `None` does not mean that it would be rejected there.
 pub(super) fn parse(text: &str, delimiter: char) -> Option<Vec<Element>> {
     let mut literal = |input: &mut &str| {
         opt(bounds).parse_next(input)?;
@@ -28,7 +28,7 @@ pub(super) fn parse(text: &str, delimiter: char) -> Option<Vec<Element>> {
     literal.parse(text.trim()).ok()
 }
 
-/// `[0:1]=`, where an array does not begin at one.
+/// `[0:1]=`, the prefix of an array whose indexes do not start at one.
 fn bounds(input: &mut &str) -> ModalResult<()> {
     let number = || take_while(1.., |c: char| c.is_ascii_digit() || c == '-');
     let range = ('[', number(), ':', number(), ']');
@@ -75,7 +75,7 @@ fn quoted(input: &mut &str) -> ModalResult<String> {
         .parse_next(input)
 }
 
-/// Without quotes, spaces around it do not count, and a backslash is not worth understanding.
+/// Without quotes; spaces around it are ignored, and backslashes are not supported.
 fn bare(input: &mut &str, delimiter: char) -> ModalResult<Element> {
     let ends = |c: char| c == delimiter || matches!(c, '{' | '}' | '"' | '\\');
     let text: &str = take_till(1.., ends).parse_next(input)?;
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn arrays_are_read() {
+    fn arrays_are_parsed() {
         let check = |literal: &str, expected: &[Element]| {
             assert_eq!(parse(literal, ',').as_deref(), Some(expected), "{literal}");
         };
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_array_is_nothing() {
+    fn other_texts_are_not_arrays() {
         let deep = format!("{}1{}", "{".repeat(5000), "}".repeat(5000));
         for literal in [
             "", "1", "{", "{1", "{1}}", "{1,}", "{,1}", "{\"a}", "{a\"b}", &deep,
@@ -133,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn quoted_texts_survive(texts in prop::collection::vec(".*", 1..5)) {
+        fn quoted_texts_are_parsed_as_they_were(texts in prop::collection::vec(".*", 1..5)) {
             let quote = |text: &String| {
                 format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""))
             };
@@ -143,7 +143,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_is_a_panic(text in "[{}\",\\\\a\\[\\]:=1 ]{0,30}|.*") {
+        fn no_text_makes_it_panic(text in "[{}\",\\\\a\\[\\]:=1 ]{0,30}|.*") {
             _ = parse(&text, ',');
         }
     }

@@ -1,11 +1,11 @@
-//! Filters as subscribers write them (realtime contract §9.4): `column=[not.]operator.value`, and
-//! several of them with commas in between.
+//! The filter syntax (realtime contract §9.4): `column=[not.]operator.value`, several separated by
+//! commas.
 
 use std::fmt;
 
 use super::inspect::inspect_texts;
 
-/// How a value is compared.
+/// A comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operator {
     Equal,
@@ -24,7 +24,6 @@ pub enum Operator {
 }
 
 impl Operator {
-    /// All of them.
     pub const ALL: [Self; 13] = [
         Self::Equal,
         Self::NotEqual,
@@ -41,7 +40,7 @@ impl Operator {
         Self::IsDistinct,
     ];
 
-    /// As subscribers and the database's own enum spell it.
+    /// As in filters and in the enum `realtime.equality_op`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Equal => "eq",
@@ -60,7 +59,7 @@ impl Operator {
         }
     }
 
-    fn named(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|operator| operator.name() == name)
@@ -70,18 +69,17 @@ impl Operator {
 /// One condition.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Filter {
-    /// The column, which may not exist.
+    /// May not exist.
     pub column: String,
-    /// How it is compared.
     pub operator: Operator,
-    /// With what; for [`Operator::In`] the literal of a Postgres array.
+    /// For [`Operator::In`] the literal of a PostgreSQL array.
     pub value: String,
-    /// Whether it is to be false instead.
+    /// `not.`
     pub is_negated: bool,
 }
 
 impl fmt::Display for Filter {
-    /// As the reference shows a filter in its errors.
+    /// As the reference server shows a filter in its errors.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let texts = [&self.column, self.operator.name(), &self.value];
         let texts = inspect_texts(&texts);
@@ -90,12 +88,12 @@ impl fmt::Display for Filter {
     }
 }
 
-/// A text that is no filter.
+/// A syntax error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadFilter {
-    /// No `=`, no operator, or one that does not exist: what was found in its place.
+pub enum FilterError {
+    /// No `=`, or no known operator: the parts that were found instead.
     #[error("Error parsing `filter` params: {}", inspect_texts(.0))]
-    Unreadable(Vec<String>),
+    Syntax(Vec<String>),
     #[error("Error parsing `filter` params: `in` filter value must be wrapped by parentheses")]
     InWithoutParentheses,
     #[error(
@@ -105,35 +103,36 @@ pub enum BadFilter {
     EmptySegment,
 }
 
-/// All conditions of a filter, which must all hold. A blank one has none.
-pub fn parse(text: &str) -> Result<Vec<Filter>, BadFilter> {
+/// Parses all conditions of a filter, which are joined by AND. A blank one has none.
+pub fn parse(text: &str) -> Result<Vec<Filter>, FilterError> {
     let text = text.trim();
     if text.is_empty() {
         return Ok(Vec::new());
     }
-    segments(text).map(segment).collect()
+    segments(text).map(parse_segment).collect()
 }
 
-/// Parts between those commas that are neither in parentheses nor in quotes.
+/// Splits at commas outside of parentheses and quotes.
 fn segments(text: &str) -> impl Iterator<Item = &str> {
-    let mut place = Place::default();
-    text.split(move |c| place.is_separated_by(c))
+    let mut splitter = Splitter::default();
+    text.split(move |c| splitter.is_separator(c))
 }
 
-/// Where in the text the next character stands.
+/// The state after the last character.
 #[derive(Default)]
-struct Place {
+struct Splitter {
     depth: usize,
     is_quoted: bool,
     is_escaped: bool,
-    /// A quote opens a run only directly after one of these.
-    may_open: bool,
+    /// The last character was one after which a quote opens a quoted run.
+    may_open_quote: bool,
 }
 
-impl Place {
-    /// Takes a character in; whether it ends a segment.
-    fn is_separated_by(&mut self, c: char) -> bool {
-        let may_open = std::mem::replace(&mut self.may_open, matches!(c, '.' | '(' | ','));
+impl Splitter {
+    /// Takes the next character; tells whether it ends a segment.
+    fn is_separator(&mut self, c: char) -> bool {
+        let may_open_quote =
+            std::mem::replace(&mut self.may_open_quote, matches!(c, '.' | '(' | ','));
         if self.is_quoted {
             match c {
                 _ if self.is_escaped => self.is_escaped = false,
@@ -141,11 +140,11 @@ impl Place {
                 '"' => self.is_quoted = false,
                 _ => {}
             }
-            self.may_open = false;
+            self.may_open_quote = false;
             return false;
         }
         match c {
-            '"' => self.is_quoted = may_open,
+            '"' => self.is_quoted = may_open_quote,
             '(' => self.depth += 1,
             ')' => self.depth = self.depth.saturating_sub(1),
             ',' => return self.depth == 0,
@@ -155,31 +154,31 @@ impl Place {
     }
 }
 
-fn segment(text: &str) -> Result<Filter, BadFilter> {
+fn parse_segment(text: &str) -> Result<Filter, FilterError> {
     let text = text.trim();
     if text.is_empty() {
-        return Err(BadFilter::EmptySegment);
+        return Err(FilterError::EmptySegment);
     }
-    let unreadable = |parts: &[&str]| {
+    let syntax_error = |parts: &[&str]| {
         let parts = parts.iter().copied().map(str::to_owned);
-        Err(BadFilter::Unreadable(parts.collect()))
+        Err(FilterError::Syntax(parts.collect()))
     };
     let Some((column, condition)) = text.split_once('=') else {
-        return unreadable(&[text]);
+        return syntax_error(&[text]);
     };
     let (condition, is_negated) = match condition.strip_prefix("not.") {
         Some(condition) => (condition, true),
         None => (condition, false),
     };
     let Some((name, value)) = condition.split_once('.') else {
-        return unreadable(&[condition]);
+        return syntax_error(&[condition]);
     };
-    let Some(operator) = Operator::named(name) else {
-        return unreadable(&[name, value]);
+    let Some(operator) = Operator::from_name(name) else {
+        return syntax_error(&[name, value]);
     };
     let value = match operator {
-        Operator::In => array(value).ok_or(BadFilter::InWithoutParentheses)?,
-        _ => unquoted(value).unwrap_or_else(|| value.to_owned()),
+        Operator::In => array_literal(value).ok_or(FilterError::InWithoutParentheses)?,
+        _ => unquote(value).unwrap_or_else(|| value.to_owned()),
     };
     Ok(Filter {
         column: column.to_owned(),
@@ -189,13 +188,13 @@ fn segment(text: &str) -> Result<Filter, BadFilter> {
     })
 }
 
-fn array(value: &str) -> Option<String> {
+fn array_literal(value: &str) -> Option<String> {
     let inside = value.strip_prefix('(')?.strip_suffix(')')?;
     Some(format!("{{{inside}}}"))
 }
 
-/// What is in the quotes, if the value is one quoted run and nothing else.
-fn unquoted(value: &str) -> Option<String> {
+/// The value without quotes, if it is one quoted run and nothing else.
+fn unquote(value: &str) -> Option<String> {
     let mut rest = value.strip_prefix('"')?.chars();
     let mut text = String::with_capacity(value.len());
     loop {
@@ -228,12 +227,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn refuse(text: &str, expected: &str) {
-        let refused = parse(text).expect_err("refused").to_string();
-        assert_eq!(
-            refused,
-            format!("Error parsing `filter` params: {expected}")
-        );
+    fn check_error(text: &str, expected: &str) {
+        let error = parse(text).expect_err("an error").to_string();
+        assert_eq!(error, format!("Error parsing `filter` params: {expected}"));
     }
 
     use Operator::*;
@@ -302,23 +298,23 @@ mod tests {
     }
 
     #[test]
-    fn a_backslash_in_quotes_protects_what_follows() {
+    fn a_backslash_in_quotes_escapes_the_next_character() {
         check(r#"a=eq."x\",\\y""#, &[filter("a", Equal, r#"x",\y"#)]);
         check(r"a=eq.x\y", &[filter("a", Equal, r"x\y")]);
     }
 
     #[test]
-    fn what_cannot_be_read_is_shown() {
-        refuse("id", r#"["id"]"#);
-        refuse("id=5", r#"["5"]"#);
-        refuse("id=foo.5", r#"["foo", "5"]"#);
-        refuse("id=EQ.5", r#"["EQ", "5"]"#);
-        refuse("id=not.foo.5.6", r#"["foo", "5.6"]"#);
-        refuse("id=a\"b\\", r#"["a\"b\\"]"#);
+    fn a_syntax_error_shows_the_parts() {
+        check_error("id", r#"["id"]"#);
+        check_error("id=5", r#"["5"]"#);
+        check_error("id=foo.5", r#"["foo", "5"]"#);
+        check_error("id=EQ.5", r#"["EQ", "5"]"#);
+        check_error("id=not.foo.5.6", r#"["foo", "5.6"]"#);
+        check_error("id=a\"b\\", r#"["a\"b\\"]"#);
     }
 
     #[test]
-    fn empty_segments_and_naked_lists_are_errors() {
+    fn empty_segments_and_lists_without_parentheses_are_errors() {
         let empty = "filter must not contain empty segments (check for extra commas)";
         for text in [
             ",",
@@ -327,16 +323,16 @@ mod tests {
             "a=eq.1,,b=eq.2",
             "a=eq.1, ,b=eq.2",
         ] {
-            refuse(text, empty);
+            check_error(text, empty);
         }
-        let naked = "`in` filter value must be wrapped by parentheses";
+        let bare = "`in` filter value must be wrapped by parentheses";
         for text in ["id=in.1", "id=in.(1", "id=not.in.1)", "id=in."] {
-            refuse(text, naked);
+            check_error(text, bare);
         }
     }
 
     #[test]
-    fn a_filter_is_shown_as_the_reference_shows_it() {
+    fn a_filter_is_displayed_as_the_reference_server_does() {
         let shown = filter("notacolumn", Equal, "123").to_string();
         assert_eq!(shown, r#"{"notacolumn", "eq", "123", false}"#);
     }
@@ -356,7 +352,7 @@ mod tests {
         }
 
         #[test]
-        fn no_text_is_a_panic(text in "[a-z=.,()\"\\\\ ]{0,40}|.*") {
+        fn no_text_makes_it_panic(text in "[a-z=.,()\"\\\\ ]{0,40}|.*") {
             _ = parse(&text);
         }
     }

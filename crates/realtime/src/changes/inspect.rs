@@ -1,10 +1,10 @@
-//! Values as the reference shows them in its errors, which clients may compare.
+//! Values in Elixir's `inspect` form, as the reference server shows them in its errors.
 
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
-/// A list of texts.
+/// A list of strings.
 pub(super) fn inspect_texts(texts: &[impl AsRef<str>]) -> String {
     let texts: Vec<_> = texts
         .iter()
@@ -13,7 +13,7 @@ pub(super) fn inspect_texts(texts: &[impl AsRef<str>]) -> String {
     format!("[{}]", texts.join(", "))
 }
 
-/// Anything that JSON can say.
+/// Any JSON value.
 pub(super) fn inspect(value: &Value) -> String {
     match value {
         Value::Null => "nil".to_owned(),
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_look_like_those_of_the_reference() {
+    fn values_look_as_in_elixir() {
         let value = json!({"a": [1, null, true], "b": "x\"\\\n\u{1}ü"});
         let expected = r#"%{"a" => [1, nil, true], "b" => "x\"\\\n\x01ü"}"#;
         assert_eq!(inspect(&value), expected);

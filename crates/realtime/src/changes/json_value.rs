@@ -1,10 +1,9 @@
-//! Values as messages show them (realtime contract §9.7): what `to_jsonb` makes of them, read from
-//! the text that replication sends. The session that sends it writes dates in ISO, in UTC, and
-//! bytes in hex.
+//! Values as JSON (realtime contract §9.7): what `to_jsonb` would return, made from the text form of
+//! the replication stream. The stream's session writes dates as ISO in UTC, and `bytea` as hex.
 
 use super::array_literal::{self, Element};
 
-/// Types whose values are treated in a way of their own.
+/// Oids of types with a conversion of their own.
 pub(crate) mod oid {
     pub(crate) const BOOL: u32 = 16;
     pub(crate) const BYTEA: u32 = 17;
@@ -22,11 +21,11 @@ pub(crate) mod oid {
     pub(crate) const NUMERIC: u32 = 1700;
     pub(crate) const UUID: u32 = 2950;
     pub(crate) const JSONB: u32 = 3802;
-    /// From here on types are of users and extensions.
-    pub(crate) const FIRST_OWN: u32 = 16_384;
+    /// Types from here on are not built in.
+    pub(crate) const FIRST_USER: u32 = 16_384;
 }
 
-/// What becomes of a type's values.
+/// How a type's values are converted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shape {
     Number,
@@ -42,13 +41,13 @@ pub enum Shape {
         element: Box<Shape>,
         delimiter: char,
     },
-    /// Only the database can tell: rows of tables, types of extensions.
+    /// Only the database can convert it: composite types, types of extensions.
     Unknown,
 }
 
 impl Shape {
-    /// Of a type that is neither a domain nor an array: its number and `pg_type.typtype`.
-    pub(super) fn of(type_oid: u32, kind: char) -> Self {
+    /// For a type that is neither a domain nor an array, by its oid and `pg_type.typtype`.
+    pub(super) fn for_type(type_oid: u32, kind: char) -> Self {
         match (type_oid, kind) {
             (oid::INT2 | oid::INT4 | oid::INT8, _) => Self::Number,
             (oid::FLOAT4 | oid::FLOAT8 | oid::NUMERIC, _) => Self::Number,
@@ -57,15 +56,15 @@ impl Shape {
             (oid::BYTEA, _) => Self::Bytes,
             (oid::TIMESTAMP, _) => Self::Timestamp,
             (oid::TIMESTAMPTZ, _) => Self::TimestampTz,
-            // Enums and ranges, whoever made them.
+            // All enums, ranges and multiranges.
             (_, 'e' | 'r' | 'm') => Self::Text,
-            (..oid::FIRST_OWN, 'b') => Self::Text,
-            // An extension may say how its types become JSON.
+            (..oid::FIRST_USER, 'b') => Self::Text,
+            // An extension may define a cast of its type to JSON.
             _ => Self::Unknown,
         }
     }
 
-    /// Writes a value as JSON; `false`, and nothing written, if only the database can.
+    /// Appends a value as JSON; returns `false`, with nothing appended, if only the database can.
     pub fn write(&self, text: &str, out: &mut Vec<u8>) -> bool {
         let start = out.len();
         let is_known = self.try_write(text, out);
@@ -85,12 +84,12 @@ impl Shape {
             },
             Self::Json => out.extend_from_slice(text.as_bytes()),
             Self::Bytes => match text.strip_prefix("\\x") {
-                Some(hex) => write_text(hex, out),
+                Some(hex) => write_string(hex, out),
                 None => return false,
             },
-            Self::Timestamp => write_text(&text.replacen(' ', "T", 1), out),
-            Self::TimestampTz => write_text(&with_full_offset(&text.replacen(' ', "T", 1)), out),
-            Self::Text => write_text(text, out),
+            Self::Timestamp => write_string(&text.replacen(' ', "T", 1), out),
+            Self::TimestampTz => write_string(&with_full_offset(&text.replacen(' ', "T", 1)), out),
+            Self::Text => write_string(text, out),
             Self::Array { element, delimiter } => {
                 let Some(elements) = array_literal::parse(text, *delimiter) else {
                     return false;
@@ -103,18 +102,19 @@ impl Shape {
     }
 }
 
-/// What is no number for JSON is a text.
+/// `NaN` and infinity are strings.
 fn write_number(text: &str, out: &mut Vec<u8>) {
-    match text.ends_with(|c: char| c.is_ascii_digit()) {
-        true => out.extend_from_slice(text.as_bytes()),
-        false => write_text(text, out),
+    if text.ends_with(|c: char| c.is_ascii_digit()) {
+        out.extend_from_slice(text.as_bytes());
+    } else {
+        write_string(text, out);
     }
 }
 
 fn write_array(shape: &Shape, elements: &[Element], out: &mut Vec<u8>) -> bool {
     out.push(b'[');
-    for (place, element) in elements.iter().enumerate() {
-        if place > 0 {
+    for (index, element) in elements.iter().enumerate() {
+        if index > 0 {
             out.push(b',');
         }
         let is_known = match element {
@@ -122,9 +122,9 @@ fn write_array(shape: &Shape, elements: &[Element], out: &mut Vec<u8>) -> bool {
                 out.extend_from_slice(b"null");
                 true
             }
-            // Within an array, bytes keep what they have in front.
+            // In an array, `to_jsonb` keeps the prefix `\x`.
             Element::Text(text) if *shape == Shape::Bytes => {
-                write_text(text, out);
+                write_string(text, out);
                 true
             }
             Element::Text(text) => shape.try_write(text, out),
@@ -146,15 +146,16 @@ fn with_full_offset(text: &str) -> String {
     };
     let is_short = moment
         .rfind(['+', '-'])
-        .is_some_and(|place| place + 3 == moment.len());
-    match is_short && moment.contains(':') {
-        true => format!("{moment}:00{era}"),
-        false => text.to_owned(),
+        .is_some_and(|index| index + 3 == moment.len());
+    if is_short && moment.contains(':') {
+        format!("{moment}:00{era}")
+    } else {
+        text.to_owned()
     }
 }
 
-pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
-    // Writing to memory does not fail, and neither does a text.
+pub(super) fn write_string(text: &str, out: &mut Vec<u8>) {
+    // Neither writing to memory nor serializing a string can fail.
     _ = serde_json::to_writer(out, text);
 }
 
@@ -170,7 +171,7 @@ mod tests {
     }
 
     fn base(type_oid: u32) -> Shape {
-        Shape::of(type_oid, 'b')
+        Shape::for_type(type_oid, 'b')
     }
 
     #[test]
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn simple_types_have_their_form() {
+    fn simple_types_are_converted() {
         check(&base(oid::BOOL), "t", "true");
         check(&base(oid::BOOL), "f", "false");
         check(
@@ -208,12 +209,12 @@ mod tests {
         check(&base(interval), "1 day 02:00:00", "\"1 day 02:00:00\"");
         check(&base(inet), "10.0.0.1/8", "\"10.0.0.1/8\"");
         check(&base(money), "$1.00", "\"$1.00\"");
-        check(&Shape::of(90_000, 'e'), "happy", "\"happy\"");
-        check(&Shape::of(3904, 'r'), "[1,5)", "\"[1,5)\"");
+        check(&Shape::for_type(90_000, 'e'), "happy", "\"happy\"");
+        check(&Shape::for_type(3904, 'r'), "[1,5)", "\"[1,5)\"");
     }
 
     #[test]
-    fn bytes_have_nothing_in_front() {
+    fn bytea_has_no_prefix() {
         check(&base(oid::BYTEA), "\\x0102030405", "\"0102030405\"");
         check(&base(oid::BYTEA), "\\x", "\"\"");
     }
@@ -274,10 +275,10 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_database_knows_leaves_nothing_behind() {
-        let unknown = Shape::of(90_000, 'b');
+    fn nothing_is_appended_for_what_only_the_database_can_convert() {
+        let unknown = Shape::for_type(90_000, 'b');
         assert_eq!(unknown, Shape::Unknown);
-        assert_eq!(Shape::of(90_000, 'c'), Shape::Unknown);
+        assert_eq!(Shape::for_type(90_000, 'c'), Shape::Unknown);
         let array = Shape::Array {
             element: Box::new(unknown.clone()),
             delimiter: ',',

@@ -1,16 +1,16 @@
-//! Changes of tables, for those who subscribed to them (realtime contract §9): what a subscriber
-//! asks for, whether a change is what it asked for, and what it is told.
+//! Row changes (realtime contract §9): what a subscriber requests, whether a change matches, and the
+//! message about it.
 //!
-//! All of it is values in and values out, but for `table` and `ask`, which ask the database.
-//! Who is subscribed, who may see which row and how messages travel is the business of others.
+//! Pure functions on values, except `table` and `queries`, which query the database. Subscriptions,
+//! visibility of rows and sending are in `subscriptions` and `delivery`.
 
 mod array_literal;
-pub mod ask;
 pub mod decide;
 pub mod filter;
 mod inspect;
 pub mod json_value;
 pub mod message;
+pub mod queries;
 pub mod request;
 pub mod table;
 

@@ -1,4 +1,4 @@
-//! What one entry of `postgres_changes` asks for (realtime contract §9.2, §9.3).
+//! One entry of `postgres_changes` in a join (realtime contract §9.2, §9.3).
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 use super::{
     Filter,
-    filter::{self, BadFilter},
+    filter::{self, FilterError},
     inspect::{inspect, inspect_texts},
 };
 
-/// Which changes.
+/// Which changes, as in `event`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Event {
     All,
@@ -21,7 +21,8 @@ pub enum Event {
 }
 
 impl Event {
-    fn named(name: Option<&Value>) -> Self {
+    /// Anything unknown means all.
+    fn parse(name: Option<&Value>) -> Self {
         let name = name.and_then(Value::as_str).unwrap_or_default();
         let events = [Self::Insert, Self::Update, Self::Delete];
         let event = events
@@ -30,7 +31,7 @@ impl Event {
         event.unwrap_or(Self::All)
     }
 
-    /// As messages spell it.
+    /// As in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::All => "*",
@@ -49,14 +50,14 @@ pub enum Name {
 }
 
 impl Name {
-    fn of(text: &str) -> Self {
+    fn parse(text: &str) -> Self {
         match text {
             "*" => Self::Any,
             name => Self::Exactly(name.to_owned()),
         }
     }
 
-    /// Whether this is meant. Names are compared as they are, without patterns.
+    /// Names are compared exactly, without patterns.
     pub fn matches(&self, name: &str) -> bool {
         match self {
             Self::Any => true,
@@ -74,7 +75,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// One entry.
+/// One parsed entry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ChangeRequest {
     pub event: Event,
@@ -82,68 +83,68 @@ pub struct ChangeRequest {
     pub table: Name,
     /// All must hold.
     pub filters: Vec<Filter>,
-    /// The columns to be told about, besides the primary key; `None` for all.
+    /// The columns to include besides the primary key; `None` for all.
     pub select: Option<Vec<String>>,
 }
 
-/// An entry that cannot be served. The channel stays.
+/// Why an entry cannot be served. The channel stays joined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BadRequest {
+pub enum ChangeRequestError {
     #[error(transparent)]
-    Filter(#[from] BadFilter),
+    Filter(#[from] FilterError),
     #[error(
         "Error parsing `select` params: expected a list of column name strings, \
          e.g. select: [\"col1\", \"col2\"]"
     )]
-    Select,
+    InvalidSelect,
     #[error(
         "Column selection is not supported for wildcard subscriptions. \
          Provide an explicit schema and table name."
     )]
-    SelectOfMany,
+    SelectWithWildcard,
     #[error(
         "No subscription params provided. \
          Please provide at least a `schema` or `table` to subscribe to: {0}"
     )]
-    Nothing(String),
+    NoNames(String),
     /// No published table matches.
     #[error(
         "Unable to subscribe to changes with given parameters. \
          Please check Realtime is enabled for the given connect parameters: [{0}]"
     )]
     NotPublished(String),
-    /// The database would not compare these values.
+    /// PostgreSQL, or a rule of the table `realtime.subscription`, rejects it.
     #[error(
         "Unable to subscribe to changes with given parameters. \
-         An exception happened so please check your connect parameters: [{asked}]. \
-         Exception: {why}"
+         An exception happened so please check your connect parameters: [{request}]. \
+         Exception: {exception}"
     )]
-    Refused { asked: String, why: String },
+    Database { request: String, exception: String },
 }
 
 impl ChangeRequest {
-    /// Reads an entry as it was sent.
-    pub fn parse(entry: &Value) -> Result<Self, BadRequest> {
-        let nothing = || BadRequest::Nothing(inspect(entry));
-        let fields = entry.as_object().ok_or_else(nothing)?;
+    /// Parses an entry as it was sent.
+    pub fn parse(entry: &Value) -> Result<Self, ChangeRequestError> {
+        let no_names = || ChangeRequestError::NoNames(inspect(entry));
+        let fields = entry.as_object().ok_or_else(no_names)?;
         let name = |key: &str| fields.get(key).and_then(Value::as_str);
         let (schema, table) = match (name("schema"), name("table")) {
-            (Some(schema), Some(table)) => (Name::of(schema), Name::of(table)),
-            (Some(schema), None) => (Name::of(schema), Name::Any),
-            (None, Some(table)) => (Name::of("public"), Name::of(table)),
-            (None, None) => return Err(nothing()),
+            (Some(schema), Some(table)) => (Name::parse(schema), Name::parse(table)),
+            (Some(schema), None) => (Name::parse(schema), Name::Any),
+            (None, Some(table)) => (Name::parse("public"), Name::parse(table)),
+            (None, None) => return Err(no_names()),
         };
         let filters = match name("table") {
             Some(_) => parse_filter(fields)?,
-            // There is no table whose columns it could be about.
+            // A filter needs a table.
             None => Vec::new(),
         };
         let select = parse_select(fields)?;
         if select.is_some() && (schema == Name::Any || table == Name::Any) {
-            return Err(BadRequest::SelectOfMany);
+            return Err(ChangeRequestError::SelectWithWildcard);
         }
         Ok(Self {
-            event: Event::named(fields.get("event")),
+            event: Event::parse(fields.get("event")),
             schema,
             table,
             filters,
@@ -151,25 +152,25 @@ impl ChangeRequest {
         })
     }
 
-    /// No published table is meant by it.
-    pub fn not_published(&self) -> BadRequest {
-        BadRequest::NotPublished(self.to_string())
+    /// The error if no published table matches.
+    pub fn not_published(&self) -> ChangeRequestError {
+        ChangeRequestError::NotPublished(self.to_string())
     }
 
-    /// The database, or a rule of its triggers, refuses it.
-    pub fn refused(&self, error: &PgError) -> BadRequest {
+    /// The error if PostgreSQL rejects it.
+    pub fn database_error(&self, error: &PgError) -> ChangeRequestError {
         let (code, message) = (error.sqlstate(), &error.message);
-        let why = match condition_name(code) {
+        let exception = match condition_name(code) {
             Some(name) => format!("ERROR {code} ({name}) {message}"),
             None => format!("ERROR {code} {message}"),
         };
-        let asked = self.to_string();
-        BadRequest::Refused { asked, why }
+        let request = self.to_string();
+        ChangeRequestError::Database { request, exception }
     }
 }
 
 impl fmt::Display for ChangeRequest {
-    /// As the reference lists parameters in its errors.
+    /// As the reference server lists parameters in its errors.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let filters: Vec<_> = self.filters.iter().map(Filter::to_string).collect();
         let select = self.select.as_deref().map(inspect_texts);
@@ -185,15 +186,15 @@ impl fmt::Display for ChangeRequest {
     }
 }
 
-fn parse_filter(fields: &Map<String, Value>) -> Result<Vec<Filter>, BadFilter> {
+fn parse_filter(fields: &Map<String, Value>) -> Result<Vec<Filter>, FilterError> {
     match fields.get("filter") {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::String(text)) => filter::parse(text),
-        Some(other) => Err(BadFilter::Unreadable(vec![other.to_string()])),
+        Some(other) => Err(FilterError::Syntax(vec![other.to_string()])),
     }
 }
 
-fn parse_select(fields: &Map<String, Value>) -> Result<Option<Vec<String>>, BadRequest> {
+fn parse_select(fields: &Map<String, Value>) -> Result<Option<Vec<String>>, ChangeRequestError> {
     match fields.get("select") {
         None | Some(Value::Null) => Ok(None),
         Some(Value::Array(columns)) => {
@@ -201,11 +202,11 @@ fn parse_select(fields: &Map<String, Value>) -> Result<Option<Vec<String>>, BadR
             let columns: Vec<_> = columns.map(str::to_owned).collect();
             Ok(Some(columns).filter(|columns| !columns.is_empty()))
         }
-        Some(_) => Err(BadRequest::Select),
+        Some(_) => Err(ChangeRequestError::InvalidSelect),
     }
 }
 
-/// Names of the conditions that casts, comparisons and our own checks raise.
+/// PostgreSQL's names of the SQLSTATEs that casts, comparisons and our own checks raise.
 fn condition_name(code: &str) -> Option<&'static str> {
     Some(match code {
         "P0001" => "raise_exception",

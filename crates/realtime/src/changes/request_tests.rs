@@ -7,13 +7,13 @@ use crate::changes::Operator;
 
 #[track_caller]
 fn parsed(entry: Value) -> ChangeRequest {
-    ChangeRequest::parse(&entry).expect("a good entry")
+    ChangeRequest::parse(&entry).expect("a valid entry")
 }
 
 #[track_caller]
-fn refuse(entry: Value, expected: &str) {
-    let refused = ChangeRequest::parse(&entry).expect_err("refused");
-    assert_eq!(refused.to_string(), expected);
+fn check_error(entry: Value, expected: &str) {
+    let error = ChangeRequest::parse(&entry).expect_err("an error");
+    assert_eq!(error.to_string(), expected);
 }
 
 fn exactly(name: &str) -> Name {
@@ -53,20 +53,20 @@ fn one_name_is_enough() {
 }
 
 #[test]
-fn names_are_no_patterns() {
+fn names_are_not_patterns() {
     assert!(exactly("a_b").matches("a_b") && !exactly("a_b").matches("axb"));
     assert!(!exactly("a%").matches("ab") && !exactly("A").matches("a"));
     assert!(Name::Any.matches("anything"));
 }
 
 #[test]
-fn an_entry_without_names_is_shown() {
-    refuse(
+fn an_entry_without_names_is_an_error() {
+    check_error(
         json!({"event": "*"}),
         "No subscription params provided. Please provide at least a `schema` or `table` \
          to subscribe to: %{\"event\" => \"*\"}",
     );
-    refuse(
+    check_error(
         json!("public"),
         "No subscription params provided. Please provide at least a `schema` or `table` \
          to subscribe to: \"public\"",
@@ -74,7 +74,7 @@ fn an_entry_without_names_is_shown() {
 }
 
 #[test]
-fn filters_and_selects_are_read() {
+fn filters_and_selects_are_parsed() {
     let entry =
         json!({"schema": "s", "table": "t", "filter": " id=eq.1 ", "select": ["a", 1, "b"]});
     let request = parsed(entry);
@@ -93,22 +93,22 @@ fn filters_and_selects_are_read() {
 }
 
 #[test]
-fn wrong_parts_are_named() {
-    refuse(
+fn errors_name_the_invalid_part() {
+    check_error(
         json!({"schema": "s", "table": "t", "filter": "id"}),
         "Error parsing `filter` params: [\"id\"]",
     );
-    refuse(
+    check_error(
         json!({"schema": "s", "table": "t", "filter": 7}),
         "Error parsing `filter` params: [\"7\"]",
     );
-    refuse(
+    check_error(
         json!({"schema": "s", "table": "t", "select": "id"}),
         "Error parsing `select` params: expected a list of column name strings, \
          e.g. select: [\"col1\", \"col2\"]",
     );
     for (schema, table) in [("*", json!("t")), ("s", json!("*")), ("s", Value::Null)] {
-        refuse(
+        check_error(
             json!({"schema": schema, "table": table, "select": ["id"]}),
             "Column selection is not supported for wildcard subscriptions. \
              Provide an explicit schema and table name.",
@@ -117,7 +117,7 @@ fn wrong_parts_are_named() {
 }
 
 #[test]
-fn what_is_not_published_is_listed() {
+fn the_error_for_an_unpublished_table_lists_the_parameters() {
     let request = parsed(json!({"event": "insert", "schema": "public", "table": "t"}));
     assert_eq!(
         request.not_published().to_string(),
@@ -128,18 +128,18 @@ fn what_is_not_published_is_listed() {
 }
 
 #[test]
-fn what_the_database_refuses_has_its_words() {
+fn a_database_error_is_included() {
     let entry = json!({"table": "test", "filter": "notacolumn=eq.123", "select": ["a"]});
     let error = PgError::new("P0001", "invalid column for filter notacolumn");
     assert_eq!(
-        parsed(entry.clone()).refused(&error).to_string(),
+        parsed(entry.clone()).database_error(&error).to_string(),
         "Unable to subscribe to changes with given parameters. An exception happened so please \
          check your connect parameters: [event: *, schema: public, table: test, \
          filters: [{\"notacolumn\", \"eq\", \"123\", false}], select: [\"a\"]]. \
          Exception: ERROR P0001 (raise_exception) invalid column for filter notacolumn"
     );
     let unnamed = parsed(entry)
-        .refused(&PgError::new("XX999", "odd"))
+        .database_error(&PgError::new("XX999", "odd"))
         .to_string();
     assert!(unnamed.ends_with("Exception: ERROR XX999 odd"), "{unnamed}");
 }

@@ -1,5 +1,5 @@
-//! What the catalog says about a table that changes: its columns, its primary key, and what a role
-//! may see of it (realtime contract §14.1, §14.2).
+//! Catalog data of a table: its columns, its primary key, and what a role may see of it (realtime
+//! contract §14.1, §14.2).
 
 use std::collections::HashSet;
 
@@ -13,13 +13,9 @@ const RIGHTS: &str = include_str!("rights.sql");
 /// A table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
-    /// Its number.
     pub oid: u32,
-    /// Where it is.
     pub schema: String,
-    /// What it is called.
     pub name: String,
-    /// Whether policies decide who sees its rows.
     pub has_row_security: bool,
     /// In the table's order.
     pub columns: Vec<Column>,
@@ -28,26 +24,23 @@ pub struct Table {
 /// A column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Column {
-    /// What it is called.
     pub name: String,
-    /// The number of its type.
     pub type_oid: u32,
-    /// What `pg_type` calls it.
+    /// `pg_type.typname`.
     pub type_name: String,
-    /// What SQL calls it, wherever it is looked for.
+    /// Qualified and quoted, for SQL.
     pub type_sql: String,
-    /// The same type, unless it is a domain: then what lies below.
+    /// `type_oid`, or of a domain the type below it.
     pub base_type_oid: u32,
-    /// What its values become.
     pub shape: Shape,
-    /// Whether texts are equal only if they are the same.
+    /// Whether strings are equal only if their bytes are.
     pub has_deterministic_collation: bool,
     /// Whether it is part of the primary key.
     pub is_primary_key: bool,
 }
 
 impl Table {
-    /// Loads it; `None` if it is gone.
+    /// `None` if there is no such table.
     pub async fn find(db: &mut impl Queries, oid: u32) -> Result<Option<Self>, DbError> {
         let rows = db.query(TABLE, &[&oid]).await?;
         let Some(first) = rows.first() else {
@@ -65,22 +58,21 @@ impl Table {
         }))
     }
 
-    /// A column by its name.
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// The column behind a relation's column. They stand at the same place, unless a publication
-    /// leaves some out.
-    pub(super) fn column_of(&self, relation: &Relation, place: usize) -> Option<&Column> {
-        let name = &relation.columns.get(place)?.name;
-        let usual = self.columns.get(place);
-        usual
+    /// The column of a relation message's column. The positions are equal, unless the publication
+    /// has a column list.
+    pub(super) fn column_of(&self, relation: &Relation, index: usize) -> Option<&Column> {
+        let name = &relation.columns.get(index)?.name;
+        let at_same_index = self.columns.get(index);
+        at_same_index
             .filter(|column| column.name == *name)
             .or_else(|| self.column(name))
     }
 
-    /// The columns of the primary key; none if it has no key.
+    /// The columns of the primary key; empty without one.
     pub fn primary_key(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter(|column| column.is_primary_key)
     }
@@ -92,10 +84,10 @@ impl Column {
         let element: Option<u32> = row.try_get("element_oid")?;
         let shape = match element {
             Some(element) => Shape::Array {
-                element: Box::new(Shape::of(element, letter(row, "element_kind")?)),
+                element: Box::new(Shape::for_type(element, letter(row, "element_kind")?)),
                 delimiter: letter(row, "delimiter")?,
             },
-            None => Shape::of(base_type_oid, letter(row, "type_kind")?),
+            None => Shape::for_type(base_type_oid, letter(row, "type_kind")?),
         };
         Ok(Self {
             name: row.try_get("name")?,
@@ -117,7 +109,7 @@ impl Column {
             type_name: format!("type{type_oid}"),
             type_sql: format!("public.type{type_oid}"),
             base_type_oid: type_oid,
-            shape: Shape::of(type_oid, 'b'),
+            shape: Shape::for_type(type_oid, 'b'),
             has_deterministic_collation: true,
             is_primary_key: false,
         }
@@ -132,14 +124,14 @@ fn letter(row: &Row, column: &str) -> Result<char, DbError> {
 /// What a role may see of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rights {
-    /// Whether policies do not concern it.
+    /// `BYPASSRLS` or superuser.
     pub bypasses_row_security: bool,
-    /// The columns it may select.
+    /// Columns with the privilege `SELECT`.
     pub readable_columns: HashSet<String>,
 }
 
 impl Rights {
-    /// Of a role; `None` if there is no such role.
+    /// `None` if there is no such role.
     pub async fn find(
         db: &mut impl Queries,
         table: u32,
@@ -156,12 +148,11 @@ impl Rights {
         }))
     }
 
-    /// Whether a column may be shown.
     pub fn can_read(&self, column: &Column) -> bool {
         self.readable_columns.contains(&column.name)
     }
 
-    /// Whether rows can be told apart: without the key, nothing is shown at all.
+    /// Without the key, nothing of a row is shown.
     pub fn can_read_key(&self, table: &Table) -> bool {
         table.primary_key().all(|column| self.can_read(column))
     }

@@ -1,5 +1,4 @@
-//! From a join to a channel: what is checked first, what must be asked of the database, and the
-//! answer (§5.2 to §5.4).
+//! From a join to a channel: the checks that need the database, and the reply (§5.2 to §5.4).
 
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
@@ -12,231 +11,226 @@ use plinth_project::ProjectDb;
 use serde_json::{Value, value::RawValue};
 use uuid::Uuid;
 
-use super::{Channel, JoinRefusal, PresenceCalls, Wish, Writing, sub_topic};
+use super::{Channel, JoinError, JoinPayload, PresenceWindow, WritePermissions};
 use crate::{
-    authorize::Asker,
+    authorize::AccessCheck,
     changes::ChangeRequest,
-    hub::{Hub, Reservation, new_channel_id},
+    hub::{Hub, Reservation},
     identity::Identity,
-    protocol::{Ref, Version, reply},
-    replay::{Replay, ReplayWish},
-    rooms::{Entrance, Hearing, Member},
-    socket::Outbox,
+    outbound_queue::OutboundQueue,
+    protocol::{Ref, Version, reply, sub_topic},
+    replay::{Replay, ReplayRequest},
     subscriptions::Entry,
+    topics::{ChannelId, InitialFrames, Member, ReadPermissions},
 };
 
-/// How long somebody who wants the past waits for the present to begin. Clients wait ten seconds
-/// for the answer to their join.
-const STREAM_PATIENCE: Duration = Duration::from_secs(7);
+/// How long a join with replay waits for the replication stream. Clients wait ten seconds for the
+/// reply to a join.
+const STREAM_START_TIMEOUT: Duration = Duration::from_secs(7);
 
-/// A join that passed everything that can be checked without the database.
-#[derive(Debug)]
-pub(crate) struct Joining {
+/// A join that passed all checks that need no database.
+pub(crate) struct PendingJoin {
     pub(crate) topic: Box<str>,
     pub(crate) join_ref: Option<Ref>,
     pub(crate) reference: Option<Ref>,
-    pub(crate) wish: Wish,
+    pub(crate) payload: JoinPayload,
     pub(crate) identity: Identity,
+    /// By the payload or by the project's settings.
     pub(crate) wants_presence: bool,
-    /// The joins of the same topic that this one replaces.
+    /// Join refs of the channels of the same topic that this one replaces.
     pub(crate) replaced: Vec<Option<Ref>>,
 }
 
-/// What the database said about a join.
+/// What was read from the database for a join.
 #[derive(Debug)]
-pub(crate) struct Admission {
-    pub(crate) hearing: Hearing,
+pub(crate) struct PreparedJoin {
+    pub(crate) read_permissions: ReadPermissions,
     pub(crate) replay: Replay,
-    /// Given back once the channel is in its room.
+    /// Released once the channel is a member of its topic.
     pub(crate) reservation: Option<Reservation>,
 }
 
-impl Admission {
-    /// Whether more was told meanwhile than could be kept.
-    pub(crate) fn has_missed_too_much(&self) -> bool {
-        let missed = self.reservation.as_ref();
-        let missed = missed.and_then(|reservation| reservation.missed.as_ref());
-        missed.is_some_and(|missed| missed.is_too_much())
-    }
-
-    /// Of a public channel, for which nobody need be asked.
+impl PreparedJoin {
+    /// For a public channel on a single node, which needs neither database nor broker.
     pub(crate) fn public() -> Self {
         Self {
-            hearing: Hearing::ALL,
+            read_permissions: ReadPermissions::ALL,
             replay: Replay::default(),
             reservation: None,
         }
     }
+
+    /// Whether more messages arrived during the replay query than could be buffered.
+    pub(crate) fn has_overflowed(&self) -> bool {
+        let reservation = self.reservation.as_ref();
+        let buffer = reservation.and_then(|reservation| reservation.buffer.as_ref());
+        buffer.is_some_and(|buffer| buffer.has_overflowed())
+    }
 }
 
-impl Joining {
-    /// Whether the database has to be asked.
-    pub(crate) fn is_open_to_all(&self) -> bool {
-        !self.wish.is_private
+impl PendingJoin {
+    pub(crate) fn is_public(&self) -> bool {
+        !self.payload.is_private
     }
 
-    /// Everything that takes time: the database is asked about a private channel, and its room
-    /// hears other nodes.
+    /// Everything that takes time: checks permissions on a private topic, connects the topic to
+    /// other nodes, and reads what is to be replayed.
     pub(crate) async fn prepare(
         &self,
         hub: &Arc<Hub>,
         db: &ProjectDb,
         headers: &Arc<str>,
-    ) -> Result<Admission, JoinRefusal> {
-        let hearing = match self.is_open_to_all() {
-            true => Hearing::ALL,
-            false => self.ask(hub, db, headers).await?,
+    ) -> Result<PreparedJoin, JoinError> {
+        let read_permissions = if self.is_public() {
+            ReadPermissions::ALL
+        } else {
+            self.check_read_permissions(hub, db, headers).await?
         };
-        // What is told while the past is read must reach this node already.
-        let (is_private, wants_past) = (self.wish.is_private, self.wish.replay.is_some());
-        let reservation = hub.prepare(&self.topic, is_private, wants_past).await;
-        if wants_past {
-            // What is sent before is the past; what is sent after is told.
-            hub.stream.come_up(STREAM_PATIENCE).await;
+        // Before the replay query, so that every message is in its result or in the buffer.
+        let (is_private, with_replay) = (self.payload.is_private, self.payload.replay.is_some());
+        let reservation = hub
+            .reserve_topic(&self.topic, is_private, with_replay)
+            .await;
+        if with_replay {
+            hub.stream.wait_until_started(STREAM_START_TIMEOUT).await;
         }
-        let replay = match hearing.broadcast {
-            true => self.past(hub, db).await?,
-            false => Replay::default(),
+        let replay = if read_permissions.broadcast {
+            self.load_replay(hub, db).await?
+        } else {
+            Replay::default()
         };
-        Ok(Admission {
-            hearing,
+        Ok(PreparedJoin {
+            read_permissions,
             replay,
             reservation,
         })
     }
 
-    /// Asks the database what may be heard, for a private channel.
-    async fn ask(
+    async fn check_read_permissions(
         &self,
         hub: &Hub,
         db: &ProjectDb,
         headers: &Arc<str>,
-    ) -> Result<Hearing, JoinRefusal> {
+    ) -> Result<ReadPermissions, JoinError> {
         let sub_topic = sub_topic(&self.topic);
-        let asker = Asker {
+        let check = AccessCheck {
             caller: self.identity.caller.clone(),
             sub_topic: sub_topic.into(),
             headers: headers.clone(),
         };
-        let hearing = asker.hearing(db, self.wants_presence);
-        let hearing = hub.numbers.reading(hearing).await;
-        let hearing = hearing.map_err(|error| JoinRefusal::of_check(error, sub_topic))?;
-        match hearing.broadcast || hearing.presence {
-            true => Ok(hearing),
-            false => Err(JoinRefusal::Unauthorized(sub_topic.into())),
+        let check = check.read_permissions(db, self.wants_presence);
+        let permissions = hub.metrics.time_read_check(check).await;
+        let permissions = permissions.map_err(|error| JoinError::from_check(error, sub_topic))?;
+        if permissions.broadcast || permissions.presence {
+            Ok(permissions)
+        } else {
+            Err(JoinError::Unauthorized(sub_topic.into()))
         }
     }
 
-    /// What was told before and shall be told again.
-    async fn past(&self, hub: &Hub, db: &ProjectDb) -> Result<Replay, JoinRefusal> {
-        let Some(wish) = &self.wish.replay else {
+    async fn load_replay(&self, hub: &Hub, db: &ProjectDb) -> Result<Replay, JoinError> {
+        let Some(request) = &self.payload.replay else {
             return Ok(Replay::default());
         };
-        let wish = ReplayWish::read(wish).map_err(|_| JoinRefusal::BadReplay)?;
-        let past = wish.load(db, sub_topic(&self.topic), hub.stream.told());
-        hub.numbers.replaying(past).await.map_err(|error| {
-            tracing::warn!(code = "UnableToReplayMessages", "{error}");
-            JoinRefusal::ReplayFailed
+        let request = ReplayRequest::parse(request).map_err(|_| JoinError::InvalidReplay)?;
+        let decoded = hub.stream.recent_transactions();
+        let query = request.load(db, sub_topic(&self.topic), decoded);
+        hub.metrics.time_replay(query).await.map_err(|error| {
+            tracing::warn!(
+                code = "UnableToReplayMessages",
+                "rejecting a join: the replay query failed: {error}"
+            );
+            JoinError::ReplayFailed
         })
     }
 
-    /// Lets the channel into its room.
-    pub(crate) fn enter(
+    /// Makes the channel a member of its topic and sends the reply.
+    pub(crate) fn complete(
         self,
         hub: &Hub,
         version: Version,
-        outbox: &Arc<Outbox>,
-        admission: Admission,
+        outbound: &Arc<OutboundQueue>,
+        prepared: PreparedJoin,
     ) -> Channel {
-        let Admission {
-            hearing,
+        let PreparedJoin {
+            read_permissions,
             replay,
             reservation,
-        } = admission;
+        } = prepared;
         let member = Arc::new(Member::new(
-            new_channel_id(),
+            ChannelId::next(),
             version,
-            outbox.clone(),
-            self.wish.gets_own,
-            hearing,
+            outbound.clone(),
+            self.payload.receives_own,
+            read_permissions,
             replay.ids(),
         ));
         let response = format!(
             "{{\"postgres_changes\":[{}]}}",
-            numbered(&self.wish.changes)
+            entries_with_ids(&self.payload.changes)
         );
         let refs = (self.join_ref.as_ref(), self.reference.as_ref());
         let reply = reply(version, refs, &self.topic, true, &response);
-        let is_told_state = self.wants_presence && hearing.presence;
-        if is_told_state {
-            hub.presence_events.add(1);
+        let has_presence_state = self.wants_presence && read_permissions.presence;
+        if has_presence_state {
+            hub.usage.presence_events.add(1);
         }
-        let missed = reservation.as_ref();
-        let entrance = Entrance {
+        let buffer = reservation.as_ref();
+        let frames = InitialFrames {
             join_ref: self.join_ref.as_ref(),
             reply,
             replay,
-            missed: missed.and_then(|reservation| reservation.missed.clone()),
-            is_told_state,
+            buffer: buffer.and_then(|reservation| reservation.buffer.clone()),
+            has_presence_state,
         };
-        let is_private = self.wish.is_private;
-        let room = hub
-            .rooms
-            .enter(&self.topic, is_private, member.clone(), entrance);
-        let presence_key = self.wish.presence_key;
+        let is_private = self.payload.is_private;
+        let topic = hub
+            .topics
+            .join(&self.topic, is_private, member.clone(), frames);
+        let presence_key = self.payload.presence_key;
         Channel {
-            // Clients of the first version may leave it out; then the join itself names the channel.
+            // Clients of version 1 may leave it out; then the join's own ref names the channel.
             join_ref: self.join_ref.or(self.reference),
-            room,
+            topic,
             member,
             identity: self.identity,
-            acks: self.wish.acks,
+            acks: self.payload.acks,
             presence_key: presence_key
                 .unwrap_or_else(|| Uuid::new_v4().to_string())
                 .into(),
             has_presence: self.wants_presence,
-            presence_calls: PresenceCalls::default(),
-            changes: entries(&self.wish.changes),
+            presence_window: PresenceWindow::default(),
+            changes: parse_entries(&self.payload.changes),
             subscribing: None,
-            writing: match is_private {
-                true => Writing::UNKNOWN,
-                false => Writing::ALL,
+            write_permissions: if is_private {
+                WritePermissions::UNKNOWN
+            } else {
+                WritePermissions::ALL
             },
         }
     }
 
-    /// The refusal of the join.
-    pub(crate) fn refused(&self, version: Version, refusal: &JoinRefusal) -> Message {
+    /// The error reply.
+    pub(crate) fn error_reply(&self, version: Version, error: &JoinError) -> Message {
         let refs = (self.join_ref.as_ref(), self.reference.as_ref());
-        refused(version, refs, &self.topic, refusal)
+        let response = serde_json::json!({ "reason": error.to_string() });
+        reply(version, refs, &self.topic, false, &response.to_string())
     }
 }
 
-/// An error, with its reason.
-pub(crate) fn refused(
-    version: Version,
-    refs: (Option<&Ref>, Option<&Ref>),
-    topic: &str,
-    refusal: &JoinRefusal,
-) -> Message {
-    let response = serde_json::json!({ "reason": refusal.to_string() });
-    reply(version, refs, topic, false, &response.to_string())
-}
-
-/// What the entries ask for.
-fn entries(entries: &[Box<RawValue>]) -> Arc<[Entry]> {
+fn parse_entries(entries: &[Box<RawValue>]) -> Arc<[Entry]> {
     let entry = |entry: &RawValue| {
-        let asked: Value = serde_json::from_str(entry.get()).unwrap_or_default();
+        let parsed: Value = serde_json::from_str(entry.get()).unwrap_or_default();
         Entry {
             id: entry_id(entry),
-            request: ChangeRequest::parse(&asked).map(Arc::new),
+            request: ChangeRequest::parse(&parsed).map(Arc::new),
         }
     };
     entries.iter().map(|raw| entry(raw)).collect()
 }
 
-/// Each entry exactly as it was sent, and its number: clients compare them one by one.
-fn numbered(entries: &[Box<RawValue>]) -> String {
+/// Each entry exactly as it was sent plus its id: clients compare them one by one.
+fn entries_with_ids(entries: &[Box<RawValue>]) -> String {
     let entries: Vec<String> = entries
         .iter()
         .map(|entry| {
@@ -254,7 +248,7 @@ fn numbered(entries: &[Box<RawValue>]) -> String {
     entries.join(",")
 }
 
-/// Equal entries have equal numbers. JavaScript counts exactly up to 2^53.
+/// A hash, so equal entries share an id. JavaScript integers are exact up to 2^53.
 fn entry_id(entry: &RawValue) -> u64 {
     let mut hasher = DefaultHasher::new();
     entry.get().hash(&mut hasher);
@@ -272,14 +266,14 @@ mod tests {
     }
 
     #[test]
-    fn entries_come_back_as_they_were_sent_and_with_a_number() {
+    fn entries_are_echoed_as_they_were_sent_with_an_id() {
         let entries = [
             raw(r#"{"event":"*", "schema":"public" }"#),
             raw("{}"),
             raw(r#"{"event":"*", "schema":"public" }"#),
         ];
 
-        let text = numbered(&entries);
+        let text = entries_with_ids(&entries);
 
         let list: Value = serde_json::from_str(&format!("[{text}]")).expect("JSON");
         let id = list[0]["id"].as_u64().expect("a number");
@@ -291,8 +285,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_entry_still_has_its_place() {
-        let text = numbered(&[raw("1"), raw("\"x\"")]);
+    fn an_invalid_entry_is_echoed_too() {
+        let text = entries_with_ids(&[raw("1"), raw("\"x\"")]);
         let list: Value = serde_json::from_str(&format!("[{text}]")).expect("JSON");
         assert_eq!(list.as_array().map(Vec::len), Some(2));
     }

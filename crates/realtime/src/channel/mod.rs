@@ -1,67 +1,64 @@
 //! A channel: one topic that one socket has joined (§5 to §8).
 
+mod channel_error;
 mod join;
-mod presence_calls;
-mod refusal;
-mod system;
-mod wish;
+mod join_error;
+mod join_payload;
+mod presence_window;
 
 use std::sync::Arc;
 
 use plinth_project::ProjectDb;
 
-pub(crate) use join::{Admission, Joining};
-pub(crate) use presence_calls::PresenceCalls;
-pub(crate) use refusal::JoinRefusal;
-pub(crate) use system::{close_frame, system_frame};
-pub(crate) use wish::Wish;
+pub(crate) use channel_error::ChannelError;
+pub(crate) use join::{PendingJoin, PreparedJoin};
+pub(crate) use join_error::JoinError;
+pub(crate) use join_payload::JoinPayload;
+pub(crate) use presence_window::PresenceWindow;
 
 use crate::{
-    authorize::Asker,
+    authorize::AccessCheck,
     hub::Hub,
     identity::Identity,
-    protocol::Ref,
-    rooms::{Member, Room},
-    subscriptions::{Entry, Subscriber, Subscribing},
+    protocol::{Ref, sub_topic},
+    subscriptions::{Entry, SubscribeTask, Subscriber, Subscribing},
+    topics::{Member, Topic},
 };
-
-/// What topics of channels begin with.
-pub(crate) const TOPIC_PREFIX: &str = "realtime:";
 
 /// A joined channel.
 #[derive(Debug)]
 pub(crate) struct Channel {
     pub(crate) join_ref: Option<Ref>,
-    pub(crate) room: Arc<Room>,
+    pub(crate) topic: Arc<Topic>,
     pub(crate) member: Arc<Member>,
     pub(crate) identity: Identity,
-    /// Whether broadcasts are answered.
+    /// Whether broadcasts are acknowledged.
     pub(crate) acks: bool,
     pub(crate) presence_key: Arc<str>,
-    /// Whether presence was wanted, by the join or by tracking.
+    /// Whether the client uses presence, since its join or since it tracked.
     pub(crate) has_presence: bool,
-    pub(crate) presence_calls: PresenceCalls,
-    pub(crate) writing: Writing,
-    /// The row changes that were asked for.
+    pub(crate) presence_window: PresenceWindow,
+    pub(crate) write_permissions: WritePermissions,
+    /// The `postgres_changes` entries of the join.
     pub(crate) changes: Arc<[Entry]>,
-    /// While there are any.
+    /// The task behind them; `None` without entries.
     pub(crate) subscribing: Option<Subscribing>,
 }
 
-/// What may be said; nothing where that was not asked yet.
+/// What the channel may send; `None` where that was not checked yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Writing {
+pub(crate) struct WritePermissions {
     pub(crate) broadcast: Option<bool>,
     pub(crate) presence: Option<bool>,
 }
 
-impl Writing {
+impl WritePermissions {
     /// Everything, as on public channels.
     pub(crate) const ALL: Self = Self {
         broadcast: Some(true),
         presence: Some(true),
     };
-    /// To be asked first.
+    /// To be checked before the first message.
     pub(crate) const UNKNOWN: Self = Self {
         broadcast: None,
         presence: None,
@@ -69,44 +66,37 @@ impl Writing {
 }
 
 impl Channel {
-    pub(crate) fn topic(&self) -> &str {
-        &self.room.topic
-    }
-
     pub(crate) fn sub_topic(&self) -> &str {
-        sub_topic(self.topic())
+        sub_topic(&self.topic.name)
     }
 
-    /// Asks for the row changes with the claims that it has now. What it heard with others it hears
-    /// until then.
-    pub(crate) fn subscribe(&mut self, hub: &Arc<Hub>, db: &ProjectDb) {
+    /// Subscribes to the row changes with the channel's current claims. A subscription with former
+    /// claims stays until the new one is registered.
+    pub(crate) fn subscribe(&mut self, hub: &Hub, db: &ProjectDb) {
         if self.changes.is_empty() {
             return;
         }
         let caller = self.identity.caller.clone();
-        let subscriber = Subscriber::new(self.room.topic.clone(), self.member.clone(), caller);
+        let subscriber = Subscriber::new(self.topic.name.clone(), self.member.clone(), caller);
+        let task = SubscribeTask {
+            subscriptions: hub.subscriptions.clone(),
+            stream_status: hub.stream.watch_status(),
+            usage: hub.usage.clone(),
+            db: db.clone(),
+            subscriber: Arc::new(subscriber),
+            join_ref: self.join_ref.clone(),
+            entries: self.changes.clone(),
+        };
         let before = self.subscribing.take();
-        self.subscribing = Some(Subscribing::start(
-            hub,
-            db,
-            subscriber,
-            self.join_ref.clone(),
-            self.changes.clone(),
-            before,
-        ));
+        self.subscribing = Some(Subscribing::start(task, before));
     }
 
-    /// Whoever is on it, with the given claims, as policies are asked.
-    pub(crate) fn asker(&self, identity: &Identity, headers: &Arc<str>) -> Asker {
-        Asker {
+    /// A check of what the topic's policies permit with the given claims.
+    pub(crate) fn access_check(&self, identity: &Identity, headers: &Arc<str>) -> AccessCheck {
+        AccessCheck {
             caller: identity.caller.clone(),
             sub_topic: self.sub_topic().into(),
             headers: headers.clone(),
         }
     }
-}
-
-/// A topic without what all topics begin with.
-pub(crate) fn sub_topic(topic: &str) -> &str {
-    topic.strip_prefix(TOPIC_PREFIX).unwrap_or(topic)
 }

@@ -1,4 +1,5 @@
-//! What the nodes of one project know of each other (§14.5, §14.6).
+//! One project on this node, as part of the cluster: which other nodes serve it, what they use, and
+//! how presence is kept in step (§14.5, §14.6). What nodes say about themselves is in `heartbeat`.
 
 use std::{
     collections::HashMap,
@@ -15,95 +16,88 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-use super::{Alive, Cluster, Envelope, NodeId, Outlet, RoomClock, Said};
+use super::{
+    Cluster, Envelope, Heartbeat, NodeMessage, TopicLink,
+    heartbeat::{self, HEARTBEAT_INTERVAL},
+};
 use crate::{
-    hub::Hub,
-    numbers::{Numbers, Share},
-    rooms::{Room, Told},
+    metrics::{GaugeShare, RealtimeMetrics},
+    topics::{Deliveries, NodeId, RemoteTopic, Topic, TopicMessage, Topics},
+    usage::Usage,
 };
 
-/// How often a node says that it is there.
-const PULSE: Duration = Duration::from_millis(1500);
-/// A node that is silent for so long is gone.
-const SILENCE: Duration = Duration::from_secs(30);
-/// Clients of a node that goes come back elsewhere within this time, and do not flap.
-const GRACE: Duration = Duration::from_secs(5);
-/// A room that changed is told of in so many pulses.
-const REPEATS: u8 = 3;
-/// Every so many pulses all rooms are told of.
-const ALL_ROOMS: u64 = 10;
-/// But no more than so many.
-const MOST_ROOMS: usize = 5_000;
-/// How long other nodes may take to answer the first word of this one.
-const SETTLING: Duration = Duration::from_millis(150);
-/// How long somebody who comes into a room waits to hear who is there.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Presence entries of a node that shuts down stay this long: its clients reconnect elsewhere
+/// meanwhile, and nobody sees them leave and join.
+const LEAVE_GRACE: Duration = Duration::from_secs(5);
+/// How many heartbeats carry the clock of a topic whose presence has changed.
+const CLOCK_REPEATS: u8 = 3;
+/// How long the first join of a topic waits for the presence entries of other nodes.
+const PRESENCE_SYNC_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// One project on this node, as part of a cluster.
 #[derive(Debug)]
-pub(crate) struct Link {
-    cluster: Cluster,
-    hub: Weak<Hub>,
+pub(crate) struct ClusterLink {
+    pub(super) cluster: Cluster,
+    pub(super) topics: Arc<Topics>,
+    pub(super) usage: Arc<Usage>,
     prefix: String,
-    everybody: Subject,
-    own: Weak<Link>,
+    /// The subject that all nodes of the project subscribe to.
+    pub(super) control: Subject,
+    this: Weak<Self>,
     peers: Mutex<HashMap<NodeId, Peer>>,
-    /// Their sockets, among those of all nodes.
-    sockets: Mutex<Share>,
-    /// Rooms whose presence changed, and in how many more pulses that is told.
-    touched: Mutex<HashMap<(Box<str>, bool), u8>>,
-    /// Whether other nodes have had the time to answer the first word of this one.
-    is_settled: watch::Sender<bool>,
+    /// Sockets of other nodes, as part of the cluster's total.
+    remote_sockets: Mutex<GaugeShare>,
+    /// Topics whose presence has changed, and how many more heartbeats carry their clocks.
+    changed_topics: Mutex<HashMap<(Box<str>, bool), u8>>,
+    /// Whether other nodes have had time to answer this node's first heartbeat.
+    pub(super) has_discovered_peers: watch::Sender<bool>,
     _task: AbortOnDropHandle<()>,
 }
 
 #[derive(Debug)]
-struct Peer {
-    heard_at: Instant,
-    leaves_at: Option<Instant>,
-    alive: Alive,
+pub(super) struct Peer {
+    pub(super) heard_at: Instant,
+    /// Set when the node shuts down.
+    pub(super) remove_at: Option<Instant>,
+    pub(super) heartbeat: Heartbeat,
 }
 
-/// What other nodes have, for limits that hold for all together.
+/// What other nodes use, for limits that hold for all nodes together.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Elsewhere {
+pub(crate) struct RemoteUsage {
     pub(crate) sockets: u64,
     pub(crate) events: u64,
     pub(crate) joins: u64,
     pub(crate) presence_events: u64,
 }
 
-impl Link {
-    /// Goes on as long as anybody holds it.
+impl ClusterLink {
+    /// Starts the task that sends and receives heartbeats; it ends when the link is dropped.
     pub(crate) fn start(
         cluster: &Cluster,
         project: &ProjectRef,
-        numbers: &Numbers,
-        hub: Weak<Hub>,
+        metrics: &RealtimeMetrics,
+        topics: &Arc<Topics>,
+        usage: &Arc<Usage>,
         stop: CancellationToken,
     ) -> Arc<Self> {
-        let cluster = cluster.counted_by(&numbers.broker);
+        let cluster = cluster.with_metrics(&metrics.broker);
         let prefix = format!("rt.{project}");
-        let everybody: Subject = format!("{prefix}.all").into();
-        Arc::new_cyclic(|own: &Weak<Link>| {
-            let task = tokio::spawn(run(
-                own.clone(),
-                hub.clone(),
-                cluster.clone(),
-                everybody.clone(),
-                stop,
-            ));
+        let control: Subject = format!("{prefix}.all").into();
+        Arc::new_cyclic(|this: &Weak<Self>| {
+            let task = heartbeat::run(this.clone(), cluster.clone(), control.clone(), stop);
             Self {
                 cluster,
-                hub,
+                topics: topics.clone(),
+                usage: usage.clone(),
                 prefix,
-                everybody,
-                own: own.clone(),
+                control,
+                this: this.clone(),
                 peers: Mutex::default(),
-                sockets: Mutex::new(Share::of(&numbers.connected_cluster)),
-                touched: Mutex::default(),
-                is_settled: watch::Sender::new(false),
-                _task: AbortOnDropHandle::new(task),
+                remote_sockets: Mutex::new(GaugeShare::new(&metrics.connected_cluster)),
+                changed_topics: Mutex::default(),
+                has_discovered_peers: watch::Sender::new(false),
+                _task: AbortOnDropHandle::new(tokio::spawn(task)),
             }
         })
     }
@@ -112,7 +106,7 @@ impl Link {
         &self.cluster
     }
 
-    /// Where a room is talked in. Topics are anything; subjects are not.
+    /// The subject of a topic. Topics may have any name, subjects may not.
     fn subject(&self, topic: &str, is_private: bool) -> Subject {
         let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, topic.as_bytes());
         let name = BASE64_URL_SAFE_NO_PAD.encode(&digest.as_ref()[..16]);
@@ -120,102 +114,115 @@ impl Link {
         format!("{}.{kind}.{name}", self.prefix).into()
     }
 
-    /// Where the database's log is passed on.
-    pub(super) fn log_subject(&self) -> Subject {
+    /// The subject on which WAL is relayed. Its name is part of the format between nodes.
+    pub(super) fn wal_subject(&self) -> Subject {
         format!("{}.log", self.prefix).into()
     }
 
-    /// Says something in a room in which nobody of ours is.
-    pub(crate) fn say(&self, topic: &str, is_private: bool, said: Said) {
-        self.cluster.say(&self.subject(topic, is_private), said);
+    /// Sends a message to the members that a topic has on other nodes, whether it has any here.
+    pub(crate) fn publish(&self, topic: &str, is_private: bool, message: TopicMessage) {
+        self.cluster
+            .publish(&self.subject(topic, is_private), message.into());
     }
 
-    /// Connects a room with the same room elsewhere, and waits to hear who is there.
-    pub(crate) async fn open(&self, room: &Arc<Room>) -> Outlet {
-        let subject = self.subject(&room.topic, room.is_private);
-        let outlet = Outlet::open(
-            &self.own,
-            self.cluster.clone(),
-            subject,
-            Arc::downgrade(room),
-        )
-        .await;
-        let hearing = async {
+    /// Subscribes to a topic's messages from other nodes and waits for their presence entries.
+    pub(crate) async fn open(&self, topic: &Arc<Topic>) -> Box<dyn RemoteTopic> {
+        let subject = self.subject(&topic.name, topic.is_private);
+        let link = TopicLink::open(&self.this, self.cluster.clone(), subject, topic).await;
+        let syncing = async {
             _ = self
-                .is_settled
+                .has_discovered_peers
                 .subscribe()
-                .wait_for(|is_settled| *is_settled)
+                .wait_for(|has_discovered| *has_discovered)
                 .await;
-            self.ask_presence(None, &room.topic, room.is_private);
-            room.knows_of(&self.present_peers()).await;
+            self.request_presence(None, &topic.name, topic.is_private);
+            topic.wait_for_presence_of(&self.live_peers()).await;
         };
-        _ = timeout(PATIENCE, hearing).await;
-        outlet
+        _ = timeout(PRESENCE_SYNC_TIMEOUT, syncing).await;
+        Box::new(link)
     }
 
-    /// Whoever is in a room shall be told there.
-    pub(crate) fn ask_presence(&self, of: Option<NodeId>, topic: &str, is_private: bool) {
-        let topic = topic.into();
-        let ask = Said::AskPresence {
+    /// Applies what another node sent to a topic.
+    pub(super) fn apply(&self, topic: &Topic, from: NodeId, message: TopicMessage) {
+        let applied = topic.apply_remote(from, message);
+        if applied.is_behind {
+            self.request_presence(Some(from), &topic.name, topic.is_private);
+        }
+        let Deliveries {
+            broadcasts,
+            presence,
+        } = applied.deliveries;
+        if broadcasts > 0 {
+            self.usage.events.add(broadcasts);
+        }
+        if presence > 0 {
+            self.usage.presence_events.add(presence);
+        }
+    }
+
+    /// Asks one node, or all, to publish their presence entries of a topic.
+    pub(super) fn request_presence(&self, of: Option<NodeId>, topic: &str, is_private: bool) {
+        let request = NodeMessage::RequestPresence {
             of,
-            topic,
+            topic: topic.into(),
             is_private,
         };
-        self.cluster.say(&self.everybody, ask);
+        self.cluster.publish(&self.control, request);
     }
 
-    /// Who is present in a room has changed.
-    pub(crate) fn touch(&self, topic: &str, is_private: bool) {
-        self.touched().insert((topic.into(), is_private), REPEATS);
+    /// This node's presence entries of a topic have changed.
+    pub(super) fn mark_presence_changed(&self, topic: &str, is_private: bool) {
+        self.changed_topics()
+            .insert((topic.into(), is_private), CLOCK_REPEATS);
     }
 
-    pub(crate) fn elsewhere(&self) -> Elsewhere {
+    pub(crate) fn remote_usage(&self) -> RemoteUsage {
         self.peers()
             .values()
-            .fold(Elsewhere::default(), |sum, peer| Elsewhere {
-                sockets: sum.sockets + peer.alive.sockets,
-                events: sum.events + peer.alive.events,
-                joins: sum.joins + peer.alive.joins,
-                presence_events: sum.presence_events + peer.alive.presence_events,
+            .fold(RemoteUsage::default(), |sum, peer| RemoteUsage {
+                sockets: sum.sockets + peer.heartbeat.sockets,
+                events: sum.events + peer.heartbeat.events,
+                joins: sum.joins + peer.heartbeat.joins,
+                presence_events: sum.presence_events + peer.heartbeat.presence_events,
             })
     }
 
-    fn count_sockets(&self) {
-        let mut sockets = self.sockets.lock().unwrap_or_else(PoisonError::into_inner);
-        sockets.set(usize::try_from(self.elsewhere().sockets).unwrap_or(usize::MAX));
+    /// Updates the gauge of sockets on all nodes.
+    pub(super) fn count_remote_sockets(&self) {
+        let sockets = self.remote_usage().sockets;
+        let mut share = self
+            .remote_sockets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        share.set(usize::try_from(sockets).unwrap_or(usize::MAX));
     }
 
-    /// What another node said was told to so many here.
-    pub(super) fn count_told(&self, told: &Told) {
-        let Some(hub) = self.hub.upgrade() else {
-            return;
-        };
-        if told.broadcasts > 0 {
-            hub.events.add(told.broadcasts);
-        }
-        if told.presence > 0 {
-            hub.presence_events.add(told.presence);
-        }
+    /// Whether there are other nodes, as far as is known.
+    pub(super) fn has_peers(&self) -> bool {
+        !self.peers().is_empty()
     }
 
-    fn present_peers(&self) -> Vec<NodeId> {
+    /// Nodes that will answer a request: heard from lately and not shutting down.
+    fn live_peers(&self) -> Vec<NodeId> {
         let peers = self.peers();
-        let is_there =
-            |peer: &Peer| peer.heard_at.elapsed() < 3 * PULSE && peer.leaves_at.is_none();
-        let there = peers.iter().filter(|(_, peer)| is_there(peer));
-        there.map(|(node, _)| *node).collect()
+        let is_live = |peer: &Peer| {
+            peer.heard_at.elapsed() < 3 * HEARTBEAT_INTERVAL && peer.remove_at.is_none()
+        };
+        let live = peers.iter().filter(|(_, peer)| is_live(peer));
+        live.map(|(node, _)| *node).collect()
     }
 
-    fn hear(&self, hub: &Hub, envelope: Envelope) {
+    /// A message on the control subject.
+    pub(super) fn handle_control(&self, envelope: Envelope) {
         let from = envelope.from;
-        match envelope.said {
-            Said::Alive(alive) => self.hear_alive(hub, from, alive),
-            Said::Bye => {
+        match envelope.message {
+            NodeMessage::Heartbeat(heartbeat) => self.handle_heartbeat(from, heartbeat),
+            NodeMessage::Leaving => {
                 if let Some(peer) = self.peers().get_mut(&from) {
-                    peer.leaves_at = Some(Instant::now() + GRACE);
+                    peer.remove_at = Some(Instant::now() + LEAVE_GRACE);
                 }
             }
-            Said::AskPresence {
+            NodeMessage::RequestPresence {
                 of,
                 topic,
                 is_private,
@@ -223,207 +230,38 @@ impl Link {
                 if of.is_some_and(|node| node != self.cluster.node()) {
                     return;
                 }
-                match hub.rooms.find(&topic, is_private) {
-                    Some(room) => room.announce(),
-                    // So that nobody waits for us.
-                    None => self.say(
+                match self.topics.find(&topic, is_private) {
+                    Some(topic) => topic.publish_presence(),
+                    // The node that asks waits for an answer from everybody.
+                    None => self.publish(
                         &topic,
                         is_private,
-                        Said::PresenceState {
+                        TopicMessage::PresenceState {
                             clock: 0,
-                            present: Vec::new(),
+                            entries: Vec::new(),
                         },
                     ),
                 }
             }
-            _ => {}
+            NodeMessage::Topic(_) | NodeMessage::Wal(_) | NodeMessage::FollowWal(_) => {}
         }
     }
 
-    fn hear_alive(&self, hub: &Hub, from: NodeId, alive: Alive) {
-        for RoomClock {
-            topic,
-            is_private,
-            clock,
-        } in &alive.rooms
-        {
-            if let Some(room) = hub.rooms.find(topic, *is_private)
-                && room.clock_of(from) != Some(*clock)
-            {
-                self.ask_presence(Some(from), topic, *is_private);
-            }
-        }
-        let mut peers = self.peers();
-        // A new run of a node takes the place of the old one.
-        let old: Vec<NodeId> = peers
-            .iter()
-            .filter(|(node, peer)| {
-                **node != from && !alive.name.is_empty() && peer.alive.name == alive.name
-            })
-            .map(|(node, _)| *node)
-            .collect();
-        for node in &old {
-            peers.remove(node);
-        }
-        let known = peers.get(&from);
-        let is_new = known.is_none();
-        let leaves_at = known.and_then(|peer| peer.leaves_at);
-        peers.insert(
-            from,
-            Peer {
-                heard_at: Instant::now(),
-                leaves_at,
-                alive,
-            },
-        );
-        drop(peers);
-        self.count_sockets();
-        for node in old {
-            forget(hub, node);
-        }
-        if is_new {
-            // So that it knows of us before it lets anybody in.
-            self.say_alive(hub, Vec::new());
-        }
-    }
-
-    fn pulse(&self, hub: &Hub, number: u64) {
-        let now = Instant::now();
-        let is_gone = |peer: &Peer| {
-            peer.heard_at + SILENCE <= now
-                || peer.leaves_at.is_some_and(|leaves_at| leaves_at <= now)
-        };
-        let mut peers = self.peers();
-        let gone: Vec<NodeId> = peers
-            .iter()
-            .filter(|(_, peer)| is_gone(peer))
-            .map(|(node, _)| *node)
-            .collect();
-        for node in &gone {
-            peers.remove(node);
-        }
-        drop(peers);
-        self.count_sockets();
-        for node in gone {
-            tracing::warn!("a node is gone: {node:?}");
-            forget(hub, node);
-        }
-        let rooms = match number % ALL_ROOMS {
-            0 => self.all_rooms(hub),
-            _ => self.touched_rooms(hub),
-        };
-        self.say_alive(hub, rooms);
-    }
-
-    fn say_alive(&self, hub: &Hub, rooms: Vec<RoomClock>) {
-        let alive = Alive {
-            name: self.cluster.name().into(),
-            sockets: hub.own_sockets() as u64,
-            events: hub.events.average(),
-            joins: hub.joins.average(),
-            presence_events: hub.presence_events.average(),
-            rooms,
-        };
-        self.cluster.say(&self.everybody, Said::Alive(alive));
-    }
-
-    fn all_rooms(&self, hub: &Hub) -> Vec<RoomClock> {
-        let mut rooms = Vec::new();
-        hub.rooms.for_each(|room| {
-            if rooms.len() < MOST_ROOMS && room.clock() > 0 {
-                rooms.push(room.room_clock());
-            }
-        });
-        rooms
-    }
-
-    fn touched_rooms(&self, hub: &Hub) -> Vec<RoomClock> {
-        let mut touched = self.touched();
-        let mut rooms = Vec::with_capacity(touched.len());
-        touched.retain(|(topic, is_private), repeats| {
-            if let Some(room) = hub.rooms.find(topic, *is_private) {
-                rooms.push(room.room_clock());
-            }
-            *repeats -= 1;
-            *repeats > 0
-        });
-        rooms
-    }
-
-    /// The broker was away: what was said meanwhile is lost on both sides.
-    fn catch_up(&self, hub: &Hub) {
-        hub.rooms.for_each(|room| {
-            room.announce();
-            self.ask_presence(None, &room.topic, room.is_private);
+    /// After the broker was away: messages were lost in both directions.
+    pub(super) fn resync_presence(&self) {
+        self.topics.for_each(|topic| {
+            topic.publish_presence();
+            self.request_presence(None, &topic.name, topic.is_private);
         });
     }
 
-    fn peers(&self) -> MutexGuard<'_, HashMap<NodeId, Peer>> {
+    pub(super) fn peers(&self) -> MutexGuard<'_, HashMap<NodeId, Peer>> {
         self.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn touched(&self) -> MutexGuard<'_, HashMap<(Box<str>, bool), u8>> {
-        self.touched.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn forget(hub: &Hub, node: NodeId) {
-    hub.rooms.for_each(|room| room.forget(node));
-}
-
-async fn run(
-    link: Weak<Link>,
-    hub: Weak<Hub>,
-    cluster: Cluster,
-    everybody: Subject,
-    stop: CancellationToken,
-) {
-    let mut listening = loop {
-        match cluster.listen(&everybody).await {
-            Some(listening) => break listening,
-            None => tokio::time::sleep(PULSE).await,
-        }
-    };
-    let settling = tokio::time::sleep(SETTLING);
-    tokio::pin!(settling);
-    let mut is_settled = false;
-    let mut connections = cluster.connections();
-    let mut pulse = tokio::time::interval(PULSE);
-    let mut number = 1;
-    loop {
-        let heard = tokio::select! {
-            envelope = listening.next() => match envelope {
-                Some(envelope) => Some(envelope),
-                None => return,
-            },
-            _ = pulse.tick() => None,
-            () = &mut settling, if !is_settled => {
-                is_settled = true;
-                if let Some(link) = link.upgrade() {
-                    link.is_settled.send_replace(true);
-                }
-                continue;
-            }
-            () = stop.cancelled() => {
-                cluster.say(&everybody, Said::Bye);
-                return;
-            }
-            _ = connections.changed() => {
-                if let (Some(link), Some(hub)) = (link.upgrade(), hub.upgrade()) {
-                    link.catch_up(&hub);
-                }
-                continue;
-            }
-        };
-        let (Some(link), Some(hub)) = (link.upgrade(), hub.upgrade()) else {
-            return;
-        };
-        match heard {
-            Some(envelope) => link.hear(&hub, envelope),
-            None => {
-                link.pulse(&hub, number);
-                number += 1;
-            }
-        }
+    pub(super) fn changed_topics(&self) -> MutexGuard<'_, HashMap<(Box<str>, bool), u8>> {
+        self.changed_topics
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }

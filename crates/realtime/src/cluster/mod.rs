@@ -1,15 +1,19 @@
-//! Several nodes (§14.5): what is said on one of them reaches the others over NATS.
+//! Several nodes (§14.5): messages to members of a topic on other nodes go over NATS.
 //!
-//! Everything is delivered here first. What the broker loses is lost for broadcasts, as it would be
-//! for a client that is away for a moment; presence notices and asks again (`rooms::presence`), and
-//! whoever follows the database's log through another node is told that something may be missing.
-//! While the broker is away, every node serves its own clients.
+//! Local members are served first and do not need the broker. A broadcast that the broker loses is
+//! lost. A lost presence message is noticed by its clock and the state is requested again
+//! (`topics::presence`). A follower of another node's WAL notices a gap and has everything since its
+//! last position sent again, which the replication slot retains (`wal_writer`, `wal_follower`).
 
-mod envelope;
+mod codec;
+mod follower_records;
+mod fragments;
+mod heartbeat;
 mod link;
-mod log;
-mod outlet;
-mod parts;
+mod message;
+mod topic_link;
+mod wal_follower;
+mod wal_writer;
 
 use std::{
     sync::{
@@ -23,35 +27,39 @@ use async_nats::{Client, ConnectOptions, Event, Subject, Subscriber, connection:
 use bytes::Bytes;
 use futures_util::StreamExt as _;
 use metrics::Counter;
+use plinth_project::Project;
 use tokio::{
-    sync::{mpsc, watch},
+    sync::{OwnedSemaphorePermit, mpsc, watch},
     time::timeout,
 };
 
-pub(crate) use envelope::{
-    Alive, Envelope, LogPart, LogPiece, NodeId, PresenceChange, RoomClock, Said,
+pub(crate) use link::{ClusterLink, RemoteUsage};
+pub(crate) use message::WalPiece;
+pub(crate) use wal_follower::{FollowerPosition, WalEvent, WalFollower};
+pub(crate) use wal_writer::{WalWriter, WriterEvent};
+
+use self::{
+    follower_records::{FollowerRecord, FollowerRecords},
+    fragments::Reassembler,
+    message::{Envelope, FollowRequest, Heartbeat, NodeMessage, TopicClock, WalPart},
+    topic_link::TopicLink,
 };
-pub(crate) use link::{Elsewhere, Link};
-pub(crate) use log::{LogNews, LogReader, LogWriter};
-pub(crate) use outlet::Outlet;
+use crate::{metrics::BrokerMetrics, topics::NodeId};
 
-use self::parts::Joiner;
-use crate::numbers::BrokerNumbers;
+/// Messages that may wait for the broker. What does not fit is dropped and counted.
+const PUBLISH_QUEUE_CAPACITY: usize = 8192;
 
-/// Messages that wait for the broker. What does not fit is lost, as if the broker had lost it.
-const WAITING: usize = 8192;
+/// Every broker takes messages of this size, whatever it says.
+const MIN_PAYLOAD_BYTES: usize = 64 * 1024;
 
-/// The smallest message that every broker takes.
-const SMALLEST_LIMIT: usize = 64 * 1024;
-
-/// How long a broker that is away is waited for.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long to wait for a broker that may be away.
+const BROKER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A connection to the broker that the nodes share. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Cluster {
     shared: Arc<Inner>,
-    numbers: BrokerNumbers,
+    metrics: BrokerMetrics,
 }
 
 #[derive(Debug)]
@@ -59,22 +67,43 @@ struct Inner {
     client: Client,
     node: NodeId,
     name: Box<str>,
-    outgoing: mpsc::Sender<(Subject, Bytes)>,
-    /// Numbers the messages.
-    sent: AtomicU64,
-    connected: watch::Receiver<u64>,
+    outgoing: mpsc::Sender<Outgoing>,
+    /// The number of the next message, for its fragments.
+    next_number: AtomicU64,
+    /// Counts connections.
+    connections: watch::Receiver<u64>,
+    max_retained_wal: u64,
+    follower_timeout: Duration,
+}
+
+/// A message to other nodes, or a fragment of one.
+struct Outgoing {
+    subject: Subject,
+    data: Bytes,
+    /// Held until the client has taken the message.
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 /// How to reach the broker, and what this node is called.
 #[derive(Debug, Clone)]
 pub struct ClusterConfig {
-    /// One address or several, with commas between.
+    /// One address, or several separated by commas.
     pub url: String,
-    /// What this node is called; a new run with the same name takes the place of the old one.
+    /// The node's name; a new run with the same name replaces the old one. May be empty.
     pub name: String,
+    /// How much WAL a slot may retain for nodes that cannot be reached, in bytes.
+    pub max_retained_wal: u64,
+    /// No WAL is retained for a node after this long without a sign of life, neither through the
+    /// broker nor in the database.
+    pub follower_timeout: Duration,
 }
 
-/// The broker cannot be used.
+impl ClusterConfig {
+    /// The usual [`Self::follower_timeout`].
+    pub const FOLLOWER_TIMEOUT: Duration = Duration::from_secs(30);
+}
+
+/// Connecting to the broker failed for good.
 #[derive(Debug, thiserror::Error)]
 #[error("NATS at {url}: {cause}")]
 pub struct ClusterError {
@@ -83,19 +112,21 @@ pub struct ClusterError {
 }
 
 impl Cluster {
-    /// Connects in the background and for good: a broker that is away comes back.
+    /// Starts a connection that is retried in the background for as long as the process runs.
     pub async fn connect(config: &ClusterConfig) -> Result<Self, ClusterError> {
-        let (tell, connected) = watch::channel(0);
+        let (connected, connections) = watch::channel(0);
         let on_event = move |event: Event| {
-            let tell = tell.clone();
+            let connected = connected.clone();
             async move {
                 match event {
                     Event::Connected => {
                         tracing::info!("connected to NATS");
-                        tell.send_modify(|times| *times += 1);
+                        connected.send_modify(|times| *times += 1);
                     }
                     Event::Disconnected => {
-                        tracing::warn!("NATS is away; other nodes are not heard")
+                        tracing::warn!(
+                            "lost the connection to NATS: other nodes are unreachable until it is back"
+                        );
                     }
                     other => tracing::debug!("NATS: {other}"),
                 }
@@ -110,33 +141,35 @@ impl Cluster {
             .connect(addresses)
             .await
             .map_err(|error| ClusterError {
-                url: without_secrets(&config.url),
+                url: redact_password(&config.url),
                 cause: error.to_string(),
             })?;
-        // Usually it is there, and then nothing that is said first is lost.
-        let mut up = connected.clone();
-        _ = timeout(PATIENCE, up.wait_for(|times| *times > 0)).await;
-        let (outgoing, waiting) = mpsc::channel(WAITING);
+        // Usually it is there, and then the first messages are not lost.
+        let mut up = connections.clone();
+        _ = timeout(BROKER_TIMEOUT, up.wait_for(|times| *times > 0)).await;
+        let (outgoing, queue) = mpsc::channel(PUBLISH_QUEUE_CAPACITY);
         let node = NodeId::generate();
-        tokio::spawn(publish(client.clone(), waiting));
+        tokio::spawn(send_queued(client.clone(), queue));
         Ok(Self {
             shared: Arc::new(Inner {
                 client,
                 node,
                 name: config.name.as_str().into(),
                 outgoing,
-                sent: AtomicU64::new(0),
-                connected,
+                next_number: AtomicU64::new(0),
+                connections,
+                max_retained_wal: config.max_retained_wal,
+                follower_timeout: config.follower_timeout,
             }),
-            numbers: BrokerNumbers::of_nobody(),
+            metrics: BrokerMetrics::noop(),
         })
     }
 
-    /// The same connection, for one project.
-    pub(crate) fn counted_by(&self, numbers: &BrokerNumbers) -> Self {
+    /// The same connection, with the metrics of one project.
+    pub(crate) fn with_metrics(&self, metrics: &BrokerMetrics) -> Self {
         Self {
             shared: self.shared.clone(),
-            numbers: numbers.clone(),
+            metrics: metrics.clone(),
         }
     }
 
@@ -148,7 +181,7 @@ impl Cluster {
         &self.shared.name
     }
 
-    /// The same; a node without a name is told from others by its number.
+    /// The configured name, or one made from the node's id.
     pub(crate) fn node_name(&self) -> String {
         match self.name() {
             "" => format!("plinth@{:016x}", self.node().0),
@@ -156,79 +189,120 @@ impl Cluster {
         }
     }
 
-    /// Counts connections: news of it means that messages may have been lost.
-    pub(crate) fn connections(&self) -> watch::Receiver<u64> {
-        self.shared.connected.clone()
+    pub(crate) fn max_retained_wal(&self) -> u64 {
+        self.shared.max_retained_wal
     }
 
-    /// Tells other nodes, soon. Nothing waits for it.
-    pub(crate) fn say(&self, subject: &Subject, said: Said) {
-        if self.shared.client.connection_state() != State::Connected {
-            self.numbers.dropped.increment(1);
+    /// What followers of `project` write into its database.
+    fn follower_records(&self, project: &Project) -> FollowerRecords {
+        FollowerRecords::new(project, self.node(), self.shared.follower_timeout)
+    }
+
+    /// Whether the broker can be reached now.
+    pub fn is_connected(&self) -> bool {
+        self.shared.client.connection_state() == State::Connected
+    }
+
+    /// Updates the metric that says so.
+    pub(super) fn record_connection(&self) {
+        self.metrics.connected.set(f64::from(self.is_connected()));
+    }
+
+    /// Counts connections: a change means that messages may have been lost before.
+    pub(crate) fn connections(&self) -> watch::Receiver<u64> {
+        self.shared.connections.clone()
+    }
+
+    /// Queues a message for other nodes; drops it if the broker is away or the queue is full.
+    pub(crate) fn publish(&self, subject: &Subject, message: NodeMessage) {
+        self.enqueue(subject, message, None);
+    }
+
+    /// The same for a part of the WAL, which is also dropped if there is no permit for it.
+    fn publish_part(
+        &self,
+        subject: &Subject,
+        message: NodeMessage,
+        permit: Option<OwnedSemaphorePermit>,
+    ) {
+        match permit {
+            Some(permit) => self.enqueue(subject, message, Some(permit)),
+            None => self.metrics.dropped.increment(1),
+        }
+    }
+
+    fn enqueue(
+        &self,
+        subject: &Subject,
+        message: NodeMessage,
+        mut permit: Option<OwnedSemaphorePermit>,
+    ) {
+        if !self.is_connected() {
+            self.metrics.dropped.increment(1);
             return;
         }
         let envelope = Envelope {
             from: self.node(),
-            said,
+            message,
         };
         let limit = self
             .shared
             .client
             .server_info()
             .max_payload
-            .max(SMALLEST_LIMIT);
-        let number = self.shared.sent.fetch_add(1, Relaxed);
-        for part in parts::cut(self.node(), number, &envelope.encode(), limit) {
-            if self
-                .shared
-                .outgoing
-                .try_send((subject.clone(), part))
-                .is_err()
-            {
-                self.numbers.dropped.increment(1);
+            .max(MIN_PAYLOAD_BYTES);
+        let number = self.shared.next_number.fetch_add(1, Relaxed);
+        for data in fragments::split(self.node(), number, &envelope.encode(), limit) {
+            let fragment = Outgoing {
+                subject: subject.clone(),
+                data,
+                _permit: permit.take(),
+            };
+            if self.shared.outgoing.try_send(fragment).is_err() {
+                self.metrics.dropped.increment(1);
                 return;
             }
         }
-        self.numbers.published.increment(1);
+        self.metrics.published.increment(1);
     }
 
-    /// Hears what other nodes say from now on. When it returns the broker knows, unless it is away.
-    pub(crate) async fn listen(&self, subject: &Subject) -> Option<Listening> {
+    /// Subscribes to a subject. When this returns the broker knows of it, unless it is away.
+    pub(crate) async fn subscribe(&self, subject: &Subject) -> Option<NodeMessages> {
         let subscribing = async {
             let subscriber = self.shared.client.subscribe(subject.clone()).await.ok()?;
-            _ = timeout(PATIENCE, self.shared.client.flush()).await;
+            _ = timeout(BROKER_TIMEOUT, self.shared.client.flush()).await;
             Some(subscriber)
         };
-        let subscriber = timeout(PATIENCE * 2, subscribing).await.ok()??;
-        Some(Listening {
+        let subscriber = timeout(BROKER_TIMEOUT * 2, subscribing).await.ok()??;
+        Some(NodeMessages {
             subscriber,
-            joiner: Joiner::default(),
-            received: self.numbers.received.clone(),
+            reassembler: Reassembler::default(),
+            received: self.metrics.received.clone(),
         })
     }
 }
 
-async fn publish(client: Client, mut waiting: mpsc::Receiver<(Subject, Bytes)>) {
-    while let Some((subject, message)) = waiting.recv().await {
-        if let Err(error) = client.publish(subject, message).await {
-            tracing::debug!("a message for other nodes is lost: {error}");
+async fn send_queued(client: Client, mut queue: mpsc::Receiver<Outgoing>) {
+    while let Some(message) = queue.recv().await {
+        if let Err(error) = client.publish(message.subject, message.data).await {
+            tracing::debug!("dropping a message to other nodes: {error}");
         }
     }
-    _ = timeout(PATIENCE, client.flush()).await;
+    _ = timeout(BROKER_TIMEOUT, client.flush()).await;
 }
 
-/// What other nodes say on a subject.
-pub(crate) struct Listening {
+/// Messages of other nodes on one subject.
+pub(crate) struct NodeMessages {
     subscriber: Subscriber,
-    joiner: Joiner,
+    reassembler: Reassembler,
     received: Counter,
 }
 
-impl Listening {
+impl NodeMessages {
     pub(crate) async fn next(&mut self) -> Option<Envelope> {
         loop {
             let message = self.subscriber.next().await?;
-            let Some(whole) = self.joiner.take(message.payload) else {
+            let Some(whole) = self.reassembler.add(message.payload) else {
                 continue;
             };
             self.received.increment(1);
@@ -240,8 +314,8 @@ impl Listening {
     }
 }
 
-/// An address without a password, for messages.
-fn without_secrets(url: &str) -> String {
+/// An address without its password, for error messages.
+fn redact_password(url: &str) -> String {
     url.split(',')
         .map(|url| match url.rsplit_once('@') {
             Some((_, host)) => format!("nats://***@{host}"),
@@ -256,9 +330,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passwords_are_not_told() {
+    fn passwords_are_not_shown() {
         assert_eq!(
-            without_secrets("nats://a:b@h:1,nats://h:2"),
+            redact_password("nats://a:b@h:1,nats://h:2"),
             "nats://***@h:1,nats://h:2"
         );
     }

@@ -1,210 +1,215 @@
-//! One batch of changes, from candidates to messages.
+//! One batch of row changes, from candidates to messages.
 
 use std::{collections::HashSet, sync::Arc};
 
-use plinth_db::DbError;
+use plinth_db::{DbError, replication::pgoutput::Value};
 use plinth_project::{ProjectDb, Service};
 
 use super::{
-    Change,
-    tables::{Known, Tables},
-    tell,
-    visibility::{GroupId, Visibility, ask_all},
+    RowChange, fan_out,
+    table_cache::{CachedTable, TableCache},
+    visibility::{GroupId, VisibilityChecks, run_queries},
 };
 use crate::{
     changes::{
         Event,
-        ask::{self, FilterQuestion, ValueQuestion},
         decide::{Decision, decide_all},
-        message::{ChangedRow, Refusal},
+        message::{ChangeError, ChangedRow},
+        queries::{self, FilterQuery, ValueCast},
         table::Rights,
     },
     hub::Hub,
     subscriptions::Subscription,
 };
 
-/// Somebody who is to be told of a change.
+/// A subscription that a change is to be delivered to.
 pub(super) struct Recipient {
     pub(super) subscription: Arc<Subscription>,
     pub(super) rights: Arc<Rights>,
-    /// Why they are told that there is something, and not what.
-    pub(super) refusal: Option<Refusal>,
-    sight: Sight,
+    /// If the subscriber learns that there is a change, but not its values.
+    pub(super) error: Option<ChangeError>,
+    visibility: RowVisibility,
 }
 
-/// Whether they see the row.
+/// Whether the subscriber may see the row.
 #[derive(Clone, Copy)]
-enum Sight {
-    /// Nobody need be asked.
-    Free,
-    /// As their group does.
-    Asked(GroupId),
-    /// There is no way to find out.
-    Blind,
+enum RowVisibility {
+    /// No policy applies.
+    Unrestricted,
+    /// As the group's query says.
+    ByGroup(GroupId),
+    /// There is no key to ask with.
+    Hidden,
 }
 
-/// Delivers changes in their order. Fails only where trying again makes sense, or nothing does.
+/// Delivers changes in their order. Safe to retry after an error: nothing was sent then.
 pub(super) async fn deliver(
     db: &ProjectDb,
     hub: &Hub,
-    tables: &mut Tables,
-    changes: &[Change],
+    tables: &mut TableCache,
+    changes: &[RowChange],
 ) -> Result<(), DbError> {
     let oids: HashSet<u32> = changes.iter().map(|change| change.relation.oid).collect();
     tables
-        .learn(db, &hub.subscriptions, oids.into_iter())
+        .load_missing(db, &hub.subscriptions, oids.into_iter())
         .await?;
-    let candidates = candidates(hub, tables, changes);
-    learn_rights(db, tables, changes, &candidates).await?;
-    let mut fitting = decide(db, tables, changes, candidates).await?;
-    ask_policies(db, hub, tables, changes, &mut fitting).await?;
-    let mut rows = rows(tables, changes, &fitting);
-    complete(db, &mut rows).await?;
-    for ((change, recipients), row) in changes.iter().zip(&fitting).zip(&rows) {
-        tell::tell(hub, change, recipients, row.as_ref().map(|(row, _)| row));
+    let candidates = find_candidates(hub, tables, changes);
+    load_rights(db, tables, changes, &candidates).await?;
+    let mut recipients = apply_filters(db, tables, changes, candidates).await?;
+    apply_policies(db, hub, tables, changes, &mut recipients).await?;
+    let mut rows = render_rows(tables, changes, &recipients);
+    cast_values(db, &mut rows).await?;
+    for ((change, recipients), row) in changes.iter().zip(&recipients).zip(&rows) {
+        fan_out::send(hub, change, recipients, row.as_ref().map(|(row, _)| row));
     }
-    hub.numbers.changes.increment(changes.len() as u64);
+    hub.metrics
+        .changes_dispatched
+        .increment(changes.len() as u64);
     Ok(())
 }
 
-fn candidates(hub: &Hub, tables: &Tables, changes: &[Change]) -> Vec<Vec<Arc<Subscription>>> {
-    let candidates = |change: &Change| {
-        let Some(known) = tables.get(change.relation.oid) else {
+fn find_candidates(
+    hub: &Hub,
+    tables: &TableCache,
+    changes: &[RowChange],
+) -> Vec<Vec<Arc<Subscription>>> {
+    let candidates = |change: &RowChange| {
+        let Some(cached) = tables.get(change.relation.oid) else {
             return Vec::new();
         };
-        let (table, event) = (&known.table, change.event());
-        match known.has_no_key() && event != Event::Delete {
-            true => hub.subscriptions.all(table.oid, event),
-            false => hub
-                .subscriptions
-                .candidates(table, event, |column| change.value(column)),
+        let (table, event) = (&cached.table, change.event());
+        if cached.has_no_key() && event != Event::Delete {
+            // All receive an error, whatever their filters.
+            hub.subscriptions.all(table.oid, event)
+        } else {
+            hub.subscriptions
+                .candidates(table, event, |column| change.value(column))
         }
     };
     changes.iter().map(candidates).collect()
 }
 
-async fn learn_rights(
+async fn load_rights(
     db: &ProjectDb,
-    tables: &mut Tables,
-    changes: &[Change],
+    tables: &mut TableCache,
+    changes: &[RowChange],
     candidates: &[Vec<Arc<Subscription>>],
 ) -> Result<(), DbError> {
-    let mut unknown: HashSet<(u32, &str)> = HashSet::new();
+    let mut missing: HashSet<(u32, &str)> = HashSet::new();
     for (change, candidates) in changes.iter().zip(candidates) {
-        let Some(known) = tables.get(change.relation.oid) else {
+        let Some(cached) = tables.get(change.relation.oid) else {
             continue;
         };
         for subscription in candidates {
             let role = subscription.subscriber.caller.role();
-            if !known.knows_rights(role) {
-                unknown.insert((change.relation.oid, role));
+            if !cached.has_loaded_rights(role) {
+                missing.insert((change.relation.oid, role));
             }
         }
     }
-    for (table, role) in unknown {
-        tables.learn_rights(db, table, role).await?;
+    for (table, role) in missing {
+        tables.load_rights(db, table, role).await?;
     }
     Ok(())
 }
 
-/// Those whose filters fit, or who are to be told that they may not know.
-async fn decide(
+/// The candidates whose filters match, or who receive an error.
+async fn apply_filters(
     db: &ProjectDb,
-    tables: &Tables,
-    changes: &[Change],
+    tables: &TableCache,
+    changes: &[RowChange],
     candidates: Vec<Vec<Arc<Subscription>>>,
 ) -> Result<Vec<Vec<Recipient>>, DbError> {
-    let mut asking = Vec::new();
-    let mut fitting: Vec<Vec<Recipient>> = Vec::with_capacity(changes.len());
-    for (place, (change, candidates)) in changes.iter().zip(candidates).enumerate() {
+    let mut undecided = Vec::new();
+    let mut matching: Vec<Vec<Recipient>> = Vec::with_capacity(changes.len());
+    for (index, (change, candidates)) in changes.iter().zip(candidates).enumerate() {
         let mut recipients = Vec::with_capacity(candidates.len());
         for subscription in candidates {
-            let known = tables.get(change.relation.oid);
+            let cached = tables.get(change.relation.oid);
             let role = subscription.subscriber.caller.role();
-            let Some((known, rights)) = known.and_then(|known| Some((known, known.rights(role)?)))
+            let Some((cached, rights)) =
+                cached.and_then(|cached| Some((cached, cached.rights(role)?)))
             else {
                 continue;
             };
-            let refusal = refusal(known, rights, change.event());
-            let decision = match refusal {
+            let error = change_error(cached, rights, change.event());
+            let decision = match error {
                 Some(_) => Decision::Match,
                 None => decide_all(&subscription.conditions, |column| change.value(column)),
             };
             match decision {
                 Decision::NoMatch => continue,
                 Decision::Match => {}
-                Decision::Ask => asking.push((place, recipients.len())),
+                Decision::NeedsDatabase => undecided.push((index, recipients.len())),
             }
             recipients.push(Recipient {
                 rights: rights.clone(),
                 subscription,
-                refusal,
-                sight: Sight::Free,
+                error,
+                visibility: RowVisibility::Unrestricted,
             });
         }
-        fitting.push(recipients);
+        matching.push(recipients);
     }
-    if !asking.is_empty() {
-        remove_unfitting(db, tables, changes, &mut fitting, &asking).await?;
+    if !undecided.is_empty() {
+        remove_not_matching(db, tables, changes, &mut matching, &undecided).await?;
     }
-    Ok(fitting)
+    Ok(matching)
 }
 
-fn refusal(known: &Known, rights: &Rights, event: Event) -> Option<Refusal> {
+fn change_error(cached: &CachedTable, rights: &Rights, event: Event) -> Option<ChangeError> {
     match event {
         Event::Delete => None,
-        _ if known.has_no_key() => Some(Refusal::NoPrimaryKey),
-        _ if !rights.can_read_key(&known.table) => Some(Refusal::Unauthorized),
+        _ if cached.has_no_key() => Some(ChangeError::NoPrimaryKey),
+        _ if !rights.can_read_key(&cached.table) => Some(ChangeError::Unauthorized),
         _ => None,
     }
 }
 
-/// Asks the database about filters that only it can decide.
-async fn remove_unfitting(
+/// Evaluates in the database the filters that only it can, and removes recipients that do not match.
+async fn remove_not_matching(
     db: &ProjectDb,
-    tables: &Tables,
-    changes: &[Change],
-    fitting: &mut [Vec<Recipient>],
-    asking: &[(usize, usize)],
+    tables: &TableCache,
+    changes: &[RowChange],
+    recipients: &mut [Vec<Recipient>],
+    undecided: &[(usize, usize)],
 ) -> Result<(), DbError> {
-    let mut questions = Vec::new();
+    let mut queries = Vec::new();
     let mut owners = Vec::new();
-    for (place, recipient) in asking {
-        let change = &changes[*place];
-        let Some(known) = tables.get(change.relation.oid) else {
+    for (index, recipient) in undecided {
+        let change = &changes[*index];
+        let Some(cached) = tables.get(change.relation.oid) else {
             continue;
         };
-        for condition in &fitting[*place][*recipient].subscription.conditions {
+        for condition in &recipients[*index][*recipient].subscription.conditions {
             let filter = condition.filter();
             let value = change.value(&filter.column);
-            let column = known.table.column(&filter.column);
-            if condition.decide(value) != Decision::Ask {
+            let column = cached.table.column(&filter.column);
+            if condition.decide(value) != Decision::NeedsDatabase {
                 continue;
             }
-            questions.push(FilterQuestion {
+            queries.push(FilterQuery {
                 filter,
                 type_oid: column.map_or(0, |column| column.type_oid),
                 value: match value {
-                    Some(plinth_db::replication::pgoutput::Value::Text(text)) => {
-                        str::from_utf8(text).ok()
-                    }
+                    Some(Value::Text(text)) => str::from_utf8(text).ok(),
                     _ => None,
                 },
             });
-            owners.push((*place, *recipient));
+            owners.push((*index, *recipient));
         }
     }
-    let answers = fits(db, &questions).await?;
-    let unfitting: HashSet<(usize, usize)> = owners
+    let matches = evaluate_filters(db, &queries).await?;
+    let not_matching: HashSet<(usize, usize)> = owners
         .into_iter()
-        .zip(answers)
-        .filter(|(_, fits)| !fits)
+        .zip(matches)
+        .filter(|(_, matches)| !matches)
         .map(|(owner, _)| owner)
         .collect();
-    for (place, recipients) in fitting.iter_mut().enumerate() {
+    for (index, recipients) in recipients.iter_mut().enumerate() {
         let mut number = 0;
         recipients.retain(|_| {
-            let stays = !unfitting.contains(&(place, number));
+            let stays = !not_matching.contains(&(index, number));
             number += 1;
             stays
         });
@@ -212,109 +217,115 @@ async fn remove_unfitting(
     Ok(())
 }
 
-/// A value that the database cannot compare fits nothing, and spoils no other question.
-async fn fits(db: &ProjectDb, questions: &[FilterQuestion<'_>]) -> Result<Vec<bool>, DbError> {
+/// All in one query. If PostgreSQL rejects it, one by one: a value that it cannot compare matches
+/// nothing and must not affect other filters.
+async fn evaluate_filters(
+    db: &ProjectDb,
+    filters: &[FilterQuery<'_>],
+) -> Result<Vec<bool>, DbError> {
     let mut connection = db.as_service(Service::Realtime).await?;
-    match ask::fits(&mut connection, questions).await {
-        Err(error) if error.refusal().is_some() => {}
-        answers => return answers,
+    match queries::evaluate_filters(&mut connection, filters).await {
+        Err(error) if error.pg_error().is_some() => {}
+        matches => return matches,
     }
-    let mut answers = Vec::with_capacity(questions.len());
-    for question in questions {
-        match ask::fits(&mut connection, std::slice::from_ref(question)).await {
-            Ok(answer) => answers.extend(answer),
-            Err(error) if error.refusal().is_some() => answers.push(false),
+    let mut matches = Vec::with_capacity(filters.len());
+    for filter in filters {
+        match queries::evaluate_filters(&mut connection, std::slice::from_ref(filter)).await {
+            Ok(one) => matches.extend(one),
+            Err(error) if error.pg_error().is_some() => matches.push(false),
             Err(error) => return Err(error),
         }
     }
-    Ok(answers)
+    Ok(matches)
 }
 
-/// Leaves those who may see the rows.
-async fn ask_policies(
+/// Removes recipients that may not see the rows.
+async fn apply_policies(
     db: &ProjectDb,
     hub: &Hub,
-    tables: &Tables,
-    changes: &[Change],
-    fitting: &mut [Vec<Recipient>],
+    tables: &TableCache,
+    changes: &[RowChange],
+    recipients: &mut [Vec<Recipient>],
 ) -> Result<(), DbError> {
-    let mut visibility = Visibility::default();
-    for (place, (change, recipients)) in changes.iter().zip(fitting.iter_mut()).enumerate() {
-        let Some(known) = tables.get(change.relation.oid) else {
+    let mut checks = VisibilityChecks::default();
+    for (index, (change, recipients)) in changes.iter().zip(recipients.iter_mut()).enumerate() {
+        let Some(cached) = tables.get(change.relation.oid) else {
             continue;
         };
-        if !known.table.has_row_security || change.event() == Event::Delete {
+        if !cached.table.has_row_security || change.event() == Event::Delete {
             continue;
         }
         for recipient in recipients.iter_mut() {
-            if recipient.refusal.is_none() && !recipient.rights.bypasses_row_security {
+            if recipient.error.is_none() && !recipient.rights.bypasses_row_security {
                 let subscriber = &recipient.subscription.subscriber;
-                let group = visibility.ask(known, subscriber, place);
-                recipient.sight = group.map_or(Sight::Blind, Sight::Asked);
+                let group = checks.add(cached, subscriber, index);
+                recipient.visibility = group.map_or(RowVisibility::Hidden, RowVisibility::ByGroup);
             }
         }
     }
-    let questions = visibility.questions(|place| {
-        let change = changes.get(place)?;
+    let queries = checks.queries(|index| {
+        let change = changes.get(index)?;
         change.key(&tables.get(change.relation.oid)?.table)
     });
-    for groups in visibility.groups_per_change(changes.len()) {
-        hub.numbers.groups.record(groups as f64);
+    for groups in checks.groups_per_change(changes.len()) {
+        hub.metrics.policy_groups.record(groups as f64);
     }
-    let answers = ask_all(db, &questions).await?;
-    visibility.learn(answers);
-    for (place, recipients) in fitting.iter_mut().enumerate() {
-        recipients.retain(|recipient| match recipient.sight {
-            Sight::Free => true,
-            Sight::Asked(group) => visibility.can_see(group, place),
-            Sight::Blind => false,
+    let results = run_queries(db, &queries).await?;
+    checks.set_results(results);
+    for (index, recipients) in recipients.iter_mut().enumerate() {
+        recipients.retain(|recipient| match recipient.visibility {
+            RowVisibility::Unrestricted => true,
+            RowVisibility::ByGroup(group) => checks.can_see(group, index),
+            RowVisibility::Hidden => false,
         });
     }
     Ok(())
 }
 
-type Row<'a> = Option<(ChangedRow<'a>, Vec<ValueQuestion>)>;
+type Row<'a> = Option<(ChangedRow<'a>, Vec<ValueCast>)>;
 
-/// The values of the rows that somebody is told.
-fn rows<'a>(tables: &'a Tables, changes: &'a [Change], fitting: &[Vec<Recipient>]) -> Vec<Row<'a>> {
-    let row = |(change, recipients): (&'a Change, &Vec<Recipient>)| {
-        let is_told = recipients
-            .iter()
-            .any(|recipient| recipient.refusal.is_none());
-        let known = tables.get(change.relation.oid).filter(|_| is_told)?;
-        Some(change.row(&known.table))
+/// The rows that have a recipient, as JSON, and the values that only the database can convert.
+fn render_rows<'a>(
+    tables: &'a TableCache,
+    changes: &'a [RowChange],
+    recipients: &[Vec<Recipient>],
+) -> Vec<Row<'a>> {
+    let row = |(change, recipients): (&'a RowChange, &Vec<Recipient>)| {
+        let is_needed = recipients.iter().any(|recipient| recipient.error.is_none());
+        let cached = tables.get(change.relation.oid).filter(|_| is_needed)?;
+        Some(change.render(&cached.table))
     };
-    changes.iter().zip(fitting).map(row).collect()
+    changes.iter().zip(recipients).map(row).collect()
 }
 
-/// Asks the database for values of unusual types.
-async fn complete(db: &ProjectDb, rows: &mut [Row<'_>]) -> Result<(), DbError> {
+/// Converts values of unusual types in the database.
+async fn cast_values(db: &ProjectDb, rows: &mut [Row<'_>]) -> Result<(), DbError> {
     let mut all = Vec::new();
-    for (_, questions) in rows.iter().flatten() {
-        all.extend(questions.iter().cloned());
+    for (_, casts) in rows.iter().flatten() {
+        all.extend(casts.iter().cloned());
     }
     if all.is_empty() {
         return Ok(());
     }
     let mut connection = db.as_service(Service::Realtime).await?;
-    let together = match ask::as_json(&mut connection, &all).await {
-        Ok(answers) => Some(answers),
-        Err(error) if error.refusal().is_some() => None,
+    let together = match queries::cast_to_json(&mut connection, &all).await {
+        Ok(values) => Some(values),
+        Err(error) if error.pg_error().is_some() => None,
         Err(error) => return Err(error),
     };
     let mut taken = 0;
-    for (row, questions) in rows.iter_mut().flatten() {
+    for (row, casts) in rows.iter_mut().flatten() {
         match &together {
-            _ if questions.is_empty() => {}
-            Some(answers) => {
-                let own = answers.get(taken..taken + questions.len());
-                row.answer(own.unwrap_or_default());
-                taken += questions.len();
+            _ if casts.is_empty() => {}
+            Some(values) => {
+                let own = values.get(taken..taken + casts.len());
+                row.set_cast_values(own.unwrap_or_default());
+                taken += casts.len();
             }
-            // One that cannot be read any more, whose type is gone perhaps, spoils no other row.
-            None => match ask::as_json(&mut connection, questions).await {
-                Ok(answers) => row.answer(&answers),
-                Err(error) if error.refusal().is_some() => row.answer(&[]),
+            // A value whose type was dropped, perhaps: it must not affect other rows.
+            None => match queries::cast_to_json(&mut connection, casts).await {
+                Ok(values) => row.set_cast_values(&values),
+                Err(error) if error.pg_error().is_some() => row.set_cast_values(&[]),
                 Err(error) => return Err(error),
             },
         }

@@ -1,17 +1,17 @@
-//! From a change in the log to the sockets of those who want to hear of it and may (§9.5, §14.2).
+//! Delivery of row changes to the subscribers who want them and may see them (§9.5, §14.2).
 //!
-//! A task of its own takes what has arrived, as much as there is, and decides it together: whose
-//! filters fit (without the database, as a rule), which of them may see the row (one question per
-//! group of subscribers whom policies cannot tell apart, whatever their number), what the row looks
-//! like. A slow policy therefore makes batches larger. Should more wait than fits all the same,
-//! changes are left out after a while: they must not hold up the broadcasts in the same log.
+//! A task takes the changes that have arrived, as many as there are, and handles them as one batch:
+//! which filters match (usually without the database), which subscribers may see the row (one query
+//! per group of subscribers that the policies cannot tell apart), and what the row looks like. So a
+//! slow policy makes batches larger. If the queue is full nevertheless, the stream is read no further
+//! for a while, and then changes are dropped: they must not hold up broadcasts of the same stream.
+//! The README says when changes are dropped, delayed or duplicated.
 
 mod batch;
-mod change;
-pub(crate) mod commits;
+mod fan_out;
 mod policies;
-mod tables;
-mod tell;
+mod row_change;
+mod table_cache;
 mod visibility;
 
 use std::{sync::Arc, time::Duration};
@@ -24,123 +24,128 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-pub(crate) use change::{Change, What};
+pub(crate) use row_change::{Operation, RowChange};
 
-use self::{commits::Commits, tables::Tables};
-use crate::{config::RealtimeConfig, hub::Hub, subscriptions::Published};
+use self::table_cache::TableCache;
+use crate::{
+    commit_visibility::VisibleCommits, config::RealtimeConfig, hub::Hub, subscriptions::Published,
+};
 
-/// Changes that are decided together, at most.
-const MOST_TOGETHER: usize = 256;
+/// Largest number of items in a batch.
+const MAX_BATCH: usize = 256;
 
-/// What may wait, in KiB. Beyond it nothing more is read for a while: the server keeps it.
-const MOST_WAITING: u32 = 32 * 1024;
+/// Capacity of the queue in KiB. While it is full, the stream is not read, and PostgreSQL retains
+/// the WAL.
+const QUEUE_CAPACITY_KIB: u32 = 32 * 1024;
 
-/// For how long. Who is still behind then misses changes until half of what waited is done.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long the stream waits for a full queue. After that changes are dropped, until half of the
+/// queue is free.
+const QUEUE_FULL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often it is looked which tables are published.
+/// How often the list of published tables is refreshed.
 const PUBLISHED_INTERVAL: Duration = Duration::from_secs(30);
 
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+const INITIAL_BACKOFF: Duration = Duration::from_millis(100);
+const MAX_BACKOFF: Duration = Duration::from_secs(5);
 
-/// The way to the task.
+/// The queue of the delivery task.
 pub(crate) struct Delivery {
     items: mpsc::UnboundedSender<Item>,
-    room: Arc<Semaphore>,
-    /// Since when there is no room.
+    /// One permit per KiB.
+    capacity: Arc<Semaphore>,
+    /// Since when changes are dropped.
     behind_since: Option<Instant>,
     hub: Arc<Hub>,
-    done: watch::Receiver<Lsn>,
-    away: watch::Receiver<u64>,
+    delivered: watch::Receiver<Lsn>,
+    outages: watch::Receiver<u64>,
     _task: AbortOnDropHandle<()>,
 }
 
 enum Item {
-    /// A table looks different from now on, or may.
-    Described(u32),
-    /// With its share of what may wait.
-    Change(Change, OwnedSemaphorePermit),
-    /// Everything up to here has been said.
+    /// A table may have changed: its cached catalog data is no longer valid.
+    InvalidateTable(u32),
+    /// With its share of the queue's capacity.
+    Change(RowChange, OwnedSemaphorePermit),
+    /// Everything up to here has been queued.
     Commit(Lsn),
 }
 
 impl Delivery {
-    pub(crate) fn start(project: &Project, hub: &Arc<Hub>, over: CancellationToken) -> Self {
-        let (items, received) = mpsc::unbounded_channel();
-        let (done, heard) = watch::channel(Lsn::ZERO);
-        let (absences, away) = watch::channel(0);
+    pub(crate) fn start(project: &Project, hub: &Arc<Hub>, shutdown: CancellationToken) -> Self {
+        let (items, queue) = mpsc::unbounded_channel();
+        let (delivered_sender, delivered) = watch::channel(Lsn::ZERO);
+        let (outages_sender, outages) = watch::channel(0);
         let worker = Worker {
             project: project.clone(),
             hub: hub.clone(),
-            tables: Tables::default(),
-            commits: Commits::default(),
-            done,
-            absences,
+            tables: TableCache::default(),
+            visible_commits: VisibleCommits::default(),
+            delivered: delivered_sender,
+            outages: outages_sender,
         };
-        let working = async move {
+        let task = async move {
             tokio::select! {
-                () = worker.run(received) => {}
-                () = over.cancelled() => {}
+                () = worker.run(queue) => {}
+                () = shutdown.cancelled() => {}
             }
         };
         Self {
             items,
-            room: Arc::new(Semaphore::new(MOST_WAITING as usize)),
+            capacity: Arc::new(Semaphore::new(QUEUE_CAPACITY_KIB as usize)),
             behind_since: None,
             hub: hub.clone(),
-            done: heard,
-            away,
-            _task: AbortOnDropHandle::new(tokio::spawn(working)),
+            delivered,
+            outages,
+            _task: AbortOnDropHandle::new(tokio::spawn(task)),
         }
     }
 
-    /// How far everything has been delivered.
-    pub(crate) fn done(&self) -> watch::Receiver<Lsn> {
-        self.done.clone()
+    /// The position up to which everything has been delivered or dropped.
+    pub(crate) fn watch_delivered(&self) -> watch::Receiver<Lsn> {
+        self.delivered.clone()
     }
 
-    /// News that the database does not answer from now on.
-    pub(crate) fn away(&self) -> watch::Receiver<u64> {
-        let mut away = self.away.clone();
-        away.mark_unchanged();
-        away
+    /// Changes when the database stops answering, from now on.
+    pub(crate) fn watch_outages(&self) -> watch::Receiver<u64> {
+        let mut outages = self.outages.clone();
+        outages.mark_unchanged();
+        outages
     }
 
-    pub(crate) async fn described(&self, table: u32) {
-        _ = self.items.send(Item::Described(table));
+    pub(crate) fn invalidate_table(&self, table: u32) {
+        _ = self.items.send(Item::InvalidateTable(table));
     }
 
-    pub(crate) async fn commit(&self, position: Lsn) {
+    pub(crate) fn commit(&self, position: Lsn) {
         _ = self.items.send(Item::Commit(position));
     }
 
-    /// Waits while too much waits already, but not for long. `size` is what the change weighs in
-    /// memory.
-    pub(crate) async fn change(&mut self, change: Change, size: usize) {
-        let weight = u32::try_from(size / 1024 + 1).unwrap_or(MOST_WAITING);
-        let room = self.room.clone();
-        if room.available_permits() > MOST_WAITING as usize / 2 {
+    /// Queues a change. Waits while the queue is full, up to [`QUEUE_FULL_TIMEOUT`], and drops the
+    /// change then. `size` is its memory in bytes.
+    pub(crate) async fn change(&mut self, change: RowChange, size: usize) {
+        let weight = u32::try_from(size / 1024 + 1).unwrap_or(QUEUE_CAPACITY_KIB);
+        let capacity = self.capacity.clone();
+        if capacity.available_permits() > QUEUE_CAPACITY_KIB as usize / 2 {
             self.behind_since = None;
         }
-        let room = room.acquire_many_owned(weight.min(MOST_WAITING));
-        let until = match self.behind_since {
-            Some(since) => since + PATIENCE,
-            None => Instant::now() + PATIENCE,
+        let permit = capacity.acquire_many_owned(weight.min(QUEUE_CAPACITY_KIB));
+        let deadline = match self.behind_since {
+            Some(since) => since + QUEUE_FULL_TIMEOUT,
+            None => Instant::now() + QUEUE_FULL_TIMEOUT,
         };
-        match timeout_at(until, room).await {
-            Ok(Ok(room)) => _ = self.items.send(Item::Change(change, room)),
-            // Nobody takes changes any more.
+        match timeout_at(deadline, permit).await {
+            Ok(Ok(permit)) => _ = self.items.send(Item::Change(change, permit)),
+            // The semaphore is closed: the task has ended.
             Ok(Err(_)) => {}
             Err(_) => {
                 if self.behind_since.is_none() {
-                    self.behind_since = Some(until - PATIENCE);
+                    self.behind_since = Some(deadline - QUEUE_FULL_TIMEOUT);
                     tracing::warn!(
                         code = "UnableToBroadcastChanges",
-                        "policies are too slow for all changes to be told"
+                        "dropping row changes: policy checks cannot keep up"
                     );
                 }
-                self.hub.numbers.skipped("behind", 1);
+                self.hub.metrics.count_skipped_changes("behind", 1);
             }
         }
     }
@@ -149,105 +154,119 @@ impl Delivery {
 struct Worker {
     project: Project,
     hub: Arc<Hub>,
-    tables: Tables,
-    commits: Commits,
-    done: watch::Sender<Lsn>,
+    tables: TableCache,
+    visible_commits: VisibleCommits,
+    delivered: watch::Sender<Lsn>,
     /// Counts how often the database did not answer.
-    absences: watch::Sender<u64>,
+    outages: watch::Sender<u64>,
 }
 
 impl Worker {
-    async fn run(mut self, mut items: mpsc::UnboundedReceiver<Item>) {
-        let mut look =
+    async fn run(mut self, mut queue: mpsc::UnboundedReceiver<Item>) {
+        let mut refresh =
             tokio::time::interval_at(Instant::now() + PUBLISHED_INTERVAL, PUBLISHED_INTERVAL);
-        let mut arrived = Vec::with_capacity(MOST_TOGETHER);
+        let mut items = Vec::with_capacity(MAX_BATCH);
         loop {
             tokio::select! {
-                count = items.recv_many(&mut arrived, MOST_TOGETHER) => {
+                count = queue.recv_many(&mut items, MAX_BATCH) => {
                     if count == 0 {
                         return;
                     }
-                    self.take(&mut arrived).await;
+                    self.handle(&mut items).await;
                 }
-                _ = look.tick() => self.look_at_publication().await,
+                _ = refresh.tick() => self.refresh_published().await,
             }
         }
     }
 
-    async fn take(&mut self, arrived: &mut Vec<Item>) {
+    async fn handle(&mut self, items: &mut Vec<Item>) {
         let mut changes = Vec::new();
-        let mut rooms = Vec::new();
+        let mut permits = Vec::new();
         let mut position = None;
-        for item in arrived.drain(..) {
+        for item in items.drain(..) {
             match item {
-                Item::Change(change, room) => {
+                Item::Change(change, permit) => {
                     changes.push(change);
-                    rooms.push(room);
+                    permits.push(permit);
                 }
                 Item::Commit(end) => position = Some(end),
-                Item::Described(table) => {
-                    // What came before it is decided by what was known then.
+                Item::InvalidateTable(table) => {
+                    // Changes before it belong to the table as it was.
                     self.deliver(&std::mem::take(&mut changes)).await;
-                    self.tables.forget(table);
+                    self.tables.invalidate(table);
                 }
             }
         }
         self.deliver(&changes).await;
         if let Some(position) = position {
-            self.done.send_replace(position);
+            // Transactions that are read again have been delivered long ago.
+            self.delivered.send_if_modified(|delivered| {
+                let is_newer = position > *delivered;
+                *delivered = position.max(*delivered);
+                is_newer
+            });
         }
     }
 
-    /// Until it is done: a database that has gone comes back.
-    async fn deliver(&mut self, changes: &[Change]) {
+    /// Delivers a batch, with retries until the database answers. Drops it if PostgreSQL rejects a
+    /// query, or if the project is over its rate limit.
+    async fn deliver(&mut self, changes: &[RowChange]) {
         if changes.is_empty() {
             return;
         }
         let config = self.project.config::<RealtimeConfig>();
-        if self.hub.change_events.average() >= config.max_events {
-            self.hub.numbers.skipped("rate", changes.len());
+        if self.hub.usage.change_events.average() >= config.max_events {
+            self.hub
+                .metrics
+                .count_skipped_changes("rate", changes.len());
             return;
         }
         let hub = self.hub.clone();
-        let mut pause = FIRST_PAUSE;
+        let mut backoff = INITIAL_BACKOFF;
         loop {
-            let trying = self.try_to_deliver(changes);
-            match hub.numbers.deciding(trying).await {
+            let attempt = self.try_to_deliver(changes);
+            match hub.metrics.time_batch(attempt).await {
                 Ok(()) => return,
-                Err(error) if error.refusal().is_some() => {
+                Err(error) if error.pg_error().is_some() => {
                     tracing::warn!(
                         code = "UnableToBroadcastChanges",
-                        "changes are skipped: {error}"
+                        "dropping a batch of {} row changes: {error}",
+                        changes.len()
                     );
-                    self.hub.numbers.skipped("error", changes.len());
+                    self.hub
+                        .metrics
+                        .count_skipped_changes("error", changes.len());
                     return;
                 }
                 Err(error) => {
-                    tracing::warn!(code = "PoolingReplicationError", "changes wait: {error}");
+                    tracing::warn!(
+                        code = "PoolingReplicationError",
+                        "retrying delivery of row changes with backoff: {error}"
+                    );
                     if error.is_transient() && !matches!(error, DbError::PoolTimeout) {
-                        self.absences.send_modify(|times| *times += 1);
+                        self.outages.send_modify(|times| *times += 1);
                     }
-                    sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    sleep(backoff).await;
+                    backoff = (backoff * 2).min(MAX_BACKOFF);
                 }
             }
         }
     }
 
-    async fn try_to_deliver(&mut self, changes: &[Change]) -> Result<(), DbError> {
+    async fn try_to_deliver(&mut self, changes: &[RowChange]) -> Result<(), DbError> {
         let db = &self.project.db;
         let transactions = changes.iter().map(|change| change.transaction);
-        self.commits.wait_for(db, transactions).await?;
+        self.visible_commits.wait_for(db, transactions).await?;
         batch::deliver(db, &self.hub, &mut self.tables, changes).await
     }
 
-    async fn look_at_publication(&mut self) {
+    async fn refresh_published(&mut self) {
         if self.hub.subscriptions.is_idle() {
             return;
         }
         match load_published(&self.project.db).await {
-            Ok(published) => self.hub.subscriptions.learn(&Arc::new(published)),
-            Err(error) => tracing::debug!("the publication could not be read: {error}"),
+            Ok(published) => self.hub.subscriptions.set_published(&Arc::new(published)),
+            Err(error) => tracing::debug!("could not refresh the published tables: {error}"),
         }
     }
 }

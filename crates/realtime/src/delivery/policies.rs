@@ -1,67 +1,73 @@
-//! Whom the policies of a table can tell apart (§14.2).
+//! Which subscribers the policies of a table can tell apart (§14.2).
 
 use plinth_db::{DbError, Queries};
 
 const POLICIES: &str = include_str!("policies.sql");
 
-/// What policies look at besides the role.
+/// What policies depend on besides the role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ClaimsUse {
-    /// Nothing: all of a role see the same.
+    /// All callers of a role see the same rows.
     Nothing,
-    /// Whose token it is.
+    /// The claim `sub`.
     Subject,
-    /// Anything.
+    /// Any claim.
     Everything,
 }
 
-/// What a table's policies look at. When in doubt, everything.
+/// What a table's policies depend on. When in doubt, everything.
 pub(super) async fn claims_use(db: &mut impl Queries, table: u32) -> Result<ClaimsUse, DbError> {
     let rows = db.query(POLICIES, &[&table]).await?;
     let mut most = ClaimsUse::Nothing;
     for row in &rows {
         let condition: Option<&str> = row.try_get("condition")?;
-        let reaches_further: bool = row.try_get("reaches_further")?;
-        let used = match reaches_further {
-            true => ClaimsUse::Everything,
-            false => of_condition(condition.unwrap_or_default()),
+        let has_other_dependencies: bool = row.try_get("has_other_dependencies")?;
+        let used = if has_other_dependencies {
+            ClaimsUse::Everything
+        } else {
+            used_by_condition(condition.unwrap_or_default())
         };
         most = most.max(used);
     }
     Ok(most)
 }
 
-/// Functions of the system that look at nothing but their arguments.
-const HARMLESS: [&str; 6] = ["coalesce", "nullif", "lower", "upper", "greatest", "least"];
+/// Built-in functions that depend on nothing but their arguments.
+const PURE_FUNCTIONS: [&str; 6] = ["coalesce", "nullif", "lower", "upper", "greatest", "least"];
 
-/// How the usual way to call it once per statement comes back.
-const ONCE: &str = "( SELECT auth.uid() AS uid)";
+/// The text form of `(select auth.uid())`, the usual way to call it once per statement.
+const UID_SUBQUERY: &str = "( SELECT auth.uid() AS uid)";
 
-/// By the calls in its text. What it selects from elsewhere may look at anything.
-fn of_condition(condition: &str) -> ClaimsUse {
-    let condition = condition.replace(ONCE, "auth.uid()");
+/// Decides by the functions that the text calls. A subquery may depend on anything.
+fn used_by_condition(condition: &str) -> ClaimsUse {
+    let condition = condition.replace(UID_SUBQUERY, "auth.uid()");
     if condition.contains("SELECT") {
         return ClaimsUse::Everything;
     }
     let mut used = ClaimsUse::Nothing;
-    for name in called(&condition) {
+    for name in called_functions(&condition) {
         used = used.max(match name {
             "auth.uid" => ClaimsUse::Subject,
-            name if HARMLESS.iter().any(|own| own.eq_ignore_ascii_case(name)) => ClaimsUse::Nothing,
+            name if PURE_FUNCTIONS
+                .iter()
+                .any(|own| own.eq_ignore_ascii_case(name)) =>
+            {
+                ClaimsUse::Nothing
+            }
             _ => ClaimsUse::Everything,
         });
     }
     used
 }
 
-/// The names before an opening parenthesis. What stands in quotes may look like one, and then more
-/// seems to be used than is.
-fn called(condition: &str) -> impl Iterator<Item = &str> {
-    condition.match_indices('(').filter_map(|(place, _)| {
-        let before = &condition[..place];
+/// The names before opening parentheses. A string literal may look like a call, which errs on the
+/// safe side.
+fn called_functions(condition: &str) -> impl Iterator<Item = &str> {
+    condition.match_indices('(').filter_map(|(index, _)| {
+        let before = &condition[..index];
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | '"');
-        let start = before.rfind(|c| !is_name(c)).map_or(0, |place| {
-            place + before[place..].chars().next().map_or(1, char::len_utf8)
+        let start = before.rfind(|c| !is_name(c)).map_or(0, |index| {
+            index + before[index..].chars().next().map_or(1, char::len_utf8)
         });
         Some(&before[start..]).filter(|name| !name.is_empty())
     })
@@ -73,11 +79,11 @@ mod tests {
 
     #[track_caller]
     fn check(condition: &str, expected: ClaimsUse) {
-        assert_eq!(of_condition(condition), expected, "{condition}");
+        assert_eq!(used_by_condition(condition), expected, "{condition}");
     }
 
     #[test]
-    fn what_a_condition_calls_is_what_it_looks_at() {
+    fn a_condition_depends_on_what_it_calls() {
         use ClaimsUse::*;
         check("true", Nothing);
         check("(is_public AND (n > 3))", Nothing);

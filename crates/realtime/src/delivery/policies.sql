@@ -1,5 +1,5 @@
--- $1: the table's oid. One row per policy that decides who sees its rows. What a policy uses that
--- the system did not bring along is recorded as a dependency; the rest is found in its text.
+-- $1: the table's oid. One row per policy for SELECT. PostgreSQL records a policy's dependencies on
+-- objects that are not built in; calls of built-in functions are found in its text.
 select
     pg_catalog.pg_get_expr(p.polqual, p.polrelid) as condition,
     exists (
@@ -23,7 +23,7 @@ select
                         and f.pronargs = 0
                   )
           )
-    ) as reaches_further
+    ) as has_other_dependencies
 from pg_catalog.pg_policy p
 where p.polrelid = $1
   and p.polcmd in ('r', '*')

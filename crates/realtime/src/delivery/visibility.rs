@@ -1,7 +1,7 @@
-//! Who may see which rows: asked of the database, as whoever wants to know (§9.5).
+//! Which rows subscribers may see, by queries in their roles (§9.5).
 //!
-//! Subscribers whom the table's policies cannot tell apart are one group and ask once, for all rows
-//! of a batch. The questions of many groups travel together on one connection.
+//! Subscribers that the table's policies cannot tell apart are one group, with one query for all rows
+//! of a batch. The queries of many groups are pipelined on one connection.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,47 +13,47 @@ use plinth_db::{DbError, End, Row, Step};
 use plinth_project::{Caller, ProjectDb};
 use tokio_postgres::types::ToSql;
 
-use super::{policies::ClaimsUse, tables::Known};
-use crate::{assume, subscriptions::Subscriber};
+use super::{policies::ClaimsUse, table_cache::CachedTable};
+use crate::{caller_role, subscriptions::Subscriber};
 
-/// Groups whose questions travel together.
-const GROUPS_TOGETHER: usize = 64;
+/// Groups whose queries are one transaction.
+const GROUPS_PER_TRANSACTION: usize = 64;
 
-/// Connections that are used at a time.
-const CONNECTIONS: usize = 2;
+/// Connections used at a time.
+const MAX_CONNECTIONS: usize = 2;
 
-/// A group of subscribers, by its number.
+/// A group of subscribers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GroupId(usize);
 
-/// All questions of a batch.
+/// All checks of a batch.
 #[derive(Default)]
-pub(super) struct Visibility {
+pub(super) struct VisibilityChecks {
     groups: Vec<Group>,
     by_subscriber: HashMap<(u32, u64), GroupId>,
     by_key: HashMap<(u32, Box<str>, Box<str>), GroupId>,
 }
 
-/// Subscribers who see the same of a table.
+/// Subscribers that see the same rows of a table.
 struct Group {
     caller: Caller,
     sql: Arc<str>,
     table: u32,
-    /// The changes it has to know about, in their order.
+    /// Indexes of the changes to check, in order.
     changes: Vec<usize>,
     visible: HashSet<usize>,
 }
 
-impl Visibility {
-    /// Somebody wants to know whether a row can be seen; their group's answer will be theirs.
-    /// `None` where there is no way to ask.
-    pub(super) fn ask(
+impl VisibilityChecks {
+    /// Adds a check whether a subscriber may see a changed row; its group has the result. `None`
+    /// if it cannot be checked.
+    pub(super) fn add(
         &mut self,
-        known: &Known,
+        cached: &CachedTable,
         subscriber: &Subscriber,
         change: usize,
     ) -> Option<GroupId> {
-        let id = self.group(known, subscriber)?;
+        let id = self.group(cached, subscriber)?;
         let group = &mut self.groups[id.0];
         if group.changes.last() != Some(&change) {
             group.changes.push(change);
@@ -61,26 +61,26 @@ impl Visibility {
         Some(id)
     }
 
-    fn group(&mut self, known: &Known, subscriber: &Subscriber) -> Option<GroupId> {
-        let table = known.table.oid;
-        let found = self.by_subscriber.get(&(table, subscriber.number));
+    fn group(&mut self, cached: &CachedTable, subscriber: &Subscriber) -> Option<GroupId> {
+        let table = cached.table.oid;
+        let found = self.by_subscriber.get(&(table, subscriber.id));
         if let Some(id) = found {
             return Some(*id);
         }
         let caller = &subscriber.caller;
-        let told_apart_by = match known.claims_use {
+        let distinguishing = match cached.claims_use {
             ClaimsUse::Nothing => "",
             ClaimsUse::Subject => caller.sub().unwrap_or_default(),
             ClaimsUse::Everything => caller.claims(),
         };
-        let key = (table, caller.role().into(), told_apart_by.into());
+        let key = (table, caller.role().into(), distinguishing.into());
         let id = match self.by_key.get(&key) {
             Some(id) => *id,
             None => {
                 let id = GroupId(self.groups.len());
                 self.groups.push(Group {
                     caller: caller.clone(),
-                    sql: known.visible_sql.clone()?,
+                    sql: cached.visible_sql.clone()?,
                     table,
                     changes: Vec::new(),
                     visible: HashSet::new(),
@@ -89,7 +89,7 @@ impl Visibility {
                 id
             }
         };
-        self.by_subscriber.insert((table, subscriber.number), id);
+        self.by_subscriber.insert((table, subscriber.id), id);
         Some(id)
     }
 
@@ -97,7 +97,7 @@ impl Visibility {
         self.groups[group.0].visible.contains(&change)
     }
 
-    /// How many groups want to know about each of so many changes.
+    /// How many groups are checked for each of so many changes.
     pub(super) fn groups_per_change(&self, changes: usize) -> Vec<usize> {
         let mut counts = vec![0; changes];
         for change in self.groups.iter().flat_map(|group| &group.changes) {
@@ -106,49 +106,49 @@ impl Visibility {
         counts
     }
 
-    /// What is to be asked. `key` gives the primary key of a changed row.
-    pub(super) fn questions<'k>(
+    /// The queries to run. `key` gives the primary key of a changed row.
+    pub(super) fn queries<'k>(
         &self,
         key: impl Fn(usize) -> Option<Vec<&'k str>>,
-    ) -> Vec<Question<'k>> {
-        let questions = self.groups.iter().enumerate();
-        let mut questions: Vec<_> = questions
-            .map(|(number, group)| Question::new(GroupId(number), group, &key))
-            .filter(|question| !question.changes.is_empty())
+    ) -> Vec<VisibilityQuery<'k>> {
+        let groups = self.groups.iter().enumerate();
+        let mut queries: Vec<_> = groups
+            .map(|(number, group)| VisibilityQuery::new(GroupId(number), group, &key))
+            .filter(|query| !query.changes.is_empty())
             .collect();
-        // A statement is planned anew when the role changes.
-        questions.sort_by(|a, b| {
+        // PostgreSQL replans a statement when the role changes.
+        queries.sort_by(|a, b| {
             let (a, b) = (&self.groups[a.group.0], &self.groups[b.group.0]);
             (a.caller.role(), a.table).cmp(&(b.caller.role(), b.table))
         });
-        questions
+        queries
     }
 
-    pub(super) fn learn(&mut self, answers: Vec<Answer>) {
-        for Answer { group, visible } in answers {
+    pub(super) fn set_results(&mut self, results: Vec<VisibleRows>) {
+        for VisibleRows { group, visible } in results {
             self.groups[group.0].visible = visible.into_iter().collect();
         }
     }
 }
 
-/// What one group asks.
-pub(super) struct Question<'a> {
+/// The query of one group.
+pub(super) struct VisibilityQuery<'a> {
     group: GroupId,
     caller: Caller,
     sql: Arc<str>,
-    /// The changes whose keys are asked for.
+    /// Indexes of the changes whose keys are looked up.
     changes: Vec<usize>,
-    /// A list per column of the key.
+    /// One list per column of the key.
     columns: Vec<Vec<&'a str>>,
 }
 
-/// The changes that a group can see.
-pub(super) struct Answer {
+/// The changes that a group may see.
+pub(super) struct VisibleRows {
     group: GroupId,
     visible: Vec<usize>,
 }
 
-impl<'a> Question<'a> {
+impl<'a> VisibilityQuery<'a> {
     fn new(id: GroupId, group: &Group, key: impl Fn(usize) -> Option<Vec<&'a str>>) -> Self {
         let mut changes = Vec::with_capacity(group.changes.len());
         let mut columns: Vec<Vec<&str>> = Vec::new();
@@ -171,79 +171,88 @@ impl<'a> Question<'a> {
         }
     }
 
-    fn answer(&self, rows: &[Row]) -> Answer {
-        let place = |row: &Row| {
-            let place: i64 = row.try_get(0).ok()?;
-            let place = usize::try_from(place).ok()?.checked_sub(1)?;
-            self.changes.get(place).copied()
+    fn result(&self, rows: &[Row]) -> VisibleRows {
+        let change = |row: &Row| {
+            let position: i64 = row.try_get(0).ok()?;
+            let index = usize::try_from(position).ok()?.checked_sub(1)?;
+            self.changes.get(index).copied()
         };
-        Answer {
+        VisibleRows {
             group: self.group,
-            visible: rows.iter().filter_map(place).collect(),
+            visible: rows.iter().filter_map(change).collect(),
         }
     }
 }
 
-/// Asks everything.
-pub(super) async fn ask_all(
+/// Runs all queries.
+pub(super) async fn run_queries(
     db: &ProjectDb,
-    questions: &[Question<'_>],
-) -> Result<Vec<Answer>, DbError> {
-    let chunks: Vec<_> = questions.chunks(GROUPS_TOGETHER).collect();
-    let mut answers = Vec::with_capacity(questions.len());
-    for together in chunks.chunks(CONNECTIONS) {
-        let mut asking = Vec::with_capacity(CONNECTIONS);
-        for chunk in together {
-            asking.push(ask_together(db, chunk));
+    queries: &[VisibilityQuery<'_>],
+) -> Result<Vec<VisibleRows>, DbError> {
+    let chunks: Vec<_> = queries.chunks(GROUPS_PER_TRANSACTION).collect();
+    let mut results = Vec::with_capacity(queries.len());
+    for concurrent in chunks.chunks(MAX_CONNECTIONS) {
+        let mut running = Vec::with_capacity(MAX_CONNECTIONS);
+        for chunk in concurrent {
+            running.push(run_chunk(db, chunk));
         }
-        answers.extend(try_join_all(asking).await?.into_iter().flatten());
+        results.extend(try_join_all(running).await?.into_iter().flatten());
     }
-    Ok(answers)
+    Ok(results)
 }
 
-/// One transaction for all. If one of them fails, each asks alone, and those whose policies fail
+/// One transaction for all. If a policy fails, each query runs alone, and groups whose policies fail
 /// see nothing.
-async fn ask_together(db: &ProjectDb, questions: &[Question<'_>]) -> Result<Vec<Answer>, DbError> {
-    match run(db, questions).await {
-        Ok(answers) => return Ok(answers),
-        Err(error) if error.refusal().is_none() => return Err(error),
+async fn run_chunk(
+    db: &ProjectDb,
+    queries: &[VisibilityQuery<'_>],
+) -> Result<Vec<VisibleRows>, DbError> {
+    match run_transaction(db, queries).await {
+        Ok(results) => return Ok(results),
+        Err(error) if error.pg_error().is_none() => return Err(error),
         Err(_) => {}
     }
-    let mut answers = Vec::with_capacity(questions.len());
-    for question in questions {
-        match run(db, std::slice::from_ref(question)).await {
-            Ok(answer) => answers.extend(answer),
-            Err(error) if error.refusal().is_none() => return Err(error),
-            Err(error) => tracing::debug!(code = "RlsPolicyError", "nothing is seen: {error}"),
+    let mut results = Vec::with_capacity(queries.len());
+    for query in queries {
+        match run_transaction(db, std::slice::from_ref(query)).await {
+            Ok(result) => results.extend(result),
+            Err(error) if error.pg_error().is_none() => return Err(error),
+            Err(error) => tracing::debug!(
+                code = "RlsPolicyError",
+                "policy check failed, rows treated as not visible: {error}"
+            ),
         }
     }
-    Ok(answers)
+    Ok(results)
 }
 
 type Param<'a> = &'a (dyn ToSql + Sync);
 
-async fn run(db: &ProjectDb, questions: &[Question<'_>]) -> Result<Vec<Answer>, DbError> {
-    let mut texts = Vec::with_capacity(questions.len());
-    for Question { caller, .. } in questions {
-        texts.push(assume::texts(caller));
+async fn run_transaction(
+    db: &ProjectDb,
+    queries: &[VisibilityQuery<'_>],
+) -> Result<Vec<VisibleRows>, DbError> {
+    let mut roles = Vec::with_capacity(queries.len());
+    for VisibilityQuery { caller, .. } in queries {
+        roles.push(caller_role::role_and_claims(caller));
     }
-    let mut params: Vec<(Vec<Param<'_>>, Vec<Param<'_>>)> = Vec::with_capacity(questions.len());
-    for (question, texts) in questions.iter().zip(&texts) {
-        let become_one: Vec<Param<'_>> = texts.iter().map(|text| text as Param<'_>).collect();
-        let keys = question.columns.iter().map(|column| column as Param<'_>);
-        params.push((become_one, keys.collect()));
+    let mut params: Vec<(Vec<Param<'_>>, Vec<Param<'_>>)> = Vec::with_capacity(queries.len());
+    for (query, role) in queries.iter().zip(&roles) {
+        let role: Vec<Param<'_>> = role.iter().map(|text| text as Param<'_>).collect();
+        let keys = query.columns.iter().map(|column| column as Param<'_>);
+        params.push((role, keys.collect()));
     }
-    let mut steps = Vec::with_capacity(questions.len() * 2);
-    for (question, (become_one, keys)) in questions.iter().zip(&params) {
-        steps.push(Step::typed(assume::BECOME, become_one));
-        steps.push(Step::typed(&question.sql, keys));
+    let mut steps = Vec::with_capacity(queries.len() * 2);
+    for (query, (role, keys)) in queries.iter().zip(&params) {
+        steps.push(Step::typed(caller_role::SET_ROLE_AND_CLAIMS, role));
+        steps.push(Step::typed(&query.sql, keys));
     }
-    let nobody = assume::nobody_yet();
-    let asking = db.as_caller(&nobody).read_only();
-    let replies = asking.run(&steps, End::Commit).await?;
-    let found = replies.chunks(2).zip(questions);
-    let answer = |(rows, question): (&[Vec<Row>], &Question<'_>)| {
-        question.answer(rows.get(1).map_or(&[], Vec::as_slice))
+    let authenticator = caller_role::authenticator();
+    let transaction = db.as_caller(&authenticator).read_only();
+    let replies = transaction.run(&steps, End::Commit).await?;
+    let found = replies.chunks(2).zip(queries);
+    let result = |(rows, query): (&[Vec<Row>], &VisibilityQuery<'_>)| {
+        query.result(rows.get(1).map_or(&[], Vec::as_slice))
     };
-    Ok(found.map(answer).collect())
+    Ok(found.map(result).collect())
 }

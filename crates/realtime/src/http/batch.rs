@@ -1,4 +1,4 @@
-//! `POST /api/broadcast`: many messages at once (§6.3).
+//! `POST /api/broadcast`: a batch of messages (§6.3).
 
 use std::collections::HashMap;
 
@@ -24,25 +24,25 @@ pub(crate) async fn broadcast_batch(
     body: Bytes,
 ) -> Result<Response, HttpError> {
     let sender = Sender::verify(&service, project, &headers)?;
-    let messages = read(&body, sender.config.max_payload_bytes)?;
+    let messages = parse(&body, sender.config.max_payload_bytes)?;
     sender.check_rate(messages.len())?;
-    let mut allowed: HashMap<&str, bool> = HashMap::new();
+    let mut can_write: HashMap<&str, bool> = HashMap::new();
     for message in &messages {
         if message.is_private {
-            let may_write = match allowed.get(&*message.topic) {
+            let is_allowed = match can_write.get(&*message.topic) {
                 Some(known) => *known,
-                None => sender.may_write(&message.topic).await?,
+                None => sender.can_write(&message.topic).await?,
             };
-            allowed.insert(&message.topic, may_write);
-            // Whoever may not speak is not told so.
-            if !may_write {
+            can_write.insert(&message.topic, is_allowed);
+            // Dropped without an error, by contract.
+            if !is_allowed {
                 continue;
             }
         }
         sender.send(&message.topic, message.is_private, &message.broadcast);
     }
     let mut response = StatusCode::ACCEPTED.into_response();
-    sender.tell_rate(&mut response);
+    sender.add_rate_headers(&mut response);
     Ok(response)
 }
 
@@ -53,53 +53,56 @@ struct Message {
     broadcast: Broadcast,
 }
 
-/// All messages, or what is wrong with each of them.
-fn read(body: &[u8], max_payload_bytes: usize) -> Result<Vec<Message>, HttpError> {
+/// All messages, or the errors of each.
+fn parse(body: &[u8], max_payload_bytes: usize) -> Result<Vec<Message>, HttpError> {
     let body: &RawValue = serde_json::from_slice(body).map_err(|_| HttpError::NotJson)?;
-    let whole = |what: &str| HttpError::Invalid(json!({ "messages": [what] }));
-    let body = RawObject::read(body).unwrap_or_default();
+    let invalid = |what: &str| HttpError::Invalid(json!({ "messages": [what] }));
+    let body = RawObject::parse(body).unwrap_or_default();
     let messages = match body.get("messages") {
-        None => return Err(whole("can't be blank")),
-        Some(raw) if raw.get() == "null" => return Err(whole("can't be blank")),
+        None => return Err(invalid("can't be blank")),
+        Some(raw) if raw.get() == "null" => return Err(invalid("can't be blank")),
         Some(raw) => serde_json::from_str::<Vec<&RawValue>>(raw.get()),
     };
-    let messages = messages.map_err(|_| whole("is invalid"))?;
+    let messages = messages.map_err(|_| invalid("is invalid"))?;
     if messages.is_empty() {
-        return Err(whole("can't be blank"));
+        return Err(invalid("can't be blank"));
     }
-    let read: Vec<_> = messages
+    let parsed: Vec<_> = messages
         .into_iter()
-        .map(|message| read_one(message, max_payload_bytes))
+        .map(|message| parse_message(message, max_payload_bytes))
         .collect();
-    if read.iter().any(Result::is_err) {
-        let errors: Vec<Value> = read
+    if parsed.iter().any(Result::is_err) {
+        let errors: Vec<Value> = parsed
             .into_iter()
             .map(|message| Value::Object(message.err().unwrap_or_default()))
             .collect();
         return Err(HttpError::Invalid(json!({ "messages": errors })));
     }
-    Ok(read.into_iter().flatten().collect())
+    Ok(parsed.into_iter().flatten().collect())
 }
 
-fn read_one(message: &RawValue, max_payload_bytes: usize) -> Result<Message, Map<String, Value>> {
-    let object = RawObject::read(message).unwrap_or_default();
+fn parse_message(
+    message: &RawValue,
+    max_payload_bytes: usize,
+) -> Result<Message, Map<String, Value>> {
+    let object = RawObject::parse(message).unwrap_or_default();
     let mut errors = Map::new();
     let topic = text(&object, "topic", &mut errors);
     let event = text(&object, "event", &mut errors);
     let is_private = match object.get("private").map(RawValue::get) {
         None | Some("null" | "false" | "\"false\"") => false,
         Some("true" | "\"true\"") => true,
-        Some(_) => complain(&mut errors, "private", "is invalid"),
+        Some(_) => add_error(&mut errors, "private", "is invalid"),
     };
     let id = object.get("id").filter(|raw| raw.get() != "null");
     let payload = object.get("payload").filter(|raw| raw.get() != "null");
     let payload = payload.map_or("", RawValue::get);
     if payload.is_empty() {
-        complain::<()>(&mut errors, "payload", "can't be blank");
+        add_error::<()>(&mut errors, "payload", "can't be blank");
     } else if !payload.starts_with('{') {
-        complain::<()>(&mut errors, "payload", "is invalid");
+        add_error::<()>(&mut errors, "payload", "is invalid");
     } else if payload.len() > max_payload_bytes {
-        complain::<()>(&mut errors, "payload", "Payload size exceeds tenant limit");
+        add_error::<()>(&mut errors, "payload", "Payload size exceeds tenant limit");
     }
     if !errors.is_empty() {
         return Err(errors);
@@ -120,16 +123,16 @@ fn text(object: &RawObject, name: &str, errors: &mut Map<String, Value>) -> Stri
         .get(name)
         .map(|raw| serde_json::from_str::<Value>(raw.get()));
     match value {
-        None | Some(Ok(Value::Null)) => complain(errors, name, "can't be blank"),
+        None | Some(Ok(Value::Null)) => add_error(errors, name, "can't be blank"),
         Some(Ok(Value::String(text))) if text.trim().is_empty() => {
-            complain(errors, name, "can't be blank")
+            add_error(errors, name, "can't be blank")
         }
         Some(Ok(Value::String(text))) => text,
-        Some(_) => complain(errors, name, "is invalid"),
+        Some(_) => add_error(errors, name, "is invalid"),
     }
 }
 
-fn complain<T: Default>(errors: &mut Map<String, Value>, name: &str, what: &str) -> T {
+fn add_error<T: Default>(errors: &mut Map<String, Value>, name: &str, what: &str) -> T {
     errors.insert(name.to_owned(), json!([what]));
     T::default()
 }
@@ -139,17 +142,17 @@ mod tests {
     use super::*;
 
     fn errors(body: Value) -> Value {
-        match read(body.to_string().as_bytes(), 100) {
+        match parse(body.to_string().as_bytes(), 100) {
             Err(HttpError::Invalid(errors)) => errors,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
-    fn messages_are_read_with_their_payload_as_it_was_written() {
+    fn payloads_are_kept_verbatim() {
         let body = br#"{"messages":[{"topic":"a","event":"e","payload":{ "n": 1.0 },"id":"7"}]}"#;
 
-        let messages = read(body, 100).expect("good");
+        let messages = parse(body, 100).expect("good");
 
         assert_eq!(messages.len(), 1);
         assert!(!messages[0].is_private);
@@ -161,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn one_bad_message_refuses_all_and_each_is_told_its_own() {
+    fn one_invalid_message_rejects_the_batch_with_the_errors_of_each() {
         let good = json!({"topic": "a", "event": "e", "payload": {}});
         let bad = json!({"topic": "a", "private": 7});
 
@@ -179,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_batch_is_refused() {
+    fn a_body_without_messages_is_rejected() {
         let blank = json!({"messages": ["can't be blank"]});
         assert_eq!(errors(json!({})), blank);
         assert_eq!(errors(json!([])), blank);
@@ -188,7 +191,7 @@ mod tests {
             errors(json!({"messages": 7})),
             json!({"messages": ["is invalid"]})
         );
-        assert!(matches!(read(b"{", 100), Err(HttpError::NotJson)));
+        assert!(matches!(parse(b"{", 100), Err(HttpError::NotJson)));
     }
 
     #[test]

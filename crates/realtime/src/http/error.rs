@@ -1,4 +1,4 @@
-//! Why a broadcast over HTTP is refused.
+//! Errors of broadcasts over HTTP.
 
 use axum::{
     Json,
@@ -13,22 +13,22 @@ use crate::authorize::AuthorizeError;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpError {
     #[error("Unauthorized")]
-    NobodyKnown,
+    Unauthenticated,
     #[error("Unauthorized")]
-    NotAllowed,
+    Forbidden,
     #[error("Tenant is suspended")]
     Disabled,
     #[error("You have exceeded your rate limit")]
-    RateExceeded,
+    OverRateLimit,
     #[error("Too many requests")]
-    AtLimit,
+    AtRateLimit,
     #[error("Too many messages to broadcast, please reduce the batch size")]
     BatchTooLarge,
     #[error("The request body is not valid JSON")]
     NotJson,
     #[error("Unsupported Media Type. Use application/json or application/octet-stream")]
-    WrongType,
-    /// Which part of the body is wrong, as `errors` of the answer.
+    UnsupportedMediaType,
+    /// Which fields are wrong, for `errors` of the response.
     #[error("Unprocessable Entity")]
     Invalid(Value),
     #[error("RLS policy error")]
@@ -38,47 +38,55 @@ pub(crate) enum HttpError {
     #[error("Missing messages partition")]
     MissingPartition,
     #[error("Tenant database unavailable")]
-    NoDatabase,
+    DatabaseUnavailable,
     #[error("Tenant database has too many connections")]
     DatabaseFull,
     #[error("Tenant database initializing")]
-    NotReady,
+    DatabaseNotReady,
     #[error("Connection pool exhausted")]
-    NoConnection,
+    PoolTimeout,
+    /// No fault of the request, unlike what upstream answers with 422.
+    #[error("Tenant database has no space left")]
+    OutOfResources,
 }
 
 impl From<AuthorizeError> for HttpError {
     fn from(error: AuthorizeError) -> Self {
-        tracing::warn!(code = "UnableToSetPolicies", "{error}");
+        tracing::warn!(
+            code = "UnableToSetPolicies",
+            "write permission check of an HTTP broadcast failed: {error}"
+        );
         match error {
             AuthorizeError::Policy(_) => Self::Policy,
             AuthorizeError::Canceled(_) => Self::Canceled,
             AuthorizeError::MissingPartition => Self::MissingPartition,
-            AuthorizeError::NoConnection => Self::NoConnection,
+            AuthorizeError::PoolTimeout => Self::PoolTimeout,
             AuthorizeError::DatabaseFull(_) => Self::DatabaseFull,
-            AuthorizeError::NotReady(_) => Self::NotReady,
-            AuthorizeError::Unavailable(_) => Self::NoDatabase,
+            AuthorizeError::DatabaseNotReady(_) => Self::DatabaseNotReady,
+            AuthorizeError::DatabaseUnavailable(_) => Self::DatabaseUnavailable,
+            AuthorizeError::OutOfResources(_) => Self::OutOfResources,
         }
     }
 }
 
 impl HttpError {
-    fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
-            Self::NobodyKnown => StatusCode::UNAUTHORIZED,
-            Self::NotAllowed | Self::Disabled => StatusCode::FORBIDDEN,
-            Self::RateExceeded | Self::AtLimit | Self::BatchTooLarge | Self::NoConnection => {
+            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
+            Self::Forbidden | Self::Disabled => StatusCode::FORBIDDEN,
+            Self::OverRateLimit | Self::AtRateLimit | Self::BatchTooLarge | Self::PoolTimeout => {
                 StatusCode::TOO_MANY_REQUESTS
             }
             Self::NotJson => StatusCode::BAD_REQUEST,
-            Self::WrongType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Invalid(_)
             | Self::Policy
             | Self::Canceled
             | Self::MissingPartition
             | Self::DatabaseFull
-            | Self::NotReady
-            | Self::NoDatabase => StatusCode::UNPROCESSABLE_ENTITY,
+            | Self::DatabaseNotReady
+            | Self::DatabaseUnavailable => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::OutOfResources => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 }
@@ -87,7 +95,7 @@ impl IntoResponse for HttpError {
     fn into_response(self) -> Response {
         let body = match &self {
             Self::Invalid(errors) => json!({ "errors": errors }),
-            Self::WrongType => json!({ "error": self.to_string() }),
+            Self::UnsupportedMediaType => json!({ "error": self.to_string() }),
             _ => json!({ "message": self.to_string() }),
         };
         (self.status(), Json(body)).into_response()

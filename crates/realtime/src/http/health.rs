@@ -1,4 +1,4 @@
-//! What tools ask about the service (§1, §12).
+//! Ping and health (§1, §12).
 
 use axum::{Json, extract::State};
 use plinth_db::Queries as _;
@@ -12,19 +12,19 @@ pub(crate) async fn ping() -> Json<Value> {
     Json(json!({ "message": "Success" }))
 }
 
-/// `GET /api/tenants/{id}/health`, whatever the id: a path below a project is that project's. A
-/// database that is away harms nobody as long as nobody is connected.
+/// `GET /api/tenants/{id}/health`, for any id: the project comes from the request. A database that is
+/// unreachable makes a project unhealthy only while clients are connected.
 pub(crate) async fn health(
     State(service): State<RealtimeService>,
     project: Project,
 ) -> Json<Value> {
     let hub = service.hub(&project);
     let sockets = hub.sockets();
-    let is_connected = async {
+    let ping = async {
         let mut connection = project.db.as_service(Service::Realtime).await?;
         connection.query("select 1", &[]).await
     };
-    let is_connected = is_connected.await.is_ok();
+    let is_connected = ping.await.is_ok();
     let config = project.config::<RealtimeConfig>();
     Json(json!({
         "data": {

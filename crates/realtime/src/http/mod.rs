@@ -1,4 +1,4 @@
-//! Broadcasts over HTTP (§6.3, §6.4), and what tools ask about the service.
+//! Broadcasts over HTTP (§6.3, §6.4) and health (§12).
 
 mod batch;
 mod error;
@@ -14,6 +14,7 @@ use axum::{
 use plinth_project::Cors;
 
 pub(crate) use batch::broadcast_batch;
+pub(crate) use error::HttpError;
 pub(crate) use health::{health, ping};
 pub(crate) use single::broadcast_one;
 
@@ -28,8 +29,8 @@ fn cors() -> Cors {
         .max_age(86_400)
 }
 
-/// Lets scripts of any origin call.
-pub(crate) async fn across_origins(request: Request, next: Next) -> Response {
+/// CORS for scripts of any origin.
+pub(crate) async fn cors_middleware(request: Request, next: Next) -> Response {
     let headers = request.headers().clone();
     if Cors::is_preflight(request.method(), &headers) {
         return cors().preflight(&headers).into_response();

@@ -1,4 +1,4 @@
-//! Whoever broadcasts over HTTP, and how much of that there may be.
+//! The caller of a broadcast over HTTP, and its rate limit.
 
 use std::sync::Arc;
 
@@ -9,17 +9,16 @@ use serde_json::{Map, Value};
 
 use super::error::HttpError;
 use crate::{
-    authorize::{Asker, AuthorizeError, Extension},
-    channel::TOPIC_PREFIX,
+    authorize::{AccessCheck, AuthorizeError, Extension},
     clock::now,
     config::RealtimeConfig,
     hub::Hub,
     identity::Identity,
-    protocol::Broadcast,
+    protocol::{Broadcast, TOPIC_PREFIX},
     service::RealtimeService,
 };
 
-/// A verified sender.
+/// A verified caller.
 pub(super) struct Sender {
     project: Project,
     hub: Arc<Hub>,
@@ -29,8 +28,8 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// A token in `Authorization`, or else the header `apikey`. Clients without a session send
-    /// their key as a token.
+    /// Verifies the bearer token or else the header `apikey`. Clients without a session send their
+    /// API key as bearer token.
     pub(super) fn verify(
         service: &RealtimeService,
         project: Project,
@@ -49,37 +48,37 @@ impl Sender {
             let (scheme, token) = header.trim().split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
         });
-        let shown = bearer.or_else(|| text("apikey")).unwrap_or_default();
-        let identity = Identity::verify(&project, shown, now());
+        let credential = bearer.or_else(|| text("apikey")).unwrap_or_default();
+        let identity = Identity::verify(&project, credential, now());
         Ok(Self {
             hub: service.hub(&project),
             config,
-            identity: identity.map_err(|_| HttpError::NobodyKnown)?,
+            identity: identity.map_err(|_| HttpError::Unauthenticated)?,
             headers: all_headers(headers),
             project,
         })
     }
 
-    /// Whether so many messages may be sent now.
+    /// Checks the rate limit for so many messages.
     pub(super) fn check_rate(&self, count: usize) -> Result<(), HttpError> {
-        let (average, most) = (self.hub.events_per_second(), self.config.max_events);
+        let (average, max) = (self.hub.events_per_second(), self.config.max_events);
         match average {
-            _ if average > most => Err(HttpError::RateExceeded),
-            _ if average == most => Err(HttpError::AtLimit),
-            _ if average + count as u64 > most => Err(HttpError::BatchTooLarge),
+            _ if average > max => Err(HttpError::OverRateLimit),
+            _ if average == max => Err(HttpError::AtRateLimit),
+            _ if average + count as u64 > max => Err(HttpError::BatchTooLarge),
             _ => Ok(()),
         }
     }
 
-    /// Whether the policies let the sender broadcast on a private topic.
-    pub(super) async fn may_write(&self, sub_topic: &str) -> Result<bool, AuthorizeError> {
-        let asker = Asker {
+    /// Whether policies permit the caller to broadcast on a private topic.
+    pub(super) async fn can_write(&self, sub_topic: &str) -> Result<bool, AuthorizeError> {
+        let check = AccessCheck {
             caller: self.identity.caller.clone(),
             sub_topic: sub_topic.into(),
             headers: self.headers.clone(),
         };
-        let asking = asker.may_write(&self.project.db, Extension::Broadcast);
-        self.hub.numbers.writing(asking).await
+        let check = check.can_write(&self.project.db, Extension::Broadcast);
+        self.hub.metrics.time_write_check(check).await
     }
 
     pub(super) fn send(&self, sub_topic: &str, is_private: bool, broadcast: &Broadcast) {
@@ -87,17 +86,19 @@ impl Sender {
         self.hub.broadcast(&topic, is_private, broadcast, None);
     }
 
-    /// Tells the client how much it may still send.
-    pub(super) fn tell_rate(&self, response: &mut Response) {
-        let (average, most) = (self.hub.events_per_second(), self.config.max_events);
-        let numbers = [
+    /// Adds the headers that say how much the caller may still send.
+    pub(super) fn add_rate_headers(&self, response: &mut Response) {
+        let (average, max) = (self.hub.events_per_second(), self.config.max_events);
+        let headers = [
             ("x-rate-rolling", average),
-            ("x-rate-limit", most),
-            ("x-rate-limit-remaining", most.saturating_sub(average)),
+            ("x-rate-limit", max),
+            ("x-rate-limit-remaining", max.saturating_sub(average)),
         ];
-        for (name, number) in numbers {
-            let headers = response.headers_mut();
-            headers.insert(HeaderName::from_static(name), HeaderValue::from(number));
+        for (name, number) in headers {
+            let value = HeaderValue::from(number);
+            response
+                .headers_mut()
+                .insert(HeaderName::from_static(name), value);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `POST /api/broadcast/{topic}/events/{event}`: one message, JSON or bytes (§6.4).
 //!
-//! Nothing here answers 404: clients take that for a server that is too old for the call.
+//! Never 404: clients take that for a server that is too old for the call.
 
 use axum::{
     body::Bytes,
@@ -18,25 +18,26 @@ use crate::{
     service::RealtimeService,
 };
 
-/// Where a message goes; a name that the path lacks is empty.
+/// The path; a missing name is empty.
 #[derive(Deserialize)]
-pub(crate) struct Aim {
+pub(crate) struct EventPath {
     #[serde(default)]
     topic: String,
     #[serde(default)]
     event: String,
 }
 
-impl Aim {
-    fn complete(self) -> Result<Self, HttpError> {
+impl EventPath {
+    fn validate(self) -> Result<Self, HttpError> {
         let names = [("topic", &self.topic), ("event", &self.event)];
         let missing = names.into_iter().filter(|(_, text)| text.is_empty());
         let errors: Map<String, Value> = missing
             .map(|(name, _)| (name.to_owned(), json!(["can't be blank"])))
             .collect();
-        match errors.is_empty() {
-            true => Ok(self),
-            false => Err(HttpError::Invalid(errors.into())),
+        if errors.is_empty() {
+            Ok(self)
+        } else {
+            Err(HttpError::Invalid(errors.into()))
         }
     }
 }
@@ -44,13 +45,13 @@ impl Aim {
 pub(crate) async fn broadcast_one(
     State(service): State<RealtimeService>,
     project: Project,
-    Path(aim): Path<Aim>,
+    Path(path): Path<EventPath>,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Response, HttpError> {
     let sender = Sender::verify(&service, project, &headers)?;
-    let Aim { topic, event } = aim.complete()?;
+    let EventPath { topic, event } = path.validate()?;
     let is_private = uri.query().is_some_and(|query| {
         let mut pairs = url::form_urlencoded::parse(query.as_bytes());
         pairs.any(|(name, value)| name == "private" && value == "true")
@@ -61,15 +62,15 @@ pub(crate) async fn broadcast_one(
             Body::Json(body)
         }
         Some(MediaType::Bytes) => Body::Bytes(body),
-        None => return Err(HttpError::WrongType),
+        None => return Err(HttpError::UnsupportedMediaType),
     };
     if body.len() > sender.config.max_payload_bytes {
         let errors = json!({ "payload": ["Payload size exceeds tenant limit"] });
         return Err(HttpError::Invalid(errors));
     }
-    sender.check_rate(1).map_err(|_| HttpError::RateExceeded)?;
-    if is_private && !sender.may_write(&topic).await? {
-        return Err(HttpError::NotAllowed);
+    sender.check_rate(1).map_err(|_| HttpError::OverRateLimit)?;
+    if is_private && !sender.can_write(&topic).await? {
+        return Err(HttpError::Forbidden);
     }
     let broadcast = Broadcast::User(UserBroadcast {
         event: event.into(),
@@ -78,7 +79,7 @@ pub(crate) async fn broadcast_one(
     });
     sender.send(&topic, is_private, &broadcast);
     let mut response = StatusCode::ACCEPTED.into_response();
-    sender.tell_rate(&mut response);
+    sender.add_rate_headers(&mut response);
     Ok(response)
 }
 

@@ -1,4 +1,4 @@
-//! A broadcast, and the forms in which it reaches sockets (§6.2).
+//! Broadcasts and their encodings (§6.2).
 
 use axum::extract::ws::Message;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -6,19 +6,19 @@ use bytes::{BufMut, Bytes, BytesMut};
 use super::{
     Frame, Version,
     binary::{ENCODING_BYTES, ENCODING_JSON, USER_BROADCAST},
-    outgoing::push_json_text,
+    outgoing::push_json_string,
 };
 
-/// Something for everybody on a topic.
+/// A message to all members of a topic.
 #[derive(Debug, Clone)]
 pub(crate) enum Broadcast {
-    /// A text frame's payload, passed on as it came.
+    /// The payload of a text frame, forwarded verbatim.
     Verbatim(Box<str>),
     /// An event with its own payload.
     User(UserBroadcast),
 }
 
-/// An event of the users' own.
+/// An event that the application names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UserBroadcast {
     pub(crate) event: Box<str>,
@@ -27,12 +27,11 @@ pub(crate) struct UserBroadcast {
     pub(crate) meta: Option<Box<str>>,
 }
 
-/// What an event carries.
+/// The payload of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// Text that was found to be JSON.
+    /// Valid JSON.
     Json(Bytes),
-    /// Anything.
     Bytes(Bytes),
 }
 
@@ -45,7 +44,7 @@ impl Body {
 }
 
 impl Broadcast {
-    /// The bytes of its payload.
+    /// Payload bytes.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::Verbatim(payload) => payload.len(),
@@ -53,13 +52,13 @@ impl Broadcast {
         }
     }
 
-    /// The frame for sockets of the version; none where it cannot be said in it.
+    /// The frame for sockets of that version; `None` if it cannot be represented there.
     pub(crate) fn encode(&self, version: Version, topic: &str) -> Option<Message> {
         match self {
             Self::Verbatim(payload) => Some(text_frame(version, topic, payload)),
             Self::User(user) => match version {
                 Version::V2 => user.encode_binary(topic).or_else(|| {
-                    // The binary form counts the bytes of a name in one byte.
+                    // The binary form has one byte for the length of a name.
                     Some(text_frame(version, topic, &user.as_payload()?))
                 }),
                 Version::V1 => Some(text_frame(version, topic, &user.as_payload()?)),
@@ -93,7 +92,7 @@ impl UserBroadcast {
         Some(Message::Binary(frame.freeze()))
     }
 
-    /// As a payload in JSON, which cannot carry bytes.
+    /// As a JSON payload; `None` for bytes.
     pub(crate) fn as_payload(&self) -> Option<String> {
         let Body::Json(body) = &self.body else {
             return None;
@@ -101,7 +100,7 @@ impl UserBroadcast {
         let body = str::from_utf8(body).ok()?;
         let mut payload = String::with_capacity(body.len() + self.event.len() + 64);
         payload.push_str("{\"event\":");
-        push_json_text(&mut payload, &self.event);
+        push_json_string(&mut payload, &self.event);
         payload.push_str(",\"payload\":");
         payload.push_str(body);
         payload.push_str(",\"type\":\"broadcast\"");
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_is_passed_on_as_it_came() {
+    fn a_text_payload_is_forwarded_verbatim() {
         let broadcast = Broadcast::Verbatim(r#"{ "n": 1.0 }"#.into());
 
         assert_eq!(
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn json_of_a_binary_frame_is_binary_for_new_sockets_and_an_object_for_old_ones() {
+    fn json_of_a_binary_frame_is_binary_in_version_2_and_an_object_in_version_1() {
         let broadcast = user(Body::Json(r#"{"x":1}"#.into()), Some(r#"{"id":"1"}"#));
 
         let Some(Message::Binary(frame)) = broadcast.encode(Version::V2, "realtime:r") else {
@@ -175,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_never_reach_old_sockets() {
+    fn bytes_are_not_sent_to_version_1() {
         let broadcast = user(Body::Bytes(Bytes::from_static(&[0, 1])), None);
 
         assert!(broadcast.encode(Version::V1, "realtime:r").is_none());

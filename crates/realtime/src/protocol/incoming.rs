@@ -1,11 +1,11 @@
-//! What a client says.
+//! Frames from clients.
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
 use super::{UserBroadcast, Version, binary, text};
 
-/// A client's name for a join or a push. Opaque: it is echoed as it came, never counted with.
+/// A client's name for a join or a push: opaque, echoed as it came.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ref(Box<str>);
 
@@ -18,70 +18,68 @@ impl Ref {
         }
     }
 
-    /// From a binary frame; an empty one is none.
+    /// From a binary frame; an empty one is no ref.
     pub(super) fn from_text(text: &str) -> Option<Self> {
         let json = || serde_json::to_string(text).unwrap_or_default();
         (!text.is_empty()).then(|| Self(json().into()))
     }
 
-    /// As it stands in a JSON frame.
+    /// As JSON.
     pub(crate) fn as_json(&self) -> &str {
         &self.0
     }
 }
 
-/// One frame of a client.
+/// A parsed frame.
 #[derive(Debug, Clone)]
-pub(crate) struct Incoming {
-    /// The join that created the channel.
+pub(crate) struct IncomingFrame {
+    /// The ref of the join that created the channel.
     pub(crate) join_ref: Option<Ref>,
-    /// What an answer must carry.
+    /// To be echoed in the reply.
     pub(crate) reference: Option<Ref>,
     pub(crate) topic: Box<str>,
     pub(crate) event: Box<str>,
     pub(crate) payload: Payload,
 }
 
-/// What a frame carries.
+/// The payload of a frame.
 #[derive(Debug, Clone)]
 pub(crate) enum Payload {
     /// Any JSON.
     Json(Box<RawValue>),
     /// A broadcast that arrived as a binary frame.
     Broadcast(UserBroadcast),
-    /// Bytes for some other event. No client sends such today.
+    /// Bytes for any other event, which no known client sends; ignored.
     Bytes,
 }
 
-/// A frame that cannot be read. It is dropped; the socket stays.
+/// Why a frame is dropped. The socket stays open.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Malformed {
-    #[error("the frame is not JSON of the expected form: {0}")]
+pub(crate) enum FrameError {
+    #[error("not JSON of the expected form: {0}")]
     Json(String),
-    #[error("the binary frame ends too early")]
-    Short,
-    #[error("a text in the binary frame is not UTF-8")]
+    #[error("truncated binary frame")]
+    Truncated,
+    #[error("text in a binary frame is not UTF-8")]
     NotUtf8,
-    #[error("binary frames of kind {0} are not known")]
+    #[error("unknown kind of binary frame: {0}")]
     UnknownKind(u8),
-    #[error("the first serialiser has no binary frames")]
+    #[error("binary frame on a socket of version 1")]
     BinaryInVersion1,
 }
 
-impl Incoming {
-    /// Reads a text frame.
-    pub(crate) fn read_text(version: Version, frame: &str) -> Result<Self, Malformed> {
+impl IncomingFrame {
+    pub(crate) fn parse_text(version: Version, frame: &str) -> Result<Self, FrameError> {
         match version {
-            Version::V1 => text::read_object(frame),
-            Version::V2 => text::read_array(frame),
+            Version::V1 => text::parse_object(frame),
+            Version::V2 => text::parse_array(frame),
         }
     }
 
-    /// Reads a binary frame.
-    pub(crate) fn read_binary(version: Version, frame: &Bytes) -> Result<Self, Malformed> {
+    pub(crate) fn parse_binary(version: Version, frame: &Bytes) -> Result<Self, FrameError> {
         match version {
-            Version::V1 => Err(Malformed::BinaryInVersion1),
-            Version::V2 => binary::read(frame),
+            Version::V1 => Err(FrameError::BinaryInVersion1),
+            Version::V2 => binary::parse(frame),
         }
     }
 }

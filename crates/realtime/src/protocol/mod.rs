@@ -1,21 +1,25 @@
-//! Frames (realtime contract §3): what arrives on a socket as [`Incoming`], what leaves it as
-//! messages that are encoded once and shared by everybody who gets them.
+//! Frames (realtime contract §3). What arrives is parsed to an [`IncomingFrame`]; what is sent is
+//! encoded once and shared by all sockets that receive it.
 //!
-//! Nothing here knows a channel or a project.
+//! Nothing here knows a project or keeps state.
 
 mod binary;
 mod broadcast;
 mod incoming;
 mod outgoing;
 mod raw_object;
+mod system;
 mod text;
+mod topic;
 
 pub(crate) use broadcast::{Body, Broadcast, UserBroadcast};
-pub(crate) use incoming::{Incoming, Malformed, Payload, Ref};
-pub(crate) use outgoing::{Frame, push_json_text, reply};
+pub(crate) use incoming::{FrameError, IncomingFrame, Payload, Ref};
+pub(crate) use outgoing::{Frame, push_json_string, reply};
 pub(crate) use raw_object::RawObject;
+pub(crate) use system::{close_frame, system_frame};
+pub(crate) use topic::{TOPIC_PREFIX, sub_topic};
 
-/// Which of the two serialisers a socket speaks.
+/// The protocol version of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Version {
     /// JSON objects, text only.
@@ -25,9 +29,9 @@ pub(crate) enum Version {
 }
 
 impl Version {
-    /// Reads `vsn`, as the requirements `~> 1.0.0` and `~> 2.0.0` would match it. Clients that say
-    /// nothing are of the first generation.
-    pub(crate) fn read(vsn: Option<&str>) -> Option<Self> {
+    /// Parses `vsn`, as the requirements `~> 1.0.0` and `~> 2.0.0` would match it; absent means
+    /// version 1.
+    pub(crate) fn parse(vsn: Option<&str>) -> Option<Self> {
         let Some(vsn) = vsn else {
             return Some(Self::V1);
         };
@@ -50,8 +54,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_two_versions_are_spoken() {
-        let check = |vsn, expected| assert_eq!(Version::read(vsn), expected, "{vsn:?}");
+    fn only_two_versions_are_supported() {
+        let check = |vsn, expected| assert_eq!(Version::parse(vsn), expected, "{vsn:?}");
         check(None, Some(Version::V1));
         check(Some("1.0.0"), Some(Version::V1));
         check(Some("1.0.7"), Some(Version::V1));

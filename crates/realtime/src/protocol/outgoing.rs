@@ -1,10 +1,10 @@
-//! What the server says, in the form of either version.
+//! Frames to clients, in either version.
 
 use axum::extract::ws::Message;
 
 use super::{Ref, Version};
 
-/// A frame to be written. Its payload is JSON already.
+/// A frame to be encoded. Its payload is JSON already.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Frame<'a> {
     pub(crate) join_ref: Option<&'a Ref>,
@@ -17,14 +17,14 @@ pub(crate) struct Frame<'a> {
 impl Frame<'_> {
     /// As one text frame.
     pub(crate) fn encode(&self, version: Version) -> Message {
-        let room = self.topic.len() + self.event.len() + self.payload.len() + 64;
-        let mut text = String::with_capacity(room);
+        let capacity = self.topic.len() + self.event.len() + self.payload.len() + 64;
+        let mut text = String::with_capacity(capacity);
         match version {
             Version::V1 => {
                 text.push_str("{\"topic\":");
-                push_json_text(&mut text, self.topic);
+                push_json_string(&mut text, self.topic);
                 text.push_str(",\"event\":");
-                push_json_text(&mut text, self.event);
+                push_json_string(&mut text, self.event);
                 text.push_str(",\"payload\":");
                 text.push_str(self.payload);
                 text.push_str(",\"ref\":");
@@ -37,9 +37,9 @@ impl Frame<'_> {
                 text.push(',');
                 push_ref(&mut text, self.reference);
                 text.push(',');
-                push_json_text(&mut text, self.topic);
+                push_json_string(&mut text, self.topic);
                 text.push(',');
-                push_json_text(&mut text, self.event);
+                push_json_string(&mut text, self.event);
                 text.push(',');
                 text.push_str(self.payload);
                 text.push(']');
@@ -49,7 +49,7 @@ impl Frame<'_> {
     }
 }
 
-/// The answer to a join or a push.
+/// The reply to a join or a push.
 pub(crate) fn reply(
     version: Version,
     (join_ref, reference): (Option<&Ref>, Option<&Ref>),
@@ -72,8 +72,8 @@ fn push_ref(text: &mut String, reference: Option<&Ref>) {
     text.push_str(reference.map_or("null", Ref::as_json));
 }
 
-/// Quotes a text as JSON does.
-pub(crate) fn push_json_text(out: &mut String, text: &str) {
+/// Appends a JSON string.
+pub(crate) fn push_json_string(out: &mut String, text: &str) {
     let is_plain = |b: u8| b >= 0x20 && b != b'"' && b != b'\\';
     if text.bytes().all(is_plain) {
         out.push('"');
@@ -117,9 +117,9 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_to_a_heartbeat() {
+    fn the_reply_to_a_heartbeat() {
         let reference = Ref::from_text("26");
-        let answer = reply(
+        let reply = reply(
             Version::V2,
             (None, reference.as_ref()),
             "phoenix",
@@ -127,7 +127,7 @@ mod tests {
             "{}",
         );
         assert_eq!(
-            text(answer),
+            text(reply),
             r#"[null,"26","phoenix","phx_reply",{"status":"ok","response":{}}]"#
         );
     }

@@ -1,5 +1,4 @@
-//! A JSON object whose values stay as they were written: numbers keep their digits, members their
-//! order.
+//! A JSON object whose values are kept verbatim: numbers keep their digits, members their order.
 
 use std::fmt;
 
@@ -9,19 +8,19 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::outgoing::push_json_text;
+use super::outgoing::push_json_string;
 
 /// An object, member by member.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RawObject(Vec<(Box<str>, Box<RawValue>)>);
 
 impl RawObject {
-    /// Nothing, if it is no object.
-    pub(crate) fn read(raw: &RawValue) -> Option<Self> {
+    /// `None` if it is not an object.
+    pub(crate) fn parse(raw: &RawValue) -> Option<Self> {
         serde_json::from_str(raw.get()).ok()
     }
 
-    /// The value of a member; the last one counts, as everywhere in JSON.
+    /// The value of a member; of several with one name, the last one.
     pub(crate) fn get(&self, name: &str) -> Option<&RawValue> {
         let member = self.0.iter().rev().find(|(own, _)| &**own == name);
         member.map(|(_, value)| &**value)
@@ -33,14 +32,14 @@ impl RawObject {
         self
     }
 
-    /// The members as they stand between braces.
+    /// The members without the braces.
     pub(crate) fn members(&self) -> String {
         let mut text = String::new();
         for (name, value) in &self.0 {
             if !text.is_empty() {
                 text.push(',');
             }
-            push_json_text(&mut text, name);
+            push_json_string(&mut text, name);
             text.push(':');
             text.push_str(value.get());
         }
@@ -76,14 +75,14 @@ impl<'de> Deserialize<'de> for RawObject {
 mod tests {
     use super::*;
 
-    fn read(text: &str) -> Option<RawObject> {
+    fn parse(text: &str) -> Option<RawObject> {
         let raw: Box<RawValue> = serde_json::from_str(text).expect("JSON");
-        RawObject::read(&raw)
+        RawObject::parse(&raw)
     }
 
     #[test]
     fn members_keep_their_order_and_their_digits() {
-        let object = read(r#"{"b":1.000,"a":{"x":12345678901234567890123},"b":2}"#);
+        let object = parse(r#"{"b":1.000,"a":{"x":12345678901234567890123},"b":2}"#);
 
         let object = object.expect("an object");
         assert_eq!(object.get("b").map(RawValue::get), Some("2"));
@@ -94,9 +93,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_none() {
+    fn other_values_are_not_objects() {
         for text in ["[]", "1", "null", "\"{}\""] {
-            assert!(read(text).is_none(), "{text}");
+            assert!(parse(text).is_none(), "{text}");
         }
     }
 }

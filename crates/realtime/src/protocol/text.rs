@@ -1,4 +1,4 @@
-//! Text frames: objects in the first version (§3.2), arrays in the second (§3.3).
+//! Text frames: objects in version 1 (§3.2), arrays in version 2 (§3.3).
 
 use std::{borrow::Cow, fmt};
 
@@ -8,7 +8,7 @@ use serde::{
 };
 use serde_json::value::RawValue;
 
-use super::{Incoming, Malformed, Payload, Ref};
+use super::{FrameError, IncomingFrame, Payload, Ref};
 
 /// `{"topic","event","payload","ref","join_ref"?}`.
 #[derive(Deserialize)]
@@ -25,13 +25,13 @@ struct Object<'a> {
     join_ref: Option<&'a RawValue>,
 }
 
-pub(super) fn read_object(frame: &str) -> Result<Incoming, Malformed> {
-    // The reader of structs would take an array, too.
+pub(super) fn parse_object(frame: &str) -> Result<IncomingFrame, FrameError> {
+    // serde would accept an array as a struct, too.
     if !frame.trim_start().starts_with('{') {
-        return Err(Malformed::Json("an object was expected".to_owned()));
+        return Err(FrameError::Json("an object was expected".to_owned()));
     }
-    let object: Object<'_> = serde_json::from_str(frame).map_err(malformed)?;
-    Ok(Incoming {
+    let object: Object<'_> = serde_json::from_str(frame).map_err(json_error)?;
+    Ok(IncomingFrame {
         join_ref: object.join_ref.and_then(Ref::from_json),
         reference: Ref::from_json(object.reference),
         topic: object.topic.into(),
@@ -49,9 +49,9 @@ struct Array<'a> {
     payload: &'a RawValue,
 }
 
-pub(super) fn read_array(frame: &str) -> Result<Incoming, Malformed> {
-    let array: Array<'_> = serde_json::from_str(frame).map_err(malformed)?;
-    Ok(Incoming {
+pub(super) fn parse_array(frame: &str) -> Result<IncomingFrame, FrameError> {
+    let array: Array<'_> = serde_json::from_str(frame).map_err(json_error)?;
+    Ok(IncomingFrame {
         join_ref: Ref::from_json(array.join_ref),
         reference: Ref::from_json(array.reference),
         topic: array.topic.into(),
@@ -60,7 +60,7 @@ pub(super) fn read_array(frame: &str) -> Result<Incoming, Malformed> {
     })
 }
 
-/// A text of the frame, borrowed where it has no escapes.
+/// A string of the frame, borrowed where it has no escapes.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -84,7 +84,7 @@ impl<'de> Deserialize<'de> for Array<'de> {
                     event: seq.next_element::<Text<'de>>()?.ok_or_else(missing)?.0,
                     payload: seq.next_element()?.ok_or_else(missing)?,
                 };
-                // More than five is not forbidden.
+                // Extra elements are ignored, by contract.
                 while seq.next_element::<IgnoredAny>()?.is_some() {}
                 Ok(array)
             }
@@ -94,8 +94,8 @@ impl<'de> Deserialize<'de> for Array<'de> {
     }
 }
 
-fn malformed(error: serde_json::Error) -> Malformed {
-    Malformed::Json(error.to_string())
+fn json_error(error: serde_json::Error) -> FrameError {
+    FrameError::Json(error.to_string())
 }
 
 #[cfg(test)]
@@ -104,7 +104,7 @@ mod tests {
 
     use super::*;
 
-    fn payload(incoming: &Incoming) -> &str {
+    fn payload(incoming: &IncomingFrame) -> &str {
         match &incoming.payload {
             Payload::Json(raw) => raw.get(),
             other => panic!("{other:?}"),
@@ -112,8 +112,8 @@ mod tests {
     }
 
     #[test]
-    fn an_array_is_read_and_its_payload_stays_as_it_was_written() {
-        let read = read_array(r#"["6","7","realtime:a\"b","x", { "n": 1.50 } ,"more"]"#);
+    fn an_array_is_parsed_and_its_payload_is_kept_verbatim() {
+        let read = parse_array(r#"["6","7","realtime:a\"b","x", { "n": 1.50 } ,"more"]"#);
 
         let read = read.expect("well-formed");
         assert_eq!(read.join_ref.as_ref().map(Ref::as_json), Some("\"6\""));
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn refs_may_be_null_and_numbers_are_echoed() {
-        let read = read_array(r#"[null,26,"phoenix","heartbeat",{}]"#).expect("well-formed");
+        let read = parse_array(r#"[null,26,"phoenix","heartbeat",{}]"#).expect("well-formed");
 
         assert_eq!(read.join_ref, None);
         assert_eq!(read.reference.as_ref().map(Ref::as_json), Some("26"));
@@ -134,21 +134,21 @@ mod tests {
     #[test]
     fn an_object_needs_four_of_its_keys() {
         let whole = r#"{"topic":"t","event":"e","payload":{},"ref":"1"}"#;
-        let read = read_object(whole).expect("well-formed");
+        let read = parse_object(whole).expect("well-formed");
         assert_eq!(read.join_ref, None);
         assert_eq!(read.reference.as_ref().map(Ref::as_json), Some("\"1\""));
 
         for key in ["topic", "event", "payload", "ref"] {
             let lacking = whole.replacen(&format!("\"{key}\""), "\"other\"", 1);
-            assert!(read_object(&lacking).is_err(), "{lacking}");
+            assert!(parse_object(&lacking).is_err(), "{lacking}");
         }
         let null = r#"{"topic":"t","event":"e","payload":{},"ref":null,"join_ref":null}"#;
-        let read = read_object(null).expect("well-formed");
+        let read = parse_object(null).expect("well-formed");
         assert_eq!((read.reference, read.join_ref), (None, None));
     }
 
     #[test]
-    fn what_is_no_frame_is_refused() {
+    fn malformed_frames_are_rejected() {
         for frame in [
             "",
             "nonsense",
@@ -160,16 +160,16 @@ mod tests {
             r#"["1","2","t","e",{}"#,
             r#"["1","2","t","e",{}] x"#,
         ] {
-            assert!(read_array(frame).is_err(), "{frame}");
-            assert!(read_object(frame).is_err(), "{frame}");
+            assert!(parse_array(frame).is_err(), "{frame}");
+            assert!(parse_object(frame).is_err(), "{frame}");
         }
     }
 
     proptest! {
         #[test]
-        fn any_text_is_read_or_refused(frame in ".*") {
-            let _ = read_array(&frame);
-            let _ = read_object(&frame);
+        fn no_text_makes_it_panic(frame in ".*") {
+            let _ = parse_array(&frame);
+            let _ = parse_object(&frame);
         }
     }
 }

@@ -11,11 +11,12 @@ use http::{HeaderMap, Method, StatusCode, Uri};
 use plinth_project::Project;
 use serde_json::{Map, Value, json};
 
-use super::{Outbox, Scene, log::SocketLog, task};
+use super::{SocketContext, log::SocketLog, task};
 use crate::{
     clock::now,
     config::RealtimeConfig,
-    identity::{Identity, Refusal},
+    identity::{CredentialError, Identity},
+    outbound_queue::OutboundQueue,
     protocol::Version,
     service::RealtimeService,
 };
@@ -23,16 +24,16 @@ use crate::{
 /// Largest frame of a client.
 const MAX_FRAME_BYTES: usize = 5_000_000;
 
-/// Clients say little: what they need beyond this is allocated when they say more.
+/// Most clients send little; a larger buffer is allocated when one sends more.
 const READ_BUFFER_BYTES: usize = 2 * 1024;
 
-/// Why there is no socket.
+/// Why a handshake is rejected.
 #[derive(Debug, thiserror::Error)]
-enum HandshakeRefusal {
+pub(crate) enum HandshakeError {
     #[error("API key is missing")]
-    NoKey,
-    #[error("{}", .0.handshake_text())]
-    Key(Refusal),
+    MissingKey,
+    #[error("{}", .0.handshake_message())]
+    Credential(CredentialError),
     #[error("Realtime was disabled for this tenant")]
     Disabled,
     #[error("Too many connected users")]
@@ -41,10 +42,10 @@ enum HandshakeRefusal {
     TooManyJoins,
 }
 
-impl HandshakeRefusal {
-    fn status(&self) -> StatusCode {
+impl HandshakeError {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
-            Self::NoKey | Self::Key(_) => StatusCode::UNAUTHORIZED,
+            Self::MissingKey | Self::Credential(_) => StatusCode::UNAUTHORIZED,
             Self::Disabled => StatusCode::FORBIDDEN,
             Self::TooManySockets | Self::TooManyJoins => StatusCode::TOO_MANY_REQUESTS,
         }
@@ -67,36 +68,36 @@ pub(crate) async fn open(
         return StatusCode::BAD_REQUEST.into_response();
     }
     let query = uri.query().unwrap_or_default();
-    let Some(version) = Version::read(parameter(query, "vsn").as_deref()) else {
+    let Some(version) = Version::parse(query_parameter(query, "vsn").as_deref()) else {
         return StatusCode::FORBIDDEN.into_response();
     };
     let config = project.config::<RealtimeConfig>();
     let hub = service.hub(&project);
-    let admitted = match (&config, admit(&project, query, &headers)) {
-        (config, _) if !config.is_enabled => Err(HandshakeRefusal::Disabled),
-        (_, Err(refusal)) => Err(refusal),
-        (config, _) if hub.sockets() >= config.max_sockets => Err(HandshakeRefusal::TooManySockets),
+    let verified = match (&config, verify(&project, query, &headers)) {
+        (config, _) if !config.is_enabled => Err(HandshakeError::Disabled),
+        (_, Err(error)) => Err(error),
+        (config, _) if hub.sockets() >= config.max_sockets => Err(HandshakeError::TooManySockets),
         (config, _) if hub.joins_per_second() >= config.max_joins => {
-            Err(HandshakeRefusal::TooManyJoins)
+            Err(HandshakeError::TooManyJoins)
         }
         (_, Ok(identity)) => Ok(identity),
     };
-    let identity = match admitted {
+    let identity = match verified {
         Ok(identity) => identity,
-        Err(refusal) => {
-            // Clients that are refused try again at once; this keeps them from storming.
+        Err(error) => {
+            // Clients retry at once; the delay slows reconnect storms down.
             tokio::time::sleep(config.connect_error_backoff).await;
-            let body = json!({ "error": refusal.to_string() });
-            return (refusal.status(), Json(body)).into_response();
+            let body = json!({ "error": error.to_string() });
+            return (error.status(), Json(body)).into_response();
         }
     };
-    let scene = Arc::new(Scene {
+    let context = Arc::new(SocketContext {
         hub,
         version,
         identity,
-        headers: own_headers(&headers),
-        log: SocketLog::read(parameter(query, "log_level").as_deref()),
-        outbox: Arc::new(Outbox::new(config.max_queue_bytes)),
+        headers: application_headers(&headers),
+        log: SocketLog::from_level(query_parameter(query, "log_level").as_deref()),
+        outbound: Arc::new(OutboundQueue::new(config.max_queue_bytes)),
         stop: service.stopping(),
         tasks: service.tasks(),
         project,
@@ -106,33 +107,29 @@ pub(crate) async fn open(
         .max_message_size(MAX_FRAME_BYTES)
         .max_frame_size(MAX_FRAME_BYTES)
         .read_buffer_size(READ_BUFFER_BYTES)
-        .on_upgrade(move |socket| tasks.track_future(task::serve(socket, scene)))
+        .on_upgrade(move |socket| tasks.track_future(task::serve(socket, context)))
 }
 
-/// The key is a header's or the query's; the header wins.
-fn admit(
-    project: &Project,
-    query: &str,
-    headers: &HeaderMap,
-) -> Result<Identity, HandshakeRefusal> {
+/// The credential is in the header `x-api-key` or in the query; the header wins.
+fn verify(project: &Project, query: &str, headers: &HeaderMap) -> Result<Identity, HandshakeError> {
     let header = headers
         .get("x-api-key")
         .and_then(|value| value.to_str().ok());
     let key = header
         .map(Cow::Borrowed)
-        .or_else(|| parameter(query, "apikey"));
+        .or_else(|| query_parameter(query, "apikey"));
     let key = key.filter(|key| !key.trim().is_empty());
-    let key = key.ok_or(HandshakeRefusal::NoKey)?;
-    Identity::verify(project, &key, now()).map_err(HandshakeRefusal::Key)
+    let key = key.ok_or(HandshakeError::MissingKey)?;
+    Identity::verify(project, &key, now()).map_err(HandshakeError::Credential)
 }
 
-fn parameter<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
+fn query_parameter<'a>(query: &'a str, name: &str) -> Option<Cow<'a, str>> {
     let mut pairs = url::form_urlencoded::parse(query.as_bytes());
     pairs.find(|(own, _)| own == name).map(|(_, value)| value)
 }
 
-/// What policies see of the headers: those that an application may have added.
-fn own_headers(headers: &HeaderMap) -> Arc<str> {
+/// What policies see as `request.headers`: those that an application may have added.
+fn application_headers(headers: &HeaderMap) -> Arc<str> {
     let own: Map<String, Value> = headers
         .iter()
         .filter(|(name, _)| name.as_str().starts_with("x-"))
@@ -155,6 +152,6 @@ mod tests {
         let mut headers = HeaderMap::new();
         headers.insert("x-client-info", HeaderValue::from_static("a"));
         headers.insert("cookie", HeaderValue::from_static("b"));
-        assert_eq!(&*own_headers(&headers), r#"{"x-client-info":"a"}"#);
+        assert_eq!(&*application_headers(&headers), r#"{"x-client-info":"a"}"#);
     }
 }

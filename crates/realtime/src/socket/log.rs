@@ -1,48 +1,47 @@
-//! What the server's log says about one socket, which its client chooses (`log_level`, §2.1).
+//! Log records about one socket, whose level its client chooses (`log_level`, §2.1).
 //!
-//! What a client does wrong it is told itself, so as a rule the log says it for those alone who ask
-//! for everything. A client that names a level has what is at least that serious logged at its own
-//! level. Anybody may name one, so a socket has a few such records and no more.
+//! Clients receive their errors in replies, so by default such records have level debug. A client
+//! that names a level gets records of at least that severity at their own level. Any client may do
+//! so, which is why their number per socket is limited.
 
 use std::{
     fmt,
     sync::atomic::{AtomicU32, Ordering::Relaxed},
 };
 
-/// So many records does a socket get at the level that it wants.
-const MOST: u32 = 100;
+/// How many records of one socket are logged above level debug.
+const MAX_RAISED_RECORDS: u32 = 100;
 
-/// How serious something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Severity {
     Info,
     Warning,
 }
 
-/// The log of one socket.
+/// Decides the level of a socket's log records.
 #[derive(Debug)]
 pub(crate) struct SocketLog {
-    /// Nothing, if only errors are wanted: clients make none that are the server's.
-    from: Option<Severity>,
-    left: AtomicU32,
+    /// `None` for errors only, which no client causes.
+    min_severity: Option<Severity>,
+    records_left: AtomicU32,
 }
 
 impl SocketLog {
-    /// What the handshake wants; words that mean nothing mean the default.
-    pub(super) fn read(wanted: Option<&str>) -> Self {
-        let from = match wanted {
+    /// From the parameter `log_level`; unknown values mean the default.
+    pub(super) fn from_level(level: Option<&str>) -> Self {
+        let min_severity = match level {
             Some("info") => Some(Severity::Info),
             Some("warning") => Some(Severity::Warning),
             _ => None,
         };
         Self {
-            from,
-            left: AtomicU32::new(MOST),
+            min_severity,
+            records_left: AtomicU32::new(MAX_RAISED_RECORDS),
         }
     }
 
-    /// Something happened on the socket. `code` is the contract's word for it, if it has one.
-    pub(crate) fn note(&self, severity: Severity, code: &str, what: fmt::Arguments<'_>) {
+    /// Logs something that happened on the socket. `code` is the contract's, if it has one.
+    pub(crate) fn record(&self, severity: Severity, code: &str, what: fmt::Arguments<'_>) {
         match severity {
             _ if !self.raises(severity) => tracing::debug!(code, "{what}"),
             Severity::Info => tracing::info!(code, "{what}"),
@@ -51,9 +50,13 @@ impl SocketLog {
     }
 
     fn raises(&self, severity: Severity) -> bool {
-        let take_one = |left: u32| left.checked_sub(1);
-        let is_wanted = self.from.is_some_and(|from| severity >= from);
-        is_wanted && self.left.fetch_update(Relaxed, Relaxed, take_one).is_ok()
+        let take_one = |records: u32| records.checked_sub(1);
+        let is_wanted = self.min_severity.is_some_and(|min| severity >= min);
+        is_wanted
+            && self
+                .records_left
+                .fetch_update(Relaxed, Relaxed, take_one)
+                .is_ok()
     }
 }
 
@@ -62,9 +65,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_gets_what_is_serious_enough_for_it() {
+    fn a_client_chooses_the_severity_that_is_logged() {
         let check = |wanted, expected: [bool; 2]| {
-            let log = SocketLog::read(wanted);
+            let log = SocketLog::from_level(wanted);
             let raised = [Severity::Info, Severity::Warning].map(|severity| log.raises(severity));
             assert_eq!(raised, expected, "{wanted:?}");
         };
@@ -76,8 +79,8 @@ mod tests {
     }
 
     #[test]
-    fn nobody_can_fill_the_log() {
-        let log = SocketLog::read(Some("info"));
+    fn no_client_can_fill_the_log() {
+        let log = SocketLog::from_level(Some("info"));
         let raised = (0..1000).filter(|_| log.raises(Severity::Info)).count();
         assert_eq!(raised, 100);
     }

@@ -1,10 +1,15 @@
-//! One websocket: how it is opened, what is said on it, and how it ends (§2 to §4).
+//! One WebSocket: handshake, frames, channels and close (§2 to §4).
+//!
+//! [`task`] is the only task that reads from and writes to the client. [`channels`] handles its
+//! frames without waiting: what takes time runs beside, and its outcome comes back as an event.
 
-mod conversation;
+mod access_token;
+mod channels;
 mod handshake;
+mod join;
 mod log;
-mod outbox;
-mod speech;
+mod push;
+mod push_error;
 mod task;
 
 use std::sync::Arc;
@@ -12,31 +17,34 @@ use std::sync::Arc;
 use plinth_project::Project;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub(crate) use handshake::open;
-pub(crate) use outbox::{End, Outbox};
+pub(crate) use handshake::{HandshakeError, open};
+pub(crate) use push_error::PushError;
 
 use self::log::SocketLog;
-use crate::{config::RealtimeConfig, hub::Hub, identity::Identity, protocol::Version};
+use crate::{
+    config::RealtimeConfig, hub::Hub, identity::Identity, outbound_queue::OutboundQueue,
+    protocol::Version,
+};
 
-/// What everything on a socket knows.
+/// What everything on a socket shares.
 #[derive(Debug)]
-pub(crate) struct Scene {
+pub(crate) struct SocketContext {
     pub(crate) project: Project,
     pub(crate) hub: Arc<Hub>,
     pub(crate) version: Version,
-    /// Whoever opened it; channels without a token of their own are theirs.
+    /// From the handshake; used by channels that have no token of their own.
     pub(crate) identity: Identity,
     /// What policies see as `request.headers`.
     pub(crate) headers: Arc<str>,
     pub(crate) log: SocketLog,
-    pub(crate) outbox: Arc<Outbox>,
-    /// The service ends.
+    pub(crate) outbound: Arc<OutboundQueue>,
+    /// Cancelled when the service shuts down.
     pub(crate) stop: CancellationToken,
-    /// What the service waits for then.
+    /// Tasks that the service waits for when it shuts down.
     pub(crate) tasks: TaskTracker,
 }
 
-impl Scene {
+impl SocketContext {
     pub(crate) fn config(&self) -> Arc<RealtimeConfig> {
         self.project.config::<RealtimeConfig>()
     }

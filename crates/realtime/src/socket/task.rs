@@ -1,4 +1,4 @@
-//! The task of one socket: it alone reads from and writes to the client.
+//! The task of one socket: nothing else reads from or writes to the client.
 
 use std::{convert::Infallible, future::poll_fn, sync::Arc, time::Duration};
 
@@ -7,24 +7,26 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::json;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::{End, Outbox, Scene, conversation::Conversation, log::Severity, outbox::payload_bytes};
+use super::{SocketContext, channels::SocketChannels, log::Severity};
 use crate::{
     clock::now,
     config::RealtimeConfig,
-    numbers::Share,
-    protocol::{Frame, Incoming},
+    metrics::GaugeShare,
+    outbound_queue::{CloseReason, OutboundQueue, payload_bytes},
+    protocol::{Frame, IncomingFrame},
 };
 
-/// How long a client may take to answer the end of its socket.
-const FAREWELL: Duration = Duration::from_secs(5);
+/// How long a client may take to answer a close frame.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// When the service ends, its clients come back one after the other.
-const LONGEST_SPREAD: Duration = Duration::from_secs(3);
+/// At shutdown sockets are closed one after the other within this time, so that not all clients
+/// reconnect at once.
+const MAX_SHUTDOWN_SPREAD: Duration = Duration::from_secs(3);
 
-/// How often it is counted what waits for a client that does not take it.
-const COUNTING: Duration = Duration::from_secs(1);
+/// How often the queue of a slow client is sampled for the gauge.
+const QUEUE_SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Why a socket ends on our side.
+/// Why the server closes a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Close {
     code: u16,
@@ -34,7 +36,7 @@ struct Close {
 impl Close {
     const TOO_SLOW: Self = Self::new(close_code::ERROR, "client does not keep up");
     const STALLED: Self = Self::new(close_code::ERROR, "client takes nothing");
-    const SILENT: Self = Self::new(close_code::NORMAL, "no frame for too long");
+    const IDLE: Self = Self::new(close_code::NORMAL, "no frame for too long");
     const NO_CHANNEL: Self = Self::new(close_code::NORMAL, "no channel joined");
     const TOO_BIG: Self = Self::new(close_code::SIZE, "frame too big");
     const RESTART: Self = Self::new(close_code::RESTART, "service restart");
@@ -44,7 +46,7 @@ impl Close {
     }
 }
 
-/// What became of messages that were not sent, as operators read it.
+/// The metric's reason for messages that were not sent.
 fn drop_reason(close: Option<Close>) -> &'static str {
     match close {
         Some(Close::TOO_SLOW) => "queue_bytes",
@@ -53,162 +55,166 @@ fn drop_reason(close: Option<Close>) -> &'static str {
     }
 }
 
-/// Serves a socket to its end.
-pub(super) async fn serve(socket: WebSocket, scene: Arc<Scene>) {
-    let _open = scene.project.stay_open();
-    let numbers = &scene.hub.numbers;
+/// Serves a socket until it is closed.
+pub(super) async fn serve(socket: WebSocket, context: Arc<SocketContext>) {
+    let _open = context.project.keep_open();
+    let metrics = &context.hub.metrics;
     let mut task = Task {
         socket,
-        conversation: Conversation::new(scene.clone()),
-        heard_at: Instant::now(),
-        swept_at: Instant::now(),
-        leaves_at: None,
-        waiting: Share::of(&numbers.queue_bytes),
+        channels: SocketChannels::new(context.clone()),
+        last_frame_at: Instant::now(),
+        checked_channels_at: Instant::now(),
+        shutdown_at: None,
+        queue_bytes: GaugeShare::new(&metrics.queue_bytes),
         unsent: 0,
-        scene: scene.clone(),
+        context: context.clone(),
     };
     let close = task.run().await;
-    task.conversation.end();
-    let unsent = task.unsent + scene.outbox.unsent();
-    numbers.dropped(drop_reason(close), unsent);
+    task.channels.remove_all();
+    let unsent = task.unsent + context.outbound.unsent();
+    metrics.count_dropped_messages(drop_reason(close), unsent);
     if let Some(close) = close {
-        numbers.closed(close.reason);
+        metrics.count_closed_socket(close.reason);
         let frame = CloseFrame {
             code: close.code,
             reason: close.reason.into(),
         };
-        let farewell = async {
+        let closing = async {
             if task.socket.send(Message::Close(Some(frame))).await.is_ok() {
                 while let Some(Ok(_)) = task.socket.next().await {}
             }
         };
-        _ = timeout(FAREWELL, farewell).await;
+        _ = timeout(CLOSE_TIMEOUT, closing).await;
     }
 }
 
 struct Task {
     socket: WebSocket,
-    conversation: Conversation,
-    scene: Arc<Scene>,
-    /// The client's last frame.
-    heard_at: Instant,
-    /// When it was last looked whether there is a channel.
-    swept_at: Instant,
-    /// When it is this socket's turn to end with the service.
-    leaves_at: Option<Instant>,
-    /// Bytes that the client does not take.
-    waiting: Share,
-    /// Messages that were taken out of the outbox and not handed over to the client's connection.
+    channels: SocketChannels,
+    context: Arc<SocketContext>,
+    last_frame_at: Instant,
+    /// When it was last checked whether there is a channel.
+    checked_channels_at: Instant,
+    /// Set when the service shuts down: when this socket is to be closed.
+    shutdown_at: Option<Instant>,
+    /// Bytes that wait because the client reads slowly.
+    queue_bytes: GaugeShare,
+    /// Messages taken out of the queue and not yet handed to the connection.
     unsent: usize,
 }
 
 impl Task {
-    /// Runs until the client is gone (`None`), or must go.
+    /// Runs until the client disconnects (`None`) or the server closes the socket.
     async fn run(&mut self) -> Option<Close> {
-        let scene = self.scene.clone();
-        let mut settings = scene.project.settings().subscribe();
-        let mut keys = scene.project.keys_replaced();
+        let context = self.context.clone();
+        let mut settings = context.project.settings().subscribe();
+        let mut keys = context.project.keys_replaced();
         let mut batch = Vec::new();
-        let alarm = sleep_until(self.next_alarm());
-        tokio::pin!(alarm);
+        let timer = sleep_until(self.next_timer());
+        tokio::pin!(timer);
         loop {
             tokio::select! {
-                end = poll_fn(|cx| scene.outbox.poll_take(cx, &mut batch)) => {
+                close = poll_fn(|cx| context.outbound.poll_take(cx, &mut batch)) => {
                     if let Some(close) = self.write(&mut batch).await {
                         return close;
                     }
-                    match end {
-                        Some(End::TooSlow) => return Some(Close::TOO_SLOW),
-                        Some(End::Disconnected) => return Some(Close::RESTART),
+                    match close {
+                        Some(CloseReason::TooSlow) => return Some(Close::TOO_SLOW),
+                        Some(CloseReason::Disconnected) => return Some(Close::RESTART),
                         None => {}
                     }
-                    if let Some(code) = self.conversation.ends {
+                    if let Some(code) = self.channels.close_code {
                         return Some(Close::new(code, "too many joins"));
                     }
                 }
-                frame = self.socket.next(), if self.conversation.takes_more() => {
-                    self.heard_at = Instant::now();
+                frame = self.socket.next(), if self.channels.can_read() => {
+                    self.last_frame_at = Instant::now();
                     match frame {
                         None => return None,
                         Some(Err(error)) => return is_too_big(error).then_some(Close::TOO_BIG),
                         Some(Ok(Message::Close(_))) => return None,
-                        Some(Ok(message)) => self.hear(message),
+                        Some(Ok(message)) => self.handle_message(message),
                     }
-                    if self.alarm_is_late(alarm.deadline()) {
-                        alarm.as_mut().reset(self.next_alarm());
+                    if self.timer_is_late(timer.deadline()) {
+                        timer.as_mut().reset(self.next_timer());
                     }
                 }
-                outcome = self.conversation.work.next(), if !self.conversation.work.is_empty() => {
+                outcome = self.channels.work.next(), if !self.channels.work.is_empty() => {
                     if let Some(outcome) = outcome {
-                        self.conversation.finish(outcome);
+                        self.channels.complete(outcome);
                     }
-                    if self.alarm_is_late(alarm.deadline()) {
-                        alarm.as_mut().reset(self.next_alarm());
+                    if self.timer_is_late(timer.deadline()) {
+                        timer.as_mut().reset(self.next_timer());
                     }
                 }
-                () = &mut alarm => {
-                    if self.leaves_at.is_some_and(|at| at <= Instant::now()) {
-                        return self.last_words(&mut batch).await;
+                () = &mut timer => {
+                    if self.shutdown_at.is_some_and(|at| at <= Instant::now()) {
+                        return self.drain_and_close(&mut batch).await;
                     }
-                    if let Some(close) = self.look_at_the_clock() {
+                    if let Some(close) = self.check_timeouts() {
                         return Some(close);
                     }
-                    alarm.as_mut().reset(self.next_alarm());
+                    timer.as_mut().reset(self.next_timer());
                 }
                 changed = keys.changed() => match changed {
-                    // A closed channel is not joined again by clients; a closed socket is opened anew.
-                    Ok(()) if self.conversation.has_good_tokens() => {}
+                    // Clients reconnect a closed socket, but never rejoin a closed channel.
+                    Ok(()) if self.channels.has_valid_credentials() => {}
                     Ok(()) | Err(_) => self.disconnect(),
                 },
                 changed = settings.changed() => match changed {
                     Ok(()) => {
-                        let config = scene.config();
-                        let is_refused = config.is_private_only
-                            && self.conversation.has_public_channel();
-                        if is_refused || !config.is_enabled {
+                        let config = context.config();
+                        let is_forbidden = config.is_private_only
+                            && self.channels.has_public_channel();
+                        if is_forbidden || !config.is_enabled {
                             self.disconnect();
                         }
                     }
                     Err(_) => self.disconnect(),
                 },
-                () = scene.project.closed().cancelled() => {
+                () = context.project.closed().cancelled() => {
                     self.disconnect();
-                    return self.last_words(&mut batch).await;
+                    return self.drain_and_close(&mut batch).await;
                 }
-                // Until its turn comes, it is served as ever; only joins are refused.
-                () = scene.stop.cancelled(), if self.leaves_at.is_none() => {
-                    self.leaves_at = Some(Instant::now() + self.own_delay());
-                    alarm.as_mut().reset(self.next_alarm());
+                // Until then it is served as before, except that joins are rejected.
+                () = context.stop.cancelled(), if self.shutdown_at.is_none() => {
+                    self.shutdown_at = Some(Instant::now() + self.shutdown_delay());
+                    timer.as_mut().reset(self.next_timer());
                 }
             }
         }
     }
 
-    fn hear(&mut self, message: Message) {
-        let version = self.scene.version;
+    fn handle_message(&mut self, message: Message) {
+        let version = self.context.version;
         let size = payload_bytes(&message) as u64;
-        self.scene.hub.numbers.input_bytes.increment(size);
-        let incoming = match &message {
-            Message::Text(text) => Incoming::read_text(version, text),
-            Message::Binary(bytes) => Incoming::read_binary(version, bytes),
+        self.context.hub.metrics.input_bytes.increment(size);
+        let frame = match &message {
+            Message::Text(text) => IncomingFrame::parse_text(version, text),
+            Message::Binary(bytes) => IncomingFrame::parse_binary(version, bytes),
             Message::Ping(_) | Message::Pong(_) | Message::Close(_) => return,
         };
-        match incoming {
-            Ok(incoming) => self.conversation.hear(incoming),
+        match frame {
+            Ok(frame) => self.channels.handle_frame(frame),
             Err(error) => {
                 let code = "MalformedWebSocketMessage";
-                let log = &self.scene.log;
-                log.note(Severity::Warning, code, format_args!("{error}"));
+                let log = &self.context.log;
+                let what = format_args!("dropping a malformed frame: {error}");
+                log.record(Severity::Warning, code, what);
             }
         }
     }
 
-    /// Sends everything at once. `Some` if the socket ends.
+    /// Sends a batch and flushes once. `Some` if the socket must be closed or is gone.
     async fn write(&mut self, batch: &mut Vec<Message>) -> Option<Option<Close>> {
-        let outbox = &self.scene.outbox;
-        let patience = self.scene.config().max_queue_age;
+        let outbound = &self.context.outbound;
+        let max_age = self.context.config().max_queue_age;
         let bytes: usize = batch.iter().map(payload_bytes).sum();
-        self.scene.hub.numbers.output_bytes.increment(bytes as u64);
+        self.context
+            .hub
+            .metrics
+            .output_bytes
+            .increment(bytes as u64);
         let (socket, unsent) = (&mut self.socket, &mut self.unsent);
         *unsent = batch.len();
         let sending = async {
@@ -218,40 +224,39 @@ impl Task {
             }
             socket.flush().await
         };
-        // Sending comes first: as a rule nothing else is looked at.
         let written = tokio::select! {
             biased;
-            sent = timeout(patience, sending) => match sent {
+            sent = timeout(max_age, sending) => match sent {
                 Ok(Ok(())) => None,
                 Ok(Err(_)) => Some(None),
                 Err(_) => Some(Some(Close::STALLED)),
             },
-            () = poll_fn(|cx| outbox.poll_overflow(cx)) => Some(Some(Close::TOO_SLOW)),
-            never = count_waiting(&mut self.waiting, bytes, outbox) => match never {},
+            () = poll_fn(|cx| outbound.poll_overflow(cx)) => Some(Some(Close::TOO_SLOW)),
+            never = sample_queue(&mut self.queue_bytes, bytes, outbound) => match never {},
         };
-        self.waiting.set(0);
+        self.queue_bytes.set(0);
         written
     }
 
-    /// Sends what waits, and ends.
-    async fn last_words(&mut self, batch: &mut Vec<Message>) -> Option<Close> {
-        self.scene.outbox.end(End::Disconnected);
-        let outbox = self.scene.outbox.clone();
-        poll_fn(|cx| outbox.poll_take(cx, batch)).await;
+    /// Sends what is queued, and closes.
+    async fn drain_and_close(&mut self, batch: &mut Vec<Message>) -> Option<Close> {
+        self.context.outbound.close(CloseReason::Disconnected);
+        let outbound = self.context.outbound.clone();
+        poll_fn(|cx| outbound.poll_take(cx, batch)).await;
         match self.write(batch).await {
             Some(close) => close,
             None => Some(Close::RESTART),
         }
     }
 
-    /// Lets the client connect anew: what it was told no longer holds.
+    /// Makes the client reconnect: what it was served with no longer holds.
     fn disconnect(&self) {
         let payload = json!({
             "extension": "system",
             "status": "ok",
             "message": "Server requested disconnect",
         });
-        for topic in self.conversation.topics() {
+        for topic in self.channels.topics() {
             let frame = Frame {
                 join_ref: None,
                 reference: None,
@@ -259,42 +264,38 @@ impl Task {
                 event: "system",
                 payload: &payload.to_string(),
             };
-            self.conversation.say(frame.encode(self.scene.version));
+            self.channels.send(frame.encode(self.context.version));
         }
-        self.scene.outbox.end(End::Disconnected);
+        self.context.outbound.close(CloseReason::Disconnected);
     }
 
-    fn look_at_the_clock(&mut self) -> Option<Close> {
-        let config = self.scene.config();
-        if self.heard_at.elapsed() >= config.socket_idle {
-            return Some(Close::SILENT);
+    fn check_timeouts(&mut self) -> Option<Close> {
+        let config = self.context.config();
+        if self.last_frame_at.elapsed() >= config.socket_idle {
+            return Some(Close::IDLE);
         }
-        if self.swept_at.elapsed() >= config.no_channel_timeout {
-            if !self.conversation.has_channels() {
+        if self.checked_channels_at.elapsed() >= config.no_channel_timeout {
+            if !self.channels.has_channels() {
                 return Some(Close::NO_CHANNEL);
             }
-            self.swept_at = Instant::now();
+            self.checked_channels_at = Instant::now();
         }
-        if self
-            .conversation
-            .next_expiry()
-            .is_some_and(|at| at <= now())
-        {
-            self.conversation.verify_again();
+        if self.channels.next_expiry().is_some_and(|at| at <= now()) {
+            self.channels.reverify_credentials();
         }
         None
     }
 
-    fn next_alarm(&self) -> Instant {
-        let config: Arc<RealtimeConfig> = self.scene.config();
-        let silent = self.heard_at + config.socket_idle;
-        let sweep = self.swept_at + config.no_channel_timeout;
-        let next = silent.min(sweep).min(self.next_expiry());
-        self.leaves_at.map_or(next, |leaves_at| next.min(leaves_at))
+    fn next_timer(&self) -> Instant {
+        let config: Arc<RealtimeConfig> = self.context.config();
+        let idle = self.last_frame_at + config.socket_idle;
+        let no_channel = self.checked_channels_at + config.no_channel_timeout;
+        let next = idle.min(no_channel).min(self.next_expiry());
+        self.shutdown_at.map_or(next, |at| next.min(at))
     }
 
     fn next_expiry(&self) -> Instant {
-        let seconds = self.conversation.next_expiry().map(|at| at - now());
+        let seconds = self.channels.next_expiry().map(|at| at - now());
         let far = Duration::from_secs(24 * 3600);
         let wait = seconds.map_or(far, |seconds| {
             Duration::from_secs(u64::try_from(seconds).unwrap_or(0)).min(far)
@@ -302,29 +303,34 @@ impl Task {
         Instant::now() + wait
     }
 
-    /// Whether a token ends before the alarm would ring. That the client spoke meanwhile need not
-    /// be told to the timer: it looks when it rings.
-    fn alarm_is_late(&self, alarm: Instant) -> bool {
-        self.conversation.next_expiry().is_some() && self.next_expiry() < alarm
+    /// Whether a token expires before the timer fires. A frame of the client does not move the timer:
+    /// when it fires early, nothing has timed out and it is set again.
+    fn timer_is_late(&self, timer: Instant) -> bool {
+        self.channels.next_expiry().is_some() && self.next_expiry() < timer
     }
 
-    /// Clients of a service that ends come back one after the other.
-    fn own_delay(&self) -> Duration {
-        let spread = Duration::from_millis(self.scene.hub.sockets() as u64).min(LONGEST_SPREAD);
-        let place = Arc::as_ptr(&self.scene.outbox) as usize / 64 % 1024;
-        spread.mul_f64(place as f64 / 1024.0)
+    /// Spreads sockets over the shutdown, by a number that is as good as random.
+    fn shutdown_delay(&self) -> Duration {
+        let spread =
+            Duration::from_millis(self.context.hub.sockets() as u64).min(MAX_SHUTDOWN_SPREAD);
+        let position = Arc::as_ptr(&self.context.outbound) as usize / 64 % 1024;
+        spread.mul_f64(position as f64 / 1024.0)
     }
 }
 
-/// Counts what the client does not take, as long as it does not.
-async fn count_waiting(waiting: &mut Share, being_sent: usize, outbox: &Outbox) -> Infallible {
+/// Updates the gauge for as long as the client does not read.
+async fn sample_queue(
+    queue_bytes: &mut GaugeShare,
+    being_sent: usize,
+    outbound: &OutboundQueue,
+) -> Infallible {
     loop {
-        waiting.set(being_sent + outbox.bytes());
-        sleep(COUNTING).await;
+        queue_bytes.set(being_sent + outbound.bytes());
+        sleep(QUEUE_SAMPLE_INTERVAL).await;
     }
 }
 
-/// Whether the client sent more than it may.
+/// Whether the client sent a frame over the size limit.
 fn is_too_big(error: axum::Error) -> bool {
     let error = error.into_inner();
     let error = error.downcast_ref::<tungstenite::Error>();

@@ -1,10 +1,13 @@
-//! How far delivery is behind the database (§12), and whether the slot is in danger (§14.1).
+//! The lag of delivery behind the database (§12), and a warning before the slot is lost (§14.1).
 //!
-//! Looked at by a task of its own: whoever reads the log waits while too much of it waits, which is
-//! just when somebody wants to know.
+//! Sampled by a task of its own: the task that reads the stream blocks while the delivery queue is
+//! full, which is when the lag matters.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -14,54 +17,66 @@ use time::OffsetDateTime;
 use tokio::{sync::watch, time::interval};
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::numbers::Numbers;
+use crate::metrics::RealtimeMetrics;
 
-const INTERVAL: Duration = Duration::from_secs(5);
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What the server keeps for the slot, and what it may write before it gives the slot up, if there
-/// is such a bound.
-const SLOT: &str = "select pg_catalog.pg_wal_lsn_diff(
+/// The WAL bytes that the slot retains, and how many more may be written before it is lost (null if
+/// there is no limit).
+const SLOT_LAG: &str = "select pg_catalog.pg_wal_lsn_diff(
         pg_catalog.pg_current_wal_lsn(), confirmed_flush_lsn)::bigint, safe_wal_size::bigint
     from pg_catalog.pg_replication_slots where slot_name = $1::text::name";
 
-/// The lag of a stream that is followed, measured as long as this lives.
-pub(super) struct Lag {
+/// Samples the lag of a stream as long as this lives.
+pub(super) struct LagMonitor {
     oldest: Arc<Mutex<Option<Commit>>>,
+    retains_too_much: Arc<AtomicBool>,
     _task: AbortOnDropHandle<()>,
 }
 
-/// A transaction that was read and is not delivered.
+/// A transaction that was read and is not yet delivered.
 #[derive(Debug, Clone, Copy)]
 struct Commit {
     position: Lsn,
     committed_at: OffsetDateTime,
 }
 
-impl Lag {
-    /// `done` tells how far everything has been delivered.
-    pub(super) fn measure(
+impl LagMonitor {
+    /// `delivered` is the position up to which everything has been delivered.
+    pub(super) fn start(
         project: &Project,
         slot: &str,
-        numbers: &Arc<Numbers>,
-        done: watch::Receiver<Lsn>,
+        metrics: &Arc<RealtimeMetrics>,
+        delivered: watch::Receiver<Lsn>,
+        max_retained: Option<u64>,
     ) -> Self {
         let oldest = Arc::new(Mutex::new(None));
+        let retains_too_much = Arc::new(AtomicBool::new(false));
         let task = Task {
             project: project.clone(),
             slot: slot.to_owned(),
-            levels: Levels(numbers.clone()),
+            gauges: LagGauges(metrics.clone()),
             oldest: oldest.clone(),
-            done,
-            is_in_danger: false,
+            delivered,
+            is_at_risk: false,
+            max_retained,
+            retains_too_much: retains_too_much.clone(),
         };
         Self {
             oldest,
+            retains_too_much,
             _task: AbortOnDropHandle::new(tokio::spawn(task.run())),
         }
     }
 
-    /// A transaction was read. To be told before it can have been delivered.
-    pub(super) fn read(&self, position: Lsn, committed_at: OffsetDateTime) {
+    /// Whether the slot retains more than half of what PostgreSQL keeps at most, or more than it may
+    /// for other nodes.
+    pub(super) fn retains_too_much(&self) -> bool {
+        self.retains_too_much.load(Relaxed)
+    }
+
+    /// A transaction was read. To be called before it can have been delivered.
+    pub(super) fn record_commit(&self, position: Lsn, committed_at: OffsetDateTime) {
         lock(&self.oldest).get_or_insert(Commit {
             position,
             committed_at,
@@ -72,68 +87,77 @@ impl Lag {
 struct Task {
     project: Project,
     slot: String,
-    levels: Levels,
+    gauges: LagGauges,
     oldest: Arc<Mutex<Option<Commit>>>,
-    done: watch::Receiver<Lsn>,
-    /// That was said already.
-    is_in_danger: bool,
+    delivered: watch::Receiver<Lsn>,
+    /// Whether the last sample was above the warning threshold.
+    is_at_risk: bool,
+    max_retained: Option<u64>,
+    retains_too_much: Arc<AtomicBool>,
 }
 
 impl Task {
     async fn run(mut self) {
-        let mut ticks = interval(INTERVAL);
+        let mut ticks = interval(SAMPLE_INTERVAL);
         loop {
             tokio::select! {
-                Ok(()) = self.done.changed() => {
-                    let done = *self.done.borrow_and_update();
-                    lock(&self.oldest).take_if(|commit| commit.position <= done);
+                Ok(()) = self.delivered.changed() => {
+                    let delivered = *self.delivered.borrow_and_update();
+                    lock(&self.oldest).take_if(|commit| commit.position <= delivered);
                 }
-                _ = ticks.tick() => self.look().await,
+                _ = ticks.tick() => self.sample().await,
             }
         }
     }
 
-    async fn look(&mut self) {
+    async fn sample(&mut self) {
         let oldest = *lock(&self.oldest);
         let age = oldest.map(|commit| OffsetDateTime::now_utc() - commit.committed_at);
         let seconds = age.map_or(0.0, |age| age.as_seconds_f64().max(0.0));
-        self.levels.0.lag_seconds.set(seconds);
-        match self.kept().await {
-            Ok(Some((kept, safe))) => {
-                self.levels.0.lag_bytes.set(kept as f64);
-                self.warn(kept, safe);
+        self.gauges.0.lag_seconds.set(seconds);
+        match self.slot_lag().await {
+            Ok(Some((retained, left))) => {
+                self.gauges.0.lag_bytes.set(retained as f64);
+                self.warn_if_at_risk(retained, left);
+                let max_retained = self.max_retained.unwrap_or(u64::MAX);
+                let is_over = u64::try_from(retained).is_ok_and(|retained| retained > max_retained);
+                self.retains_too_much
+                    .store(is_over || self.is_at_risk, Relaxed);
             }
             Ok(None) => {}
-            Err(error) => tracing::debug!("the slot could not be looked at: {error}"),
+            Err(error) => {
+                tracing::debug!("could not read the lag of the replication slot: {error}");
+            }
         }
     }
 
-    /// Beyond half of what the server keeps at most.
-    fn warn(&mut self, kept: i64, safe: Option<i64>) {
-        let was_in_danger = self.is_in_danger;
-        self.is_in_danger = safe.is_some_and(|safe| kept > safe);
-        if self.is_in_danger && !was_in_danger {
+    /// Warns once when the slot retains more than half of what PostgreSQL keeps at most.
+    fn warn_if_at_risk(&mut self, retained: i64, left: Option<i64>) {
+        let was_at_risk = self.is_at_risk;
+        self.is_at_risk = left.is_some_and(|left| retained > left);
+        if self.is_at_risk && !was_at_risk {
             let project = self.project.reference();
             tracing::warn!(code = "ReplicationSlotLagTooHigh", %project,
-                "delivery is {kept} bytes behind the database");
+                "{retained} bytes of WAL are not delivered: more than half of max_slot_wal_keep_size");
         }
     }
 
-    async fn kept(&self) -> Result<Option<(i64, Option<i64>)>, DbError> {
+    async fn slot_lag(&self) -> Result<Option<(i64, Option<i64>)>, DbError> {
         let mut connection = self.project.db.as_service(Service::Realtime).await?;
-        let rows = connection.query(SLOT, &[&self.slot]).await?;
+        let rows = connection.query(SLOT_LAG, &[&self.slot]).await?;
         let Some(row) = rows.first() else {
             return Ok(None);
         };
-        let kept: Option<i64> = row.try_get(0)?;
-        Ok(Some((kept.unwrap_or_default().max(0), row.try_get(1)?)))
+        let retained: Option<i64> = row.try_get(0)?;
+        let retained = retained.unwrap_or_default().max(0);
+        Ok(Some((retained, row.try_get(1)?)))
     }
 }
 
-/// Nothing is behind where nothing is followed.
-struct Levels(Arc<Numbers>);
+/// Sets both gauges to zero when the node stops reading the slot.
+struct LagGauges(Arc<RealtimeMetrics>);
 
-impl Drop for Levels {
+impl Drop for LagGauges {
     fn drop(&mut self) {
         self.0.lag_bytes.set(0.0);
         self.0.lag_seconds.set(0.0);

@@ -1,4 +1,4 @@
-//! Rows of `realtime.messages` are messages (§6.6).
+//! Rows of `realtime.messages`, which are broadcasts (§6.6).
 
 use bytes::Bytes;
 use plinth_db::replication::pgoutput::{Relation, Tuple, Value};
@@ -6,7 +6,7 @@ use time::{OffsetDateTime, PrimitiveDateTime, macros::format_description};
 
 use crate::protocol::{Body, UserBroadcast};
 
-/// Where the columns stand that make a message.
+/// The positions of the columns that make a message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MessageColumns {
     id: usize,
@@ -18,71 +18,71 @@ pub(super) struct MessageColumns {
     inserted_at: usize,
 }
 
-/// What the database says to a topic.
+/// A message of the database to a topic.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DatabaseMessage {
     pub(super) id: Box<str>,
     pub(super) sub_topic: Box<str>,
     pub(super) is_private: bool,
     pub(super) broadcast: UserBroadcast,
-    /// When its transaction put it there, if that can be read.
+    /// When its transaction started, if that can be parsed.
     pub(super) inserted_at: Option<OffsetDateTime>,
 }
 
 impl MessageColumns {
-    /// `None` if this is not a day of `realtime.messages`.
-    pub(super) fn of(relation: &Relation) -> Option<Self> {
-        let is_day = relation.schema == "realtime"
+    /// `None` if this is not a partition of `realtime.messages`.
+    pub(super) fn find(relation: &Relation) -> Option<Self> {
+        let is_partition = relation.schema == "realtime"
             && (relation.name == "messages" || relation.name.starts_with("messages_"));
-        if !is_day {
+        if !is_partition {
             return None;
         }
-        let place = |name: &str| {
+        let position = |name: &str| {
             relation
                 .columns
                 .iter()
                 .position(|column| column.name == name)
         };
         Some(Self {
-            id: place("id")?,
-            topic: place("topic")?,
-            event: place("event")?,
-            private: place("private")?,
-            payload: place("payload")?,
-            binary_payload: place("binary_payload")?,
-            inserted_at: place("inserted_at")?,
+            id: position("id")?,
+            topic: position("topic")?,
+            event: position("event")?,
+            private: position("private")?,
+            payload: position("payload")?,
+            binary_payload: position("binary_payload")?,
+            inserted_at: position("inserted_at")?,
         })
     }
 
-    /// `None` where something is missing, without which nobody could be told.
+    /// `None` if a value is missing without which it cannot be broadcast.
     pub(super) fn read(&self, row: &Tuple) -> Option<DatabaseMessage> {
-        let text = |place| match row.get(place)? {
+        let text = |index| match row.get(index)? {
             Value::Text(text) => Some(text),
             Value::Null | Value::Unchanged | Value::Binary(_) => None,
         };
-        let word = |place| str::from_utf8(text(place)?).ok();
+        let string = |index| str::from_utf8(text(index)?).ok();
         let body = match (text(self.binary_payload), text(self.payload)) {
-            (Some(hex), _) => Body::Bytes(from_hex(hex)?),
+            (Some(hex), _) => Body::Bytes(parse_bytea(hex)?),
             (None, Some(json)) => Body::Json(json.clone()),
             (None, None) => return None,
         };
-        let id = word(self.id)?;
+        let id = string(self.id)?;
         Some(DatabaseMessage {
             id: id.into(),
-            sub_topic: word(self.topic)?.into(),
-            is_private: word(self.private)? == "t",
+            sub_topic: string(self.topic)?.into(),
+            is_private: string(self.private)? == "t",
             broadcast: UserBroadcast {
-                event: word(self.event)?.into(),
+                event: string(self.event)?.into(),
                 body,
                 meta: Some(format!("{{\"id\":\"{id}\"}}").into()),
             },
-            inserted_at: word(self.inserted_at).and_then(utc),
+            inserted_at: string(self.inserted_at).and_then(parse_utc),
         })
     }
 }
 
-/// `2026-01-02 03:04:05.678`, as the server writes a time without a zone; it is meant in UTC.
-fn utc(text: &str) -> Option<OffsetDateTime> {
+/// PostgreSQL's text form of a timestamp without time zone, `2026-01-02 03:04:05.678`, meant as UTC.
+fn parse_utc(text: &str) -> Option<OffsetDateTime> {
     let format = format_description!(
         version = 2,
         "[year]-[month]-[day] [hour]:[minute]:[second][optional [.[subsecond]]]"
@@ -91,8 +91,8 @@ fn utc(text: &str) -> Option<OffsetDateTime> {
     Some(time.assume_utc())
 }
 
-/// `\x0102`, as the server writes bytes.
-fn from_hex(text: &[u8]) -> Option<Bytes> {
+/// PostgreSQL's text form of `bytea`, `\x0102`.
+fn parse_bytea(text: &[u8]) -> Option<Bytes> {
     let digits = text.strip_prefix(b"\\x")?;
     let digit = |c: u8| char::from(c).to_digit(16);
     let byte = |pair: &[u8]| match pair {
@@ -136,7 +136,7 @@ mod tests {
     }
 
     fn read(values: [Option<&'static str>; 6]) -> Option<DatabaseMessage> {
-        let columns = MessageColumns::of(&relation("messages_2026_01_01")).expect("a day");
+        let columns = MessageColumns::find(&relation("messages_2026_01_01")).expect("a partition");
         let value = |value: Option<&'static str>| match value {
             Some(text) => Value::Text(Bytes::from_static(text.as_bytes())),
             None => Value::Null,
@@ -147,11 +147,11 @@ mod tests {
     }
 
     #[test]
-    fn other_tables_are_none_of_ours() {
-        assert!(MessageColumns::of(&relation("subscription")).is_none());
+    fn other_tables_are_not_messages() {
+        assert!(MessageColumns::find(&relation("subscription")).is_none());
         let mut elsewhere = relation("messages_2026_01_01");
         elsewhere.schema = "public".to_owned();
-        assert!(MessageColumns::of(&elsewhere).is_none());
+        assert!(MessageColumns::find(&elsewhere).is_none());
     }
 
     #[test]
@@ -173,18 +173,18 @@ mod tests {
     }
 
     #[test]
-    fn times_are_read_with_and_without_a_fraction() {
+    fn times_are_parsed_with_and_without_a_fraction() {
         let whole = datetime!(2026-11-16 15:30:01 UTC);
-        assert_eq!(utc("2026-11-16 15:30:01"), Some(whole));
+        assert_eq!(parse_utc("2026-11-16 15:30:01"), Some(whole));
         let exact = datetime!(2026-11-16 15:30:01.123456 UTC);
-        assert_eq!(utc("2026-11-16 15:30:01.123456"), Some(exact));
+        assert_eq!(parse_utc("2026-11-16 15:30:01.123456"), Some(exact));
         for other in ["", "infinity", "2026-11-16"] {
-            assert_eq!(utc(other), None, "{other}");
+            assert_eq!(parse_utc(other), None, "{other}");
         }
     }
 
     #[test]
-    fn bytes_win_over_an_object() {
+    fn bytes_take_precedence_over_json() {
         let row = [
             Some("r"),
             Some("{}"),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lacks_something_is_no_message() {
+    fn a_row_with_a_missing_value_is_not_a_message() {
         let whole = [Some("r"), Some("{}"), Some("e"), Some("f"), Some("7"), None];
         assert!(read(whole).is_some());
         for place in 0..5 {

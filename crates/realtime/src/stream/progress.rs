@@ -1,61 +1,67 @@
-//! How far the log has been read.
+//! How far the stream has been read, to recognise what arrives twice.
 
 use plinth_db::replication::Lsn;
 
-/// Whose a row is. A node that hears of the log from another one gets users' rows and no messages,
-/// so each kind is counted by itself: counted together, a transaction of both would stand elsewhere
-/// for whoever takes over.
+/// Rows of the two kinds are counted apart: a node that follows another one receives no rows of
+/// `realtime.messages`, and must still find its position when it takes over in the middle of a
+/// transaction that has both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RowOf {
+pub(super) enum RowKind {
     Messages,
     Users,
 }
 
-/// What has been read, so that nothing is told twice: a server that was lost begins again with
-/// everything that was not confirmed, and so does a node that takes over from another.
+/// What has been read. After a reconnect, or when this node takes over from another, the stream
+/// starts again at the last confirmed position, and rows that were already handled are skipped.
 #[derive(Debug, Default)]
 pub(super) struct Progress {
-    /// The last transaction that was read to its end, by where its commit stands.
-    whole: Lsn,
-    /// The one that was read in part, and how many of its rows were.
-    part: (Lsn, Rows),
-    /// The one that is being read.
+    /// The commit position of the last transaction that was read to its end.
+    completed: Lsn,
+    /// The transaction that was read in part, and how many of its rows were.
+    partial: (Lsn, RowCounts),
+    /// The transaction that is being read.
     current: Lsn,
-    rows: Rows,
+    rows: RowCounts,
 }
 
 #[derive(Debug, Default)]
-struct Rows {
+struct RowCounts {
     messages: u64,
     users: u64,
 }
 
-impl Rows {
-    fn of(&mut self, kind: RowOf) -> &mut u64 {
+impl RowCounts {
+    fn get_mut(&mut self, kind: RowKind) -> &mut u64 {
         match kind {
-            RowOf::Messages => &mut self.messages,
-            RowOf::Users => &mut self.users,
+            RowKind::Messages => &mut self.messages,
+            RowKind::Users => &mut self.users,
         }
     }
 }
 
 impl Progress {
-    pub(super) fn begin(&mut self, commit_position: Lsn) {
-        self.current = commit_position;
-        self.rows = Rows::default();
+    /// What was committed up to the end of that transaction is not expected any more.
+    pub(super) fn begin_after(&mut self, end: Lsn) {
+        // Its commit record begins before that, and the next one there or later.
+        self.completed = self.completed.max(Lsn(end.0.saturating_sub(1)));
     }
 
-    /// Counts a row; whether it was read before.
-    pub(super) fn has_seen_next(&mut self, kind: RowOf) -> bool {
-        let number = self.rows.of(kind);
+    pub(super) fn begin(&mut self, commit_position: Lsn) {
+        self.current = commit_position;
+        self.rows = RowCounts::default();
+    }
+
+    /// Counts the next row of the transaction; tells whether it was read before.
+    pub(super) fn is_next_row_duplicate(&mut self, kind: RowKind) -> bool {
+        let number = self.rows.get_mut(kind);
         *number += 1;
-        if self.current <= self.whole {
+        if self.current <= self.completed {
             return true;
         }
-        if self.part.0 != self.current {
-            self.part = (self.current, Rows::default());
+        if self.partial.0 != self.current {
+            self.partial = (self.current, RowCounts::default());
         }
-        let read = self.part.1.of(kind);
+        let read = self.partial.1.get_mut(kind);
         if *number <= *read {
             return true;
         }
@@ -64,37 +70,37 @@ impl Progress {
     }
 
     pub(super) fn commit(&mut self) {
-        self.whole = self.whole.max(self.current);
+        self.completed = self.completed.max(self.current);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{RowOf::*, *};
+    use super::{RowKind::*, *};
 
-    /// Which of the rows of a transaction were read before.
-    fn read(progress: &mut Progress, position: u64, rows: &[RowOf]) -> Vec<bool> {
+    /// Which rows of a transaction are duplicates.
+    fn read(progress: &mut Progress, position: u64, rows: &[RowKind]) -> Vec<bool> {
         progress.begin(Lsn(position));
         rows.iter()
-            .map(|kind| progress.has_seen_next(*kind))
+            .map(|kind| progress.is_next_row_duplicate(*kind))
             .collect()
     }
 
-    fn read_whole(progress: &mut Progress, position: u64, rows: &[RowOf]) -> Vec<bool> {
+    fn read_whole(progress: &mut Progress, position: u64, rows: &[RowKind]) -> Vec<bool> {
         let seen = read(progress, position, rows);
         progress.commit();
         seen
     }
 
     #[test]
-    fn rows_that_were_read_before_are_not_told_again() {
+    fn rows_that_were_read_before_are_duplicates() {
         let mut progress = Progress::default();
         assert_eq!(read_whole(&mut progress, 10, &[Users; 2]), [false, false]);
         assert_eq!(read(&mut progress, 20, &[Users; 2]), [false, false]);
-        // The stream broke off, and begins again with the first transaction.
+        // The stream is lost, and starts again with the first transaction.
         assert_eq!(read_whole(&mut progress, 10, &[Users; 2]), [true, true]);
         assert_eq!(read(&mut progress, 20, &[Users]), [true]);
-        // Once more, before it came as far as before.
+        // Lost once more, before it came as far as before.
         assert_eq!(
             read_whole(&mut progress, 20, &[Users; 4]),
             [true, true, false, false]
@@ -103,9 +109,18 @@ mod tests {
     }
 
     #[test]
-    fn a_node_that_takes_over_amid_a_transaction_of_both_kinds_skips_no_row() {
+    fn what_a_node_begins_after_is_not_delivered_there() {
         let mut progress = Progress::default();
-        // It heard two rows of users from the node that read the log, and none of the messages.
+        progress.begin_after(Lsn(20));
+        assert_eq!(read_whole(&mut progress, 10, &[Users]), [true]);
+        assert_eq!(read_whole(&mut progress, 19, &[Users]), [true]);
+        assert_eq!(read_whole(&mut progress, 20, &[Users]), [false]);
+    }
+
+    #[test]
+    fn taking_over_amid_a_transaction_of_both_kinds_skips_no_row() {
+        let mut progress = Progress::default();
+        // It received two user rows from the node that read the slot, and none of the messages.
         assert_eq!(read(&mut progress, 10, &[Users; 2]), [false, false]);
 
         let rows = [Messages, Users, Messages, Messages, Users, Users];
@@ -115,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_and_rows_of_users_that_were_read_are_both_known() {
+    fn rows_of_both_kinds_that_were_read_are_duplicates() {
         let mut progress = Progress::default();
         let rows = [Messages, Users, Users, Messages];
         read(&mut progress, 10, &rows[..3]);

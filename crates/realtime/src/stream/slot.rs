@@ -1,18 +1,18 @@
-//! The slot of a project's stream.
+//! The replication slot of a project's stream.
 
 use std::time::Duration;
 
-use plinth_db::DbError;
-use plinth_project::ProjectRef;
+use plinth_db::{DbError, Queries as _, replication::Lsn};
+use plinth_project::{ProjectDb, ProjectRef, Service};
 use tokio_postgres::Client;
 
-/// What all slots of ours begin with.
+/// All slots of this service start with it.
 const PREFIX: &str = "plinth_rt_";
 
-/// Whoever is about to come back does so within this time.
-const SECOND_LOOK: Duration = Duration::from_secs(15);
+/// A slot is orphaned if it is unused now and after this time.
+const RECHECK_DELAY: Duration = Duration::from_secs(15);
 
-/// What a project's slot is called.
+/// The name of a project's slot.
 pub(super) fn name(project: &ProjectRef) -> String {
     format!("{PREFIX}{project}")
 }
@@ -22,13 +22,12 @@ pub(super) fn is_missing(error: &DbError) -> bool {
     has_code(error, "42704")
 }
 
-/// Whether the slot, or the server, cannot be used for this: the log that it would need may be
-/// gone.
+/// Whether the slot, or the server, cannot be used: the WAL that the slot needs may be gone.
 pub(super) fn is_unusable(error: &DbError) -> bool {
     has_code(error, "55000")
 }
 
-/// Whether somebody else follows it.
+/// Whether another connection reads it.
 pub(super) fn is_in_use(error: &DbError) -> bool {
     has_code(error, "55006")
 }
@@ -37,18 +36,35 @@ fn has_code(error: &DbError, code: &str) -> bool {
     error.sqlstate().is_some_and(|state| state.code() == code)
 }
 
-/// Drops slots that a program which ended badly has left behind. To be called some time after the
-/// start, when those that are needed are in use again.
-pub async fn sweep(admin: &Client) -> Result<u64, tokio_postgres::Error> {
-    let unused = unused(admin).await?;
+/// The position from which the slot is read next; `None` if there is none.
+pub(super) async fn confirmed_position(db: &ProjectDb, slot: &str) -> Result<Option<Lsn>, DbError> {
+    const SQL: &str = "
+        select pg_catalog.pg_wal_lsn_diff(confirmed_flush_lsn, '0/0')::bigint
+        from pg_catalog.pg_replication_slots where slot_name = $1::text::name
+    ";
+    let mut connection = db.as_service(Service::Realtime).await?;
+    let rows = connection.query(SQL, &[&slot]).await?;
+    let Some(row) = rows.first() else {
+        return Ok(None);
+    };
+    let position: Option<i64> = row.try_get(0)?;
+    Ok(position
+        .and_then(|position| u64::try_from(position).ok())
+        .map(Lsn))
+}
+
+/// Drops slots that a crashed process has left behind. To be called some time after the start, when
+/// the slots that are needed are in use again.
+pub async fn drop_orphaned_slots(admin: &Client) -> Result<u64, tokio_postgres::Error> {
+    let unused = list_unused(admin).await?;
     if unused.is_empty() {
         return Ok(0);
     }
-    tokio::time::sleep(SECOND_LOOK).await;
-    let still_unused = self::unused(admin).await?;
+    tokio::time::sleep(RECHECK_DELAY).await;
+    let still_unused = list_unused(admin).await?;
     let mut dropped = 0;
     for slot in unused.iter().filter(|slot| still_unused.contains(slot)) {
-        // It may be taken at this very moment, and then it is needed.
+        // Fails if it is in use again by now.
         match admin
             .execute(
                 "select pg_catalog.pg_drop_replication_slot($1::text::name)",
@@ -57,13 +73,15 @@ pub async fn sweep(admin: &Client) -> Result<u64, tokio_postgres::Error> {
             .await
         {
             Ok(_) => dropped += 1,
-            Err(error) => tracing::debug!(slot, "a slot stays: {error}"),
+            Err(error) => {
+                tracing::debug!(slot, "could not drop an orphaned replication slot: {error}");
+            }
         }
     }
     Ok(dropped)
 }
 
-async fn unused(admin: &Client) -> Result<Vec<String>, tokio_postgres::Error> {
+async fn list_unused(admin: &Client) -> Result<Vec<String>, tokio_postgres::Error> {
     let rows = admin
         .query(
             "select slot_name::text from pg_catalog.pg_replication_slots

@@ -1,5 +1,5 @@
-//! Subscriptions by table, and by value where a filter names it: a row finds those who wait for
-//! exactly it without looking at the others.
+//! Subscriptions by table, and by value where a filter lists the values that can match, so that a row
+//! finds its subscriptions without evaluating all filters.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,18 +13,18 @@ use crate::changes::{
 
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    tables: HashMap<u32, OfTable>,
-    last_number: u64,
+    tables: HashMap<u32, TableIndex>,
+    last_id: u64,
 }
 
-type Numbered = HashMap<u64, Arc<Subscription>>;
+type ById = HashMap<u64, Arc<Subscription>>;
 
 #[derive(Debug, Default)]
-struct OfTable {
-    all: Numbered,
-    /// Those without a filter that names values.
-    unindexed: Numbered,
-    by_column: HashMap<String, HashMap<EqualityKey, Numbered>>,
+struct TableIndex {
+    all: ById,
+    /// Without a filter that lists values.
+    unindexed: ById,
+    by_column: HashMap<String, HashMap<EqualityKey, ById>>,
 }
 
 impl Index {
@@ -33,41 +33,38 @@ impl Index {
     }
 
     pub(super) fn add(&mut self, table: &Table, make: impl FnOnce(u64) -> Subscription) -> u64 {
-        self.last_number += 1;
-        let number = self.last_number;
-        let of_table = self.tables.entry(table.oid).or_default();
-        of_table.add(Arc::new(make(number)));
-        number
+        self.last_id += 1;
+        let id = self.last_id;
+        let index = self.tables.entry(table.oid).or_default();
+        index.add(Arc::new(make(id)));
+        id
     }
 
-    pub(super) fn remove(&mut self, table: u32, number: u64) {
-        let Some(of_table) = self.tables.get_mut(&table) else {
+    pub(super) fn remove(&mut self, table: u32, id: u64) {
+        let Some(index) = self.tables.get_mut(&table) else {
             return;
         };
-        of_table.remove(number);
-        if of_table.all.is_empty() {
+        index.remove(id);
+        if index.all.is_empty() {
             self.tables.remove(&table);
         }
     }
 
     pub(super) fn rebind(&mut self, table: &Table) {
-        let Some(of_table) = self.tables.get_mut(&table.oid) else {
+        let Some(index) = self.tables.get_mut(&table.oid) else {
             return;
         };
-        let old = std::mem::take(of_table);
+        let old = std::mem::take(index);
         for subscription in old.all.values() {
-            of_table.add(Arc::new(subscription.rebound(table)));
+            index.add(Arc::new(subscription.rebound(table)));
         }
     }
 
     pub(super) fn all(&self, table: u32, event: Event) -> Vec<Arc<Subscription>> {
-        let all = self
-            .tables
-            .get(&table)
-            .map(|of_table| of_table.all.values());
+        let all = self.tables.get(&table).map(|index| index.all.values());
         let all = all.into_iter().flatten();
-        let mut found: Vec<_> = all.filter(|one| one.is_about(event)).cloned().collect();
-        found.sort_unstable_by_key(|subscription| subscription.number);
+        let mut found: Vec<_> = all.filter(|one| one.includes(event)).cloned().collect();
+        found.sort_unstable_by_key(|subscription| subscription.id);
         found
     }
 
@@ -77,18 +74,18 @@ impl Index {
         event: Event,
         value: impl Fn(&str) -> Option<&'v Value>,
     ) -> Vec<Arc<Subscription>> {
-        let Some(of_table) = self.tables.get(&table.oid) else {
+        let Some(index) = self.tables.get(&table.oid) else {
             return Vec::new();
         };
         let mut found = Vec::new();
-        let mut take = |numbered: &Numbered| {
-            let fitting = numbered
+        let mut take = |by_id: &ById| {
+            let matching = by_id
                 .values()
-                .filter(|one| one.is_about(event) && one.is_whole());
-            found.extend(fitting.cloned());
+                .filter(|one| one.includes(event) && one.has_all_columns());
+            found.extend(matching.cloned());
         };
-        take(&of_table.unindexed);
-        for (name, by_value) in &of_table.by_column {
+        take(&index.unindexed);
+        for (name, by_value) in &index.by_column {
             let Some(Value::Text(text)) = value(name) else {
                 continue;
             };
@@ -96,48 +93,48 @@ impl Index {
             let key = text.and_then(|text| Condition::key_of(table.column(name)?, text));
             match key {
                 Some(key) => by_value.get(&key).into_iter().for_each(&mut take),
-                // Only the database can tell what it is equal to.
+                // Only the database can tell which values it equals.
                 None => by_value.values().for_each(&mut take),
             }
         }
-        // Whoever asked for several values may have been found twice.
-        found.sort_unstable_by_key(|subscription| subscription.number);
-        found.dedup_by_key(|subscription| subscription.number);
+        // A subscription with several values may have been found twice.
+        found.sort_unstable_by_key(|subscription| subscription.id);
+        found.dedup_by_key(|subscription| subscription.id);
         found
     }
 }
 
-impl OfTable {
+impl TableIndex {
     fn add(&mut self, subscription: Arc<Subscription>) {
-        let number = subscription.number;
-        match values(&subscription) {
+        let id = subscription.id;
+        match listed_values(&subscription) {
             Some((column, keys)) => {
                 let by_value = self.by_column.entry(column.to_owned()).or_default();
                 for key in keys {
-                    let numbered = by_value.entry(key).or_default();
-                    numbered.insert(number, subscription.clone());
+                    let by_id = by_value.entry(key).or_default();
+                    by_id.insert(id, subscription.clone());
                 }
             }
-            None => _ = self.unindexed.insert(number, subscription.clone()),
+            None => _ = self.unindexed.insert(id, subscription.clone()),
         }
-        self.all.insert(number, subscription);
+        self.all.insert(id, subscription);
     }
 
-    fn remove(&mut self, number: u64) {
-        let Some(subscription) = self.all.remove(&number) else {
+    fn remove(&mut self, id: u64) {
+        let Some(subscription) = self.all.remove(&id) else {
             return;
         };
-        self.unindexed.remove(&number);
-        let Some((column, keys)) = values(&subscription) else {
+        self.unindexed.remove(&id);
+        let Some((column, keys)) = listed_values(&subscription) else {
             return;
         };
         let Some(by_value) = self.by_column.get_mut(column) else {
             return;
         };
         for key in keys {
-            if let Some(numbered) = by_value.get_mut(&key) {
-                numbered.remove(&number);
-                if numbered.is_empty() {
+            if let Some(by_id) = by_value.get_mut(&key) {
+                by_id.remove(&id);
+                if by_id.is_empty() {
                     by_value.remove(&key);
                 }
             }
@@ -148,8 +145,8 @@ impl OfTable {
     }
 }
 
-/// The first column for which a subscription names all values that it waits for.
-fn values(subscription: &Subscription) -> Option<(&str, Vec<EqualityKey>)> {
+/// The first column of which a subscription lists all values that can match.
+fn listed_values(subscription: &Subscription) -> Option<(&str, Vec<EqualityKey>)> {
     subscription.conditions.iter().find_map(|condition| {
         let keys = condition.only_values()?;
         Some((condition.filter().column.as_str(), keys))

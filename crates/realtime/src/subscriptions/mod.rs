@@ -1,8 +1,8 @@
-//! Who wants to hear of which rows (§9.2, §14.2).
+//! Subscriptions to row changes (§9.2, §14.2).
 //!
-//! A channel subscribes with a task of its own ([`Subscribing`]), which asks the database whether
-//! its wishes make sense, enters them in the index and stays as long as the channel: when the
-//! published tables change, it does all that again.
+//! A channel subscribes through a task of its own ([`Subscribing`]), which validates its entries with
+//! the database, adds them to the index and lives as long as the channel: when the published tables
+//! change, or changes may have been lost, it subscribes again.
 
 mod index;
 mod published;
@@ -22,19 +22,19 @@ use plinth_project::Caller;
 use tokio::sync::watch;
 
 pub(crate) use published::Published;
-pub(crate) use subscribe::{Entry, Subscribing};
+pub(crate) use subscribe::{Entry, SubscribeTask, Subscribing};
 
 use self::index::Index;
 use crate::{
     changes::{ChangeRequest, Event, Table, decide::Condition},
-    rooms::Member,
+    topics::Member,
 };
 
-/// A channel that subscribes, and whose rows it may see.
+/// A channel that subscribes, and the caller whose policies apply.
 #[derive(Debug)]
 pub(crate) struct Subscriber {
-    /// No two of a process share one.
-    pub(crate) number: u64,
+    /// Unique in this process.
+    pub(crate) id: u64,
     pub(crate) topic: Arc<str>,
     pub(crate) member: Arc<Member>,
     pub(crate) caller: Caller,
@@ -44,7 +44,7 @@ impl Subscriber {
     pub(crate) fn new(topic: Arc<str>, member: Arc<Member>, caller: Caller) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self {
-            number: NEXT.fetch_add(1, Relaxed),
+            id: NEXT.fetch_add(1, Relaxed),
             topic,
             member,
             caller,
@@ -52,12 +52,12 @@ impl Subscriber {
     }
 }
 
-/// What a channel wants to hear of one table.
+/// An entry of a channel, bound to one table.
 #[derive(Debug)]
 pub(crate) struct Subscription {
-    number: u64,
+    id: u64,
     pub(crate) subscriber: Arc<Subscriber>,
-    /// The number by which the client knows the wish.
+    /// The id by which the client knows the entry.
     pub(crate) entry: u64,
     request: Arc<ChangeRequest>,
     pub(crate) conditions: Vec<Condition>,
@@ -66,7 +66,7 @@ pub(crate) struct Subscription {
 
 impl Subscription {
     fn new(
-        number: u64,
+        id: u64,
         subscriber: Arc<Subscriber>,
         entry: u64,
         request: Arc<ChangeRequest>,
@@ -77,7 +77,7 @@ impl Subscription {
             Some(Condition::new(filter.clone(), column))
         });
         Self {
-            number,
+            id,
             subscriber,
             entry,
             conditions: conditions.collect(),
@@ -89,18 +89,18 @@ impl Subscription {
         }
     }
 
-    /// The same for a table that has changed.
+    /// The same, bound to a new version of the table.
     fn rebound(&self, table: &Table) -> Self {
         let (subscriber, request) = (self.subscriber.clone(), self.request.clone());
-        Self::new(self.number, subscriber, self.entry, request, table)
+        Self::new(self.id, subscriber, self.entry, request, table)
     }
 
-    /// Whether it can be decided at all: a filter's column may be gone.
-    fn is_whole(&self) -> bool {
+    /// Whether the columns of all filters exist: one may have been dropped.
+    fn has_all_columns(&self) -> bool {
         self.conditions.len() == self.request.filters.len()
     }
 
-    fn is_about(&self, event: Event) -> bool {
+    fn includes(&self, event: Event) -> bool {
         matches!(self.request.event, Event::All) || self.request.event == event
     }
 }
@@ -111,30 +111,30 @@ pub(crate) struct Subscriptions {
     index: RwLock<Index>,
     published: watch::Sender<Arc<Published>>,
     /// How many there are.
-    level: Gauge,
+    gauge: Gauge,
 }
 
 impl Subscriptions {
-    /// None yet; how many there are is told to `level`.
-    pub(crate) fn counted_by(level: Gauge) -> Self {
+    /// No subscriptions yet; `gauge` shows how many there are.
+    pub(crate) fn new(gauge: Gauge) -> Self {
         Self {
             index: RwLock::default(),
             published: watch::Sender::default(),
-            level,
+            gauge,
         }
     }
 
-    /// Whether anybody wants to hear of a table.
+    /// Whether a table has subscriptions.
     pub(crate) fn has(&self, table: u32) -> bool {
         self.read(|index| index.has(table))
     }
 
-    /// Whether nobody wants to hear of any.
+    /// Whether no channel subscribes, or is about to.
     pub(crate) fn is_idle(&self) -> bool {
         self.published.receiver_count() == 0
     }
 
-    /// Those whose filters may fit a row, by its values.
+    /// The subscriptions whose filters may match a row, by its values.
     pub(crate) fn candidates<'v>(
         &self,
         table: &Table,
@@ -144,55 +144,50 @@ impl Subscriptions {
         self.read(|index| index.candidates(table, event, value))
     }
 
-    /// All that are about the event, whatever their filters.
+    /// All subscriptions to an event of a table, whatever their filters.
     pub(crate) fn all(&self, table: u32, event: Event) -> Vec<Arc<Subscription>> {
         self.read(|index| index.all(table, event))
     }
 
-    /// The table looks different now.
+    /// Binds subscriptions to a new version of the table.
     pub(crate) fn rebind(&self, table: &Table) {
         self.write(|index| index.rebind(table));
     }
 
-    /// What is published, as far as is known; and news of it.
-    pub(crate) fn published(&self) -> watch::Receiver<Arc<Published>> {
+    /// The published tables, as last loaded.
+    pub(crate) fn watch_published(&self) -> watch::Receiver<Arc<Published>> {
         self.published.subscribe()
     }
 
-    /// This is what is published now.
-    pub(crate) fn learn(&self, published: &Arc<Published>) {
+    pub(crate) fn set_published(&self, published: &Arc<Published>) {
         self.published.send_if_modified(|known| {
-            let is_news = known != published;
-            if is_news {
+            let has_changed = known != published;
+            if has_changed {
                 *known = published.clone();
             }
-            is_news
+            has_changed
         });
     }
 
-    /// Enters wishes, each bound to a table.
-    fn add(
-        self: &Arc<Self>,
-        subscriber: &Arc<Subscriber>,
-        wishes: &[(u64, Arc<ChangeRequest>, Arc<Table>)],
-    ) -> Registered {
-        let numbers = self.write(|index| {
-            let add = |(entry, request, table): &(u64, Arc<ChangeRequest>, Arc<Table>)| {
+    /// Adds entries, each bound to a table.
+    fn add(self: &Arc<Self>, subscriber: &Arc<Subscriber>, entries: &[BoundEntry]) -> Registered {
+        let ids = self.write(|index| {
+            let add = |(entry, request, table): &BoundEntry| {
                 let (subscriber, request) = (subscriber.clone(), request.clone());
-                let make = |number| Subscription::new(number, subscriber, *entry, request, table);
+                let make = |id| Subscription::new(id, subscriber, *entry, request, table);
                 (table.oid, index.add(table, make))
             };
-            wishes.iter().map(add).collect()
+            entries.iter().map(add).collect()
         });
-        self.level.increment(wishes.len() as f64);
+        self.gauge.increment(entries.len() as f64);
         Registered {
             subscriptions: self.clone(),
-            numbers,
+            ids,
         }
     }
 
-    fn read<T>(&self, ask: impl FnOnce(&Index) -> T) -> T {
-        ask(&self.index.read().unwrap_or_else(PoisonError::into_inner))
+    fn read<T>(&self, query: impl FnOnce(&Index) -> T) -> T {
+        query(&self.index.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn write<T>(&self, change: impl FnOnce(&mut Index) -> T) -> T {
@@ -200,22 +195,23 @@ impl Subscriptions {
     }
 }
 
-/// Wishes that are heard as long as this lives.
+/// The id of an entry, what it requests, and a table that matches.
+type BoundEntry = (u64, Arc<ChangeRequest>, Arc<Table>);
+
+/// Subscriptions that are in the index as long as this lives.
 struct Registered {
     subscriptions: Arc<Subscriptions>,
-    /// By table.
-    numbers: Vec<(u32, u64)>,
+    /// Table oids and subscription ids.
+    ids: Vec<(u32, u64)>,
 }
 
 impl Drop for Registered {
     fn drop(&mut self) {
         self.subscriptions.write(|index| {
-            for (table, number) in &self.numbers {
-                index.remove(*table, *number);
+            for (table, id) in &self.ids {
+                index.remove(*table, *id);
             }
         });
-        self.subscriptions
-            .level
-            .decrement(self.numbers.len() as f64);
+        self.subscriptions.gauge.decrement(self.ids.len() as f64);
     }
 }

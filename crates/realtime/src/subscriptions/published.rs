@@ -1,10 +1,10 @@
-//! Which tables' changes arrive (§9.1).
+//! The published tables (§9.1).
 
 use plinth_db::{DbError, Queries};
 
 use crate::changes::ChangeRequest;
 
-/// The tables of the publication.
+/// The tables of the publication `supabase_realtime`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Published(Vec<PublishedTable>);
 
@@ -38,11 +38,11 @@ impl Published {
         rows.iter().map(table).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The tables that are meant.
+    /// Oids of the tables that match a request.
     pub(crate) fn matching(&self, request: &ChangeRequest) -> impl Iterator<Item = u32> {
-        let is_meant = |table: &&PublishedTable| {
+        let matches = |table: &&PublishedTable| {
             request.schema.matches(&table.schema) && request.table.matches(&table.name)
         };
-        self.0.iter().filter(is_meant).map(|table| table.oid)
+        self.0.iter().filter(matches).map(|table| table.oid)
     }
 }

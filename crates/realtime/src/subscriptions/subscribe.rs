@@ -1,4 +1,4 @@
-//! How a channel subscribes, and stays subscribed.
+//! The task that subscribes a channel, and keeps it subscribed.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -8,155 +8,150 @@ use plinth_project::{ProjectDb, Service};
 use tokio::{sync::watch, time::sleep};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::{Published, Registered, Subscriber};
+use super::{Published, Registered, Subscriber, Subscriptions};
 use crate::{
-    changes::{ChangeRequest, Table, ask, request::BadRequest, table::Rights},
-    channel::system_frame,
-    hub::Hub,
-    protocol::Ref,
-    stream::Flow,
+    changes::{ChangeRequest, Table, queries, request::ChangeRequestError, table::Rights},
+    protocol::{Ref, system_frame},
+    stream_status::StreamStatus,
+    usage::Usage,
 };
 
-/// How soon it is tried again, if the database could not be asked.
-const PAUSE: Duration = Duration::from_secs(5);
+/// How soon to retry after a failed query.
+const RETRY_DELAY: Duration = Duration::from_secs(5);
 
-/// What a channel asked for.
+/// An entry of `postgres_changes` in a join.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
-    /// As the client is told.
+    /// The id in the reply to the join.
     pub(crate) id: u64,
-    pub(crate) request: Result<Arc<ChangeRequest>, BadRequest>,
+    pub(crate) request: Result<Arc<ChangeRequest>, ChangeRequestError>,
 }
 
-/// A channel that subscribes, or is subscribed, until this is dropped.
+/// Subscribes a channel until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Subscribing {
     _task: AbortOnDropHandle<()>,
 }
 
 impl Subscribing {
-    /// Goes on by itself. `join_ref` is what the channel's messages carry; `before` goes on until
-    /// this one hears.
-    pub(crate) fn start(
-        hub: &Arc<Hub>,
-        db: &ProjectDb,
-        subscriber: Subscriber,
-        join_ref: Option<Ref>,
-        entries: Arc<[Entry]>,
-        before: Option<Self>,
-    ) -> Self {
-        let task = Task {
-            hub: hub.clone(),
-            db: db.clone(),
-            subscriber: Arc::new(subscriber),
-            join_ref,
-            entries,
-        };
+    /// Starts a task. `before` stays subscribed until this one is.
+    pub(crate) fn start(task: SubscribeTask, before: Option<Self>) -> Self {
         Self {
             _task: AbortOnDropHandle::new(tokio::spawn(task.run(before))),
         }
     }
 }
 
-struct Task {
-    hub: Arc<Hub>,
-    db: ProjectDb,
-    subscriber: Arc<Subscriber>,
-    join_ref: Option<Ref>,
-    entries: Arc<[Entry]>,
+/// What a channel needs to subscribe.
+pub(crate) struct SubscribeTask {
+    pub(crate) subscriptions: Arc<Subscriptions>,
+    pub(crate) stream_status: watch::Receiver<StreamStatus>,
+    pub(crate) usage: Arc<Usage>,
+    pub(crate) db: ProjectDb,
+    pub(crate) subscriber: Arc<Subscriber>,
+    /// Carried by the channel's `system` messages.
+    pub(crate) join_ref: Option<Ref>,
+    pub(crate) entries: Arc<[Entry]>,
 }
 
-/// Why somebody is not subscribed.
-enum NotSubscribed {
-    /// There is nothing to be heard until they ask for something else, or something else is
-    /// published.
-    Bad(BadRequest),
-    /// The database could not be asked.
+/// Why a channel is not subscribed.
+enum SubscribeError {
+    /// An entry is invalid. Retried only when other tables are published.
+    Invalid(ChangeRequestError),
+    /// A query failed. Retried.
     Unavailable(DbError),
 }
 
-impl From<DbError> for NotSubscribed {
+impl From<DbError> for SubscribeError {
     fn from(error: DbError) -> Self {
         Self::Unavailable(error)
     }
 }
 
-impl From<BadRequest> for NotSubscribed {
-    fn from(error: BadRequest) -> Self {
-        Self::Bad(error)
+impl From<ChangeRequestError> for SubscribeError {
+    fn from(error: ChangeRequestError) -> Self {
+        Self::Invalid(error)
     }
 }
 
-impl Task {
+impl SubscribeTask {
     async fn run(self, mut before: Option<Subscribing>) {
-        let mut flow = self.hub.stream.flow();
-        let mut published = self.hub.subscriptions.published();
-        // What is heard stays until it is replaced.
+        let mut status = self.stream_status.clone();
+        let mut published = self.subscriptions.watch_published();
+        // A registration stays until it is replaced.
         let mut _registered = None;
         loop {
-            let generation = self.live(&mut flow).await;
+            let generation = self.wait_until_up(&mut status).await;
             let mut known = Arc::default();
             match self.subscribe(&mut known).await {
                 Ok(registered) => {
                     _registered = Some(registered);
                     drop(before.take());
-                    self.say(true, "Subscribed to PostgreSQL");
+                    self.send_status(true, "Subscribed to PostgreSQL");
                 }
-                Err(NotSubscribed::Bad(error)) => {
+                Err(SubscribeError::Invalid(error)) => {
                     _registered = None;
                     drop(before.take());
-                    tracing::debug!(code = "UnableToSubscribeToPostgres", "{error}");
-                    self.say(false, &error.to_string());
+                    tracing::debug!(
+                        code = "UnableToSubscribeToPostgres",
+                        "rejecting a subscription to row changes: {error}"
+                    );
+                    self.send_status(false, &error.to_string());
                 }
-                Err(NotSubscribed::Unavailable(error)) => {
-                    tracing::warn!(code = "ReconnectSubscribeToPostgres", "{error}");
-                    self.say(
+                Err(SubscribeError::Unavailable(error)) => {
+                    tracing::warn!(
+                        code = "ReconnectSubscribeToPostgres",
+                        "retrying a subscription to row changes: {error}"
+                    );
+                    self.send_status(
                         false,
                         "Realtime was unable to connect to the project database",
                     );
-                    sleep(PAUSE).await;
+                    sleep(RETRY_DELAY).await;
                     continue;
                 }
             }
-            let is_another =
-                |flow: &Flow| matches!(flow, Flow::Up { generation: now } if *now != generation);
+            let is_new_generation = |status: &StreamStatus| matches!(status, StreamStatus::Up { generation: now } if *now != generation);
             tokio::select! {
-                _ = flow.wait_for(is_another) => {}
+                _ = status.wait_for(is_new_generation) => {}
                 _ = published.wait_for(|published| *published != known) => {}
             }
         }
     }
 
-    /// Waits until changes arrive. Whoever has to wait is told why, if there is something to say.
-    async fn live(&self, flow: &mut watch::Receiver<Flow>) -> u64 {
+    /// Waits until the stream is up; returns its generation. Errors of the stream go to the client.
+    async fn wait_until_up(&self, status: &mut watch::Receiver<StreamStatus>) -> u64 {
         loop {
-            let now = flow.borrow_and_update().clone();
+            let now = status.borrow_and_update().clone();
             match now {
-                Flow::Up { generation } => return generation,
-                Flow::Down(Some(why)) => self.say(false, &why),
-                Flow::Down(None) => {}
+                StreamStatus::Up { generation } => return generation,
+                StreamStatus::Down(Some(error)) => self.send_status(false, &error),
+                StreamStatus::Down(None) => {}
             }
-            if flow.changed().await.is_err() {
-                std::future::pending().await
+            if status.changed().await.is_err() {
+                std::future::pending::<()>().await;
             }
         }
     }
 
-    /// Asks the database about every wish; all are entered, or none.
-    /// `published` becomes what was published then.
-    async fn subscribe(&self, published: &mut Arc<Published>) -> Result<Registered, NotSubscribed> {
+    /// Validates every entry; registers all of them, or none. Sets `published` to the tables that
+    /// were published then.
+    async fn subscribe(
+        &self,
+        published: &mut Arc<Published>,
+    ) -> Result<Registered, SubscribeError> {
         let mut connection = self.db.as_service(Service::Realtime).await?;
         *published = Arc::new(Published::load(&mut connection).await?);
-        self.hub.subscriptions.learn(published);
+        self.subscriptions.set_published(published);
         let mut requests = Vec::with_capacity(self.entries.len());
         for entry in &*self.entries {
             requests.push((entry.id, entry.request.clone()?));
         }
         let role = self.subscriber.caller.role();
         let mut tables: HashMap<u32, Option<(Arc<Table>, Rights)>> = HashMap::new();
-        let mut wishes = Vec::with_capacity(requests.len());
+        let mut bound = Vec::with_capacity(requests.len());
         for (id, request) in requests {
-            let before = wishes.len();
+            let before = bound.len();
             for oid in published.matching(&request) {
                 let table = match tables.get(&oid) {
                     Some(table) => table,
@@ -170,18 +165,19 @@ impl Task {
                 let Some((table, rights)) = table else {
                     continue;
                 };
-                ask::check(&mut connection, &request, table, rights).await??;
-                wishes.push((id, request.clone(), table.clone()));
+                queries::validate_request(&mut connection, &request, table, rights).await??;
+                bound.push((id, request.clone(), table.clone()));
             }
-            if wishes.len() == before {
+            if bound.len() == before {
                 return Err(request.not_published().into());
             }
         }
         drop(connection);
-        Ok(self.hub.subscriptions.add(&self.subscriber, &wishes))
+        Ok(self.subscriptions.add(&self.subscriber, &bound))
     }
 
-    fn say(&self, is_ok: bool, message: &str) {
+    /// Sends a `system` message about the subscription.
+    fn send_status(&self, is_ok: bool, message: &str) {
         let member = &self.subscriber.member;
         let message: Message = system_frame(
             member.version,
@@ -191,7 +187,7 @@ impl Task {
             is_ok,
             message,
         );
-        self.hub.events.add(1);
-        member.outbox.push(message);
+        self.usage.events.add(1);
+        member.outbound.push(message);
     }
 }

@@ -1,18 +1,18 @@
-//! Changes of rows, as subscribers are told of them (§9).
+//! Row changes, as subscribers receive them (§9).
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::support::{ANN, SECRET_KEY, Socket, TestRealtime, token_of};
+use super::support::{ANN, SECRET_KEY, Socket, Sql, TestRealtime, until, user_token};
 
 const BOB: &str = "00000000-0000-0000-0000-00000000000b";
 
 const NOTES: &str = "create table public.notes (id int primary key, body text, n numeric);
     grant select on public.notes to anon, authenticated, service_role";
 
-/// Everybody sees what they own.
+/// Users see the rows that they own.
 const OWNED: &str = "create table public.owned (id int primary key, owner uuid, body text);
     grant select on public.owned to anon, authenticated, service_role;
     alter table public.owned enable row level security;
@@ -30,7 +30,7 @@ fn all(table: &str) -> Value {
 }
 
 #[tokio::test]
-async fn every_kind_of_change_is_told_in_the_order_of_commits() {
+async fn every_kind_of_change_is_delivered_in_commit_order() {
     let (realtime, mut socket) = with_notes().await;
     let ids = socket.subscribe("1", "realtime:r", all("notes")).await;
 
@@ -72,7 +72,7 @@ async fn every_kind_of_change_is_told_in_the_order_of_commits() {
 }
 
 #[tokio::test]
-async fn sockets_of_the_first_version_are_told_too() {
+async fn sockets_of_version_1_receive_changes_too() {
     let (realtime, _) = with_notes().await;
     let mut socket = realtime
         .open(&format!("apikey={}", super::support::PUBLISHABLE_KEY))
@@ -120,11 +120,11 @@ async fn events_and_filters_choose_and_one_message_lists_all_that_fit() {
     let deleted = socket.change().await;
     assert_eq!(deleted["ids"], json!([ids[2]]));
     assert_eq!(deleted["data"]["old_record"], json!({"id": 2}));
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn filters_that_only_the_database_understands_are_asked() {
+async fn filters_that_only_the_database_can_decide_are_evaluated_there() {
     let (realtime, mut socket) = with_notes().await;
     let filtered = |filter: &str| json!({"event": "*", "schema": "public", "table": "notes", "filter": filter});
     let entries = json!([
@@ -144,11 +144,11 @@ async fn filters_that_only_the_database_understands_are_asked() {
         json!([ids[0], ids[1], ids[2]])
     );
     assert_eq!(socket.change().await["ids"], json!([ids[3]]));
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn wishes_that_make_no_sense_are_named_and_the_channel_stays() {
+async fn invalid_entries_are_reported_and_the_channel_stays() {
     let (realtime, _) = with_notes().await;
     let bad = [
         (
@@ -179,13 +179,13 @@ async fn wishes_that_make_no_sense_are_named_and_the_channel_stays() {
     for (entry, expected) in bad {
         let mut socket = realtime.socket().await;
         socket.ask("1", "realtime:r", json!([entry]), None).await;
-        let said = socket.next().await;
-        assert_eq!(said[4]["status"], "error", "{said}");
-        assert_eq!(said[4]["message"], expected);
+        let frame = socket.next().await;
+        assert_eq!(frame[4]["status"], "error", "{frame}");
+        assert_eq!(frame[4]["message"], expected);
         realtime
             .execute("insert into notes values (1); delete from notes")
             .await;
-        socket.is_silent().await;
+        socket.expect_nothing().await;
     }
 }
 
@@ -212,23 +212,26 @@ async fn columns_are_chosen_by_the_client_and_by_grants() {
         .execute("insert into people values (1, 'ann', 7)")
         .await;
 
-    let told = anon.change().await;
-    assert_eq!(told["data"]["record"], json!({"id": 1, "name": "ann"}));
-    assert_eq!(told["data"]["columns"].as_array().map(Vec::len), Some(2));
+    let change = anon.change().await;
+    assert_eq!(change["data"]["record"], json!({"id": 1, "name": "ann"}));
+    assert_eq!(change["data"]["columns"].as_array().map(Vec::len), Some(2));
     assert_eq!(service.record().await, json!({"id": 1, "salary": 7}));
 
     let mut other = realtime.socket().await;
     other.ask("1", "realtime:r", chosen, None).await;
-    let said = other.next().await[4]["message"].clone();
-    let said = said.as_str().expect("a text");
-    assert!(said.ends_with("invalid column for select salary"), "{said}");
+    let message = other.next().await[4]["message"].clone();
+    let message = message.as_str().expect("a text");
+    assert!(
+        message.ends_with("invalid column for select salary"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
-async fn policies_decide_for_everybody_by_themselves() {
+async fn policies_decide_for_each_subscriber() {
     let realtime = TestRealtime::start().await;
     realtime.publish("public.owned", OWNED).await;
-    let (ann, bob) = (token_of(ANN), token_of(BOB));
+    let (ann, bob) = (user_token(ANN), user_token(BOB));
     let mut sockets = Vec::new();
     for token in [Some(&*ann), Some(&*bob), None] {
         let mut socket = realtime.socket().await;
@@ -250,20 +253,20 @@ async fn policies_decide_for_everybody_by_themselves() {
         .await;
 
     let id = |change: &Value| change["data"]["record"]["id"].clone();
-    // A row that is gone when it is asked about is not shown, so only Bob's two are certain here.
+    // A row that is deleted before the policy check is not delivered, so only Bob's two are certain.
     assert_eq!(id(&sockets[1].change().await), 2);
     assert_eq!(id(&sockets[1].change().await), 2);
     for expected in [1, 2, 3, 2] {
         assert_eq!(id(&service.change().await), expected);
     }
-    // Nobody can be asked about a row that is gone: everybody hears of its key.
+    // Policies cannot be checked for a deleted row: everyone receives its key.
     let gone = service.change().await;
     assert_eq!(gone["data"]["old_record"], json!({"id": 1}));
     for socket in [1, 2] {
         let gone = sockets[socket].change().await;
         assert_eq!(gone["data"]["type"], "DELETE");
         assert_eq!(gone["data"]["old_record"], json!({"id": 1}));
-        sockets[socket].is_silent().await;
+        sockets[socket].expect_nothing().await;
     }
 }
 
@@ -271,7 +274,7 @@ async fn policies_decide_for_everybody_by_themselves() {
 async fn a_policy_that_is_revoked_or_fails_shows_nothing_more() {
     let realtime = TestRealtime::start().await;
     realtime.publish("public.owned", OWNED).await;
-    let token = token_of(ANN);
+    let token = user_token(ANN);
     let mut ann = realtime.socket().await;
     ann.subscribe_as("1", "realtime:r", all("owned"), Some(&token))
         .await;
@@ -290,39 +293,39 @@ async fn a_policy_that_is_revoked_or_fails_shows_nothing_more() {
         .await;
     realtime.execute(&insert(4)).await;
 
-    // None of them is visible later either, so it does not matter when each was asked about.
+    // None of them is visible later either, so the time of each check does not matter.
     assert_eq!(ann.record().await["id"], 4);
-    ann.is_silent().await;
+    ann.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn another_token_is_another_view() {
+async fn a_new_token_changes_the_visible_rows() {
     let realtime = TestRealtime::start().await;
     realtime.publish("public.owned", OWNED).await;
     let mut socket = realtime.socket().await;
     socket
-        .subscribe_as("1", "realtime:r", all("owned"), Some(&token_of(ANN)))
+        .subscribe_as("1", "realtime:r", all("owned"), Some(&user_token(ANN)))
         .await;
     let both = format!("insert into owned values (1, '{ANN}'), (2, '{BOB}')");
     realtime.execute(&both).await;
     assert_eq!(socket.record().await["id"], 1);
 
-    let other = json!({"access_token": token_of(BOB)});
+    let other = json!({"access_token": user_token(BOB)});
     socket
         .send(json!(["1", "2", "realtime:r", "access_token", other]))
         .await;
-    let said = socket.next().await;
-    assert_eq!(said[4]["message"], "Subscribed to PostgreSQL", "{said}");
+    let frame = socket.next().await;
+    assert_eq!(frame[4]["message"], "Subscribed to PostgreSQL", "{frame}");
     realtime
         .execute("delete from owned where false; update owned set body = 'x'")
         .await;
 
     assert_eq!(socket.record().await["id"], 2);
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn a_table_without_a_primary_key_says_so() {
+async fn a_table_without_a_primary_key_sends_an_error() {
     let realtime = TestRealtime::start().await;
     let ddl = "create table loose (n int); alter table loose replica identity full;
                grant select on loose to anon";
@@ -334,18 +337,18 @@ async fn a_table_without_a_primary_key_says_so() {
         .execute("insert into loose values (1); delete from loose")
         .await;
 
-    let told = socket.change().await;
+    let change = socket.change().await;
     assert_eq!(
-        told["data"]["errors"],
+        change["data"]["errors"],
         json!(["Error 400: Bad Request, no primary key"])
     );
-    assert_eq!(told["data"]["record"], json!({}));
+    assert_eq!(change["data"]["record"], json!({}));
     let gone = socket.change().await;
     assert_eq!(gone["data"]["old_record"], json!({"n": 1}));
 }
 
 #[tokio::test]
-async fn a_key_that_a_role_may_not_read_is_no_row_for_it() {
+async fn a_role_that_may_not_read_the_key_receives_an_error() {
     let realtime = TestRealtime::start().await;
     let ddl = "create table half (id int primary key, n int); revoke all on half from anon;
                grant select (n) on half to anon";
@@ -355,19 +358,19 @@ async fn a_key_that_a_role_may_not_read_is_no_row_for_it() {
 
     realtime.execute("insert into half values (1, 2)").await;
 
-    let told = socket.change().await;
-    assert_eq!(told["data"]["errors"], json!(["Error 401: Unauthorized"]));
-    assert_eq!(told["data"]["record"], json!({}));
+    let change = socket.change().await;
+    assert_eq!(change["data"]["errors"], json!(["Error 401: Unauthorized"]));
+    assert_eq!(change["data"]["record"], json!({}));
 }
 
-/// The log has it as soon as it is written; policies and the catalog know it only when others can
-/// see it. A standby that never answers keeps the two apart.
+/// The stream has a change as soon as its commit is written; policies and the catalog see it later. A
+/// synchronous standby that never answers keeps the two apart.
 #[tokio::test]
-async fn a_change_is_decided_once_everybody_can_see_it() {
+async fn a_change_is_delivered_once_its_transaction_is_visible() {
     let realtime = TestRealtime::start().await;
     realtime.publish("public.owned", OWNED).await;
     let mut socket = realtime.socket().await;
-    let ann = token_of(ANN);
+    let ann = user_token(ANN);
     socket
         .subscribe_as("1", "realtime:r", all("owned"), Some(&ann))
         .await;
@@ -384,11 +387,14 @@ async fn a_change_is_decided_once_everybody_can_see_it() {
     ] {
         let write = format!("set synchronous_commit = on; {statements}");
         let read = async {
-            while realtime.count(WRITTEN_AND_UNSEEN).await == 0 {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-            tokio::time::sleep(Duration::from_millis(300)).await;
-            socket.is_silent().await;
+            until(async || realtime.count(WRITTEN_AND_UNSEEN).await != 0).await;
+            let written = "select pg_current_wal_flush_lsn()::text";
+            let written: String = realtime.query_one(written).await.get(0);
+            let sent = format!("{STREAMS} and sent_lsn >= '{written}'");
+            until(async || realtime.count(&sent).await != 0).await;
+            // Silence is the proof: the stream has the change, and it would be delivered now.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            socket.expect_nothing().await;
             realtime.execute(SEE).await;
             socket.record().await
         };
@@ -400,11 +406,16 @@ async fn a_change_is_decided_once_everybody_can_see_it() {
 const WRITTEN_AND_UNSEEN: &str = "select count(*) from pg_stat_activity
     where datname = current_database() and wait_event = 'SyncRep'";
 
+/// The streams of the database.
+const STREAMS: &str = "select count(*) from pg_stat_replication
+    join pg_replication_slots on active_pid = pid
+    where database = current_database()";
+
 const SEE: &str = "select pg_cancel_backend(pid) from pg_stat_activity
     where datname = current_database() and wait_event = 'SyncRep'";
 
 #[tokio::test]
-async fn a_table_may_change_while_somebody_listens() {
+async fn a_table_may_change_while_it_is_subscribed_to() {
     let (realtime, mut socket) = with_notes().await;
     socket.subscribe("1", "realtime:r", all("notes")).await;
     realtime
@@ -424,7 +435,7 @@ async fn a_table_may_change_while_somebody_listens() {
     );
 
     realtime.execute("drop table notes").await;
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 }
 
 #[tokio::test]
@@ -444,12 +455,12 @@ async fn large_values_that_did_not_change_are_left_out_unless_the_old_row_has_th
     realtime
         .execute("alter table notes replica identity full; update notes set n = 3")
         .await;
-    let told = socket.change().await;
+    let change = socket.change().await;
     assert_eq!(
-        told["data"]["record"]["body"].as_str().map(str::len),
+        change["data"]["record"]["body"].as_str().map(str::len),
         Some(100_000)
     );
-    assert_eq!(told["data"]["old_record"]["n"], 2);
+    assert_eq!(change["data"]["old_record"]["n"], 2);
 }
 
 #[tokio::test]
@@ -502,6 +513,9 @@ async fn a_large_transaction_arrives_whole_and_in_order() {
         .await;
 
     for expected in 1..=100_000 {
+        if expected % 2_000 == 1 {
+            socket.keep_alive().await;
+        }
         assert_eq!(socket.record().await["id"], expected);
     }
 }
@@ -527,11 +541,11 @@ async fn nothing_is_lost_when_the_connection_is() {
     for expected in 2..12 {
         assert_eq!(socket.record().await["id"], expected);
     }
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn a_slot_that_is_gone_is_made_anew_and_subscribers_are_told() {
+async fn a_lost_slot_is_recreated_and_subscribers_resubscribe() {
     let (realtime, mut socket) = with_notes().await;
     socket.subscribe("1", "realtime:r", all("notes")).await;
 
@@ -546,14 +560,14 @@ async fn a_slot_that_is_gone_is_made_anew_and_subscribers_are_told() {
         )
         .await;
 
-    let said = socket.next().await;
-    assert_eq!(said[4]["message"], "Subscribed to PostgreSQL", "{said}");
+    let frame = socket.next().await;
+    assert_eq!(frame[4]["message"], "Subscribed to PostgreSQL", "{frame}");
     realtime.execute("insert into notes values (1)").await;
     assert_eq!(socket.record().await["id"], 1);
 }
 
 #[tokio::test]
-async fn tables_that_are_published_later_are_heard_of() {
+async fn tables_that_are_published_later_are_subscribed_to() {
     let realtime = TestRealtime::start().await;
     realtime.execute(NOTES).await;
     let (mut early, mut late) = (realtime.socket().await, realtime.socket().await);
@@ -573,7 +587,7 @@ async fn tables_that_are_published_later_are_heard_of() {
 }
 
 #[tokio::test]
-async fn a_publication_of_all_tables_tells_of_all_but_truncation() {
+async fn a_publication_of_all_tables_delivers_all_but_truncate() {
     let realtime = TestRealtime::start().await;
     realtime
         .execute(
@@ -593,16 +607,16 @@ async fn a_publication_of_all_tables_tells_of_all_but_truncation() {
 
     assert_eq!(socket.record().await["id"], 1);
     assert_eq!(socket.record().await["id"], 2);
-    // Messages of the database are told once, though both publications have them.
+    // Database messages are sent once, though both publications have them.
     realtime
         .execute("select realtime.send('{}', 'e', 'r', false)")
         .await;
     assert!(matches!(socket.message().await, Message::Binary(_)));
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn no_log_is_kept_for_nobody() {
+async fn no_wal_is_retained_without_channels() {
     let realtime = TestRealtime::with(&[("plinth.realtime.replication_idle", "100ms")]).await;
     realtime.publish("public.notes", NOTES).await;
     let slots = "select count(*) from pg_replication_slots where database = current_database()";
@@ -613,21 +627,19 @@ async fn no_log_is_kept_for_nobody() {
     socket
         .send(json!(["1", "2", "realtime:r", "phx_leave", {}]))
         .await;
-    while realtime.count(slots).await != 0 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until(async || realtime.count(slots).await == 0).await;
 
     let mut again = realtime.socket().await;
     again.subscribe("1", "realtime:r", all("notes")).await;
     realtime.execute("insert into notes values (1)").await;
     assert_eq!(again.record().await["id"], 1);
 
-    realtime.service.finish().await;
+    realtime.service.shut_down().await;
     assert_eq!(realtime.count(slots).await, 0);
 }
 
 #[tokio::test]
-async fn whoever_leaves_hears_nothing_more() {
+async fn a_channel_that_left_receives_nothing_more() {
     let (realtime, mut socket) = with_notes().await;
     socket.subscribe("1", "realtime:r", all("notes")).await;
     socket.subscribe("2", "realtime:s", all("notes")).await;
@@ -641,5 +653,5 @@ async fn whoever_leaves_hears_nothing_more() {
 
     let frame = socket.next().await;
     assert_eq!(frame[2], "realtime:s");
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 }

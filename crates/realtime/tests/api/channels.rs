@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use crate::support::{Closed, TestRealtime};
 
 #[tokio::test]
-async fn leaving_is_answered_and_then_closed() {
+async fn leaving_gets_a_reply_and_then_a_close() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
-    socket.enter("6", "realtime:r").await;
+    socket.join_ok("6", "realtime:r").await;
 
     socket
         .send(json!(["6", "7", "realtime:r", "phx_leave", {}]))
@@ -29,9 +29,9 @@ async fn leaving_is_answered_and_then_closed() {
 async fn a_second_join_ends_the_first_by_its_own_ref() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
-    socket.enter("6", "realtime:r").await;
+    socket.join_ok("6", "realtime:r").await;
 
-    socket.enter("9", "realtime:r").await;
+    socket.join_ok("9", "realtime:r").await;
 
     assert_eq!(
         socket.next().await,
@@ -41,7 +41,7 @@ async fn a_second_join_ends_the_first_by_its_own_ref() {
     socket
         .send(json!(["6", "10", "realtime:r", "phx_leave", {}]))
         .await;
-    socket.is_silent().await;
+    socket.expect_nothing().await;
     // But other pushes are served, whatever join they name.
     socket
         .send(json!(["6", "11", "realtime:r", "presence", {"event": "track"}]))
@@ -53,7 +53,7 @@ async fn a_second_join_ends_the_first_by_its_own_ref() {
 async fn leaving_and_joining_in_one_breath() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
-    socket.enter("1", "realtime:r").await;
+    socket.join_ok("1", "realtime:r").await;
 
     socket
         .send(json!(["1", "2", "realtime:r", "phx_leave", {}]))
@@ -76,11 +76,11 @@ async fn a_topic_needs_a_name() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
 
-    let answer = socket.join("1", "realtime:", json!({})).await;
+    let reply = socket.join("1", "realtime:", json!({})).await;
 
     let reason = "TopicNameRequired: You must provide a topic name";
     assert_eq!(
-        answer,
+        reply,
         json!({"status": "error", "response": {"reason": reason}})
     );
 }
@@ -101,14 +101,14 @@ async fn keys_in_the_place_of_tokens_are_ignored() {
             .send(json!(["1", "2", "realtime:r", "access_token", payload]))
             .await;
     }
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 
     socket
         .send(json!(["1", "3", "realtime:r", "access_token", {"access_token": ""}]))
         .await;
-    let told = socket.next().await;
+    let frame = socket.next().await;
     assert_eq!(
-        told,
+        frame,
         json!(["1", null, "realtime:r", "system", {
             "extension": "system",
             "status": "error",
@@ -123,7 +123,7 @@ async fn keys_in_the_place_of_tokens_are_ignored() {
 }
 
 #[tokio::test]
-async fn presence_is_told_in_the_contracts_order() {
+async fn presence_frames_come_in_the_contracts_order() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
     let config = json!({"config": {"presence": {"key": 7, "enabled": true}}});
@@ -139,9 +139,9 @@ async fn presence_is_told_in_the_contracts_order() {
         .send(json!(["1", "2", "realtime:r", "presence", payload]))
         .await;
 
-    let answer = socket.next().await;
+    let reply = socket.next().await;
     assert_eq!(
-        (&answer[1], &answer[4]["status"]),
+        (&reply[1], &reply[4]["status"]),
         (&json!("2"), &json!("ok"))
     );
     let diff = socket.next().await;
@@ -154,20 +154,20 @@ async fn presence_is_told_in_the_contracts_order() {
     assert_ne!(meta["phx_ref"], "x");
     assert_eq!(diff[4]["leaves"], json!({}));
 
-    // Once more the same is no news.
+    // The same payload again makes no diff.
     let payload = json!({"event": "track", "payload": {"at": 1}});
     socket
         .send(json!(["1", "3", "realtime:r", "presence", payload]))
         .await;
     assert_eq!(socket.next().await[1], "3");
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn bad_presence_is_answered_and_the_channel_stays() {
+async fn invalid_presence_gets_an_error_and_the_channel_stays() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
-    socket.enter("1", "realtime:r").await;
+    socket.join_ok("1", "realtime:r").await;
     let cases = [
         (json!({}), json!({"status": "ok", "response": {}})),
         (
@@ -193,15 +193,15 @@ async fn bad_presence_is_answered_and_the_channel_stays() {
             .await;
         assert_eq!(socket.next().await[4], expected, "{payload}");
     }
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn a_public_channel_without_presence_still_hears_of_it() {
+async fn a_public_channel_without_presence_still_receives_diffs() {
     let realtime = TestRealtime::start().await;
     let (mut quiet, mut present) = (realtime.socket().await, realtime.socket().await);
-    quiet.enter("1", "realtime:r").await;
-    present.enter("1", "realtime:r").await;
+    quiet.join_ok("1", "realtime:r").await;
+    present.join_ok("1", "realtime:r").await;
 
     present
         .send(json!(["1", "2", "realtime:r", "presence", {"event": "track"}]))
@@ -214,29 +214,29 @@ async fn a_public_channel_without_presence_still_hears_of_it() {
 async fn settings_that_forbid_a_channel_disconnect_it() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
-    socket.enter("1", "realtime:r").await;
+    socket.join_ok("1", "realtime:r").await;
 
     realtime.set(&[("plinth.realtime.private_only", "true")]);
 
-    let told = socket.next().await;
+    let frame = socket.next().await;
     assert_eq!(
-        told,
+        frame,
         json!([null, null, "realtime:r", "system", {
             "extension": "system", "status": "ok", "message": "Server requested disconnect",
         }])
     );
     assert_eq!(socket.end().await, Closed(Some(1012)));
     let mut socket = realtime.socket().await;
-    let answer = socket.join("1", "realtime:r", json!({})).await;
+    let reply = socket.join("1", "realtime:r", json!({})).await;
     let reason = "PrivateOnly: This project only allows private channels";
-    assert_eq!(answer["response"]["reason"], reason);
+    assert_eq!(reply["response"]["reason"], reason);
 }
 
 #[tokio::test]
-async fn a_project_that_is_closed_and_a_service_that_ends_let_their_sockets_go() {
+async fn closed_projects_and_shutdown_close_their_sockets() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
-    socket.enter("1", "realtime:r").await;
+    socket.join_ok("1", "realtime:r").await;
     realtime.project.closed().cancel();
     assert_eq!(
         socket.next().await[4]["message"],
@@ -246,39 +246,43 @@ async fn a_project_that_is_closed_and_a_service_that_ends_let_their_sockets_go()
 
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
-    socket.enter("1", "realtime:r").await;
-    let (closed, ()) = tokio::join!(socket.end(), realtime.service.finish());
+    socket.join_ok("1", "realtime:r").await;
+    let (closed, ()) = tokio::join!(socket.end(), realtime.service.shut_down());
     assert_eq!(closed, Closed(Some(1012)));
 }
 
 #[tokio::test]
-async fn sockets_of_a_service_that_ends_are_served_until_their_turn_comes() {
+async fn sockets_are_served_until_their_turn_in_the_shutdown() {
     let realtime = TestRealtime::start().await;
     let mut sockets = Vec::new();
     for _ in 0..300 {
         let mut socket = realtime.socket().await;
-        socket.enter("1", "realtime:r").await;
+        socket.join_ok("1", "realtime:r").await;
         sockets.push(socket);
     }
 
-    // A millisecond for each of them, over which their ends are spread.
+    // Their closes are spread over a millisecond for each.
     let ending = tokio::spawn({
         let service = realtime.service.clone();
-        async move { service.finish().await }
+        async move { service.shut_down().await }
     });
     let asking = sockets.iter_mut().map(|socket| async move {
         let join = json!(["2", "2", "realtime:s", "phx_join", {}]);
         socket.try_send(join).await;
         socket.rest().await
     });
-    let told = futures_util::future::join_all(asking).await;
+    let closed = futures_util::future::join_all(asking).await;
 
     let restarting = "RealtimeRestarting: Realtime is restarting, please standby";
-    let is_told = |frames: &&(Vec<Value>, Closed)| {
+    let has_reply = |frames: &&(Vec<Value>, Closed)| {
         let mut frames = frames.0.iter();
         frames.any(|frame| frame[4]["response"]["reason"] == restarting)
     };
-    assert!(told.iter().filter(is_told).count() > 10, "{told:?}");
-    assert!(told.iter().all(|(_, closed)| *closed == Closed(Some(1012))));
+    assert!(closed.iter().filter(has_reply).count() > 10, "{closed:?}");
+    assert!(
+        closed
+            .iter()
+            .all(|(_, closed)| *closed == Closed(Some(1012)))
+    );
     ending.await.expect("it ends");
 }

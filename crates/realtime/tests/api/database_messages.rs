@@ -1,31 +1,33 @@
-//! Messages that the database sends (§6.6).
+//! Database messages: rows of `realtime.messages` (§6.6).
+
+use std::time::Duration;
 
 use axum::body::Bytes;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::support::{ANN, PUBLISHABLE_KEY, Socket, TestRealtime, token_of};
+use super::support::{ANN, PUBLISHABLE_KEY, Socket, Sql, TestRealtime, user_token};
 
-/// Everybody who is signed in may hear everything.
+/// All signed-in users may read all topics.
 const POLICY: &str =
     "create policy hear on realtime.messages for select to authenticated using (true)";
 
 async fn ready(socket: &mut Socket, topic: &str, config: Value) {
     let mut config = config;
     config["broadcast"]["replication_ready"] = true.into();
-    let payload = json!({"config": config, "access_token": token_of(ANN)});
-    let answer = socket.join("1", topic, payload).await;
-    assert_eq!(answer["status"], "ok", "{answer}");
+    let payload = json!({"config": config, "access_token": user_token(ANN)});
+    let reply = socket.join("1", topic, payload).await;
+    assert_eq!(reply["status"], "ok", "{reply}");
 }
 
 async fn is_ready(socket: &mut Socket) {
-    let said = socket.next().await;
+    let frame = socket.next().await;
     assert_eq!(
-        said[4]["message"], "Replication connection established",
-        "{said}"
+        frame[4]["message"], "Replication connection established",
+        "{frame}"
     );
-    assert_eq!(said[4]["status"], "ok");
-    assert_eq!(said[4]["extension"], "system");
+    assert_eq!(frame[4]["status"], "ok");
+    assert_eq!(frame[4]["extension"], "system");
 }
 
 /// Topic, event, meta and payload of a binary broadcast.
@@ -48,7 +50,7 @@ fn read(message: Message) -> (String, String, Value, Bytes) {
 }
 
 #[tokio::test]
-async fn what_the_database_sends_reaches_public_and_private_rooms_apart() {
+async fn database_messages_reach_public_and_private_topics_separately() {
     let realtime = TestRealtime::start().await;
     realtime.execute(POLICY).await;
     let (mut public, mut private) = (realtime.socket().await, realtime.socket().await);
@@ -72,12 +74,12 @@ async fn what_the_database_sends_reaches_public_and_private_rooms_apart() {
     let (_, _, _, payload) = read(private.message().await);
     let payload: Value = serde_json::from_slice(&payload).expect("JSON");
     assert_eq!(payload, json!({"n": 2, "id": "7"}));
-    public.is_silent().await;
-    private.is_silent().await;
+    public.expect_nothing().await;
+    private.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn sockets_of_the_first_version_get_an_object_and_no_bytes() {
+async fn sockets_of_version_1_receive_an_object_and_no_bytes() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.open(&format!("apikey={PUBLISHABLE_KEY}")).await;
     socket
@@ -119,7 +121,7 @@ async fn bytes_arrive_as_bytes() {
 }
 
 #[tokio::test]
-async fn triggers_tell_of_their_rows() {
+async fn broadcast_changes_sends_the_rows_of_a_trigger() {
     let realtime = TestRealtime::start().await;
     realtime.execute(POLICY).await;
     realtime
@@ -169,13 +171,13 @@ async fn triggers_tell_of_their_rows() {
 }
 
 #[tokio::test]
-async fn what_was_replayed_is_not_told_again() {
+async fn replayed_messages_are_not_sent_again() {
     let realtime = TestRealtime::start().await;
     realtime.execute(POLICY).await;
     let mut first = realtime.socket().await;
     ready(&mut first, "realtime:r", json!({"private": true})).await;
     is_ready(&mut first).await;
-    // The stream may tell of the message before, while or after the past is read.
+    // The stream may deliver the message before, during or after the replay query.
     realtime
         .execute("select realtime.send('{\"n\": 1}', 'greet', 'r')")
         .await;
@@ -215,7 +217,7 @@ fn number(message: Message) -> Option<i64> {
 }
 
 #[tokio::test]
-async fn nothing_falls_between_the_past_and_the_present() {
+async fn no_message_is_missing_between_replay_and_live() {
     let realtime = TestRealtime::start().await;
     realtime.execute(POLICY).await;
     let sending = async {
@@ -225,13 +227,13 @@ async fn nothing_falls_between_the_past_and_the_present() {
         }
     };
     let joining = async {
-        // Nobody has listened before the first of them.
+        // The stream starts with the first of them.
         for _ in 0..40 {
             let mut socket = realtime.socket().await;
             let config = json!({"private": true, "broadcast": {"replay": {"since": 0}}});
-            let payload = json!({"config": config, "access_token": token_of(ANN)});
-            let answer = socket.join("1", "realtime:r", payload).await;
-            assert_eq!(answer["status"], "ok", "{answer}");
+            let payload = json!({"config": config, "access_token": user_token(ANN)});
+            let reply = socket.join("1", "realtime:r", payload).await;
+            assert_eq!(reply["status"], "ok", "{reply}");
             let mut numbers = Vec::new();
             while numbers.len() < 32 {
                 numbers.extend(number(socket.message().await));
@@ -264,19 +266,19 @@ async fn messages_that_are_too_large_are_dropped() {
 }
 
 #[tokio::test]
-async fn whoever_waits_in_vain_for_the_database_is_told_and_closed() {
+async fn a_channel_that_waits_for_replication_is_closed_after_the_timeout() {
     let settings = [("plinth.realtime.replication_ready_timeout", "1s")];
     let realtime = TestRealtime::with(&settings).await;
-    realtime.shut_out().await;
+    realtime.reject_connections().await;
     let (mut waiting, mut other) = (realtime.socket().await, realtime.socket().await);
     let begun = std::time::Instant::now();
     ready(&mut waiting, "realtime:room", json!({})).await;
-    other.enter("1", "realtime:room").await;
+    other.join_ok("1", "realtime:room").await;
 
-    let said = waiting.next().await;
+    let frame = waiting.next().await;
     assert!(begun.elapsed().as_millis() >= 1000);
     assert_eq!(
-        said,
+        frame,
         json!(["1", null, "realtime:room", "system", {
             "extension": "system",
             "status": "error",
@@ -288,24 +290,26 @@ async fn whoever_waits_in_vain_for_the_database_is_told_and_closed() {
         waiting.next().await,
         json!(["1", "1", "realtime:room", "phx_close", {}])
     );
-    // Nobody else waits for it.
-    other.is_silent().await;
+    // No other channel waits for it.
+    other.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn whoever_has_left_before_the_database_comes_hears_nothing_of_it() {
+async fn a_replaced_channel_is_not_closed_by_the_replication_timeout() {
+    const READY_TIMEOUT: Duration = Duration::from_millis(300);
     let settings = [("plinth.realtime.replication_ready_timeout", "300ms")];
     let realtime = TestRealtime::with(&settings).await;
-    realtime.shut_out().await;
+    realtime.reject_connections().await;
     let mut socket = realtime.socket().await;
     ready(&mut socket, "realtime:room", json!({})).await;
 
-    // The wait of the first join is not the second one's.
-    socket.enter("2", "realtime:room").await;
+    // The timeout of the first join does not close the second.
+    socket.join_ok("2", "realtime:room").await;
     assert_eq!(socket.next().await[3], "phx_close");
 
-    tokio::time::sleep(std::time::Duration::from_millis(600)).await;
-    socket.is_silent().await;
+    // The timeout of the first join is over by then.
+    tokio::time::sleep(READY_TIMEOUT * 2).await;
+    socket.expect_nothing().await;
 }
 
 #[tokio::test]
@@ -324,7 +328,7 @@ async fn messages_beyond_the_rate_are_dropped() {
         socket.message().await;
     }
     realtime
-        .until_number("realtime_channel_events", |number| number >= 60.0)
+        .wait_for_metric("realtime_channel_events", |value| value >= 60.0)
         .await;
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 }

@@ -1,4 +1,4 @@
-//! Frames and what is said on the socket itself (§3, §4).
+//! Frames, and events of the socket itself (§3, §4).
 
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
@@ -6,7 +6,7 @@ use tokio_tungstenite::tungstenite::Message;
 use crate::support::{Closed, PUBLISHABLE_KEY, TestRealtime};
 
 #[tokio::test]
-async fn a_heartbeat_is_answered_with_its_ref() {
+async fn the_reply_to_a_heartbeat_has_its_ref() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
 
@@ -19,7 +19,7 @@ async fn a_heartbeat_is_answered_with_its_ref() {
 }
 
 #[tokio::test]
-async fn the_first_version_speaks_in_objects() {
+async fn version_1_uses_objects() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime
         .open(&format!("apikey={PUBLISHABLE_KEY}&vsn=1.0.0"))
@@ -85,7 +85,7 @@ async fn malformed_frames_are_dropped_and_the_socket_stays() {
         socket.send_bytes(bytes).await;
     }
 
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 }
 
 #[tokio::test]
@@ -99,7 +99,7 @@ async fn a_frame_that_is_too_big_ends_the_socket() {
 }
 
 #[tokio::test]
-async fn topics_that_are_nobodys_are_unmatched() {
+async fn topics_that_are_not_joined_are_unmatched() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
     let unmatched = |reference: &str, topic: &str| {
@@ -135,13 +135,13 @@ async fn a_broadcast_in_every_form() {
             .await,
     );
     let mut speaker = realtime.socket().await;
-    new.enter("1", "realtime:r").await;
-    speaker.enter("6", "realtime:r").await;
+    new.join_ok("1", "realtime:r").await;
+    speaker.join_ok("6", "realtime:r").await;
     old.send(json!({"topic": "realtime:r", "event": "phx_join", "payload": {}, "ref": "1"}))
         .await;
     old.next().await;
 
-    // A text is passed on as it came, whatever it is.
+    // A text payload is forwarded verbatim.
     speaker
         .send_text(r#"["6","7","realtime:r","broadcast",{"type":"broadcast","event":"e","n":1.0}]"#)
         .await;
@@ -154,7 +154,7 @@ async fn a_broadcast_in_every_form() {
     assert_eq!(text, expected);
     assert_eq!(old.next().await["payload"]["event"], "e");
 
-    // JSON in a binary frame is binary for the new and an object for the old.
+    // JSON in a binary frame is binary for version 2 and an object for version 1.
     let mut frame = vec![3, 1, 1, 10, 1, 0, 1];
     frame.extend(b"68realtime:rc{\"x\":1}");
     speaker.send_bytes(frame).await;
@@ -165,7 +165,7 @@ async fn a_broadcast_in_every_form() {
     let payload = json!({"type": "broadcast", "event": "c", "payload": {"x": 1}});
     assert_eq!(old.next().await["payload"], payload);
 
-    // Bytes are for the new alone.
+    // Bytes are for version 2 alone.
     let mut frame = vec![3, 1, 1, 10, 1, 0, 0];
     frame.extend(b"69realtime:rb\x00\xff");
     speaker.send_bytes(frame).await;
@@ -178,21 +178,21 @@ async fn a_broadcast_in_every_form() {
         .await;
     assert_eq!(old.next().await["payload"], json!({}));
     assert_eq!(new.next().await[4], json!({}));
-    // Nobody is answered, and the sender hears nothing.
-    speaker.is_silent().await;
+    // There is no reply, and the sender does not receive its own.
+    speaker.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn events_that_mean_nothing_are_not_answered() {
+async fn unknown_events_get_no_reply() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
-    socket.enter("1", "realtime:r").await;
+    socket.join_ok("1", "realtime:r").await;
 
     socket
         .send(json!(["1", "2", "realtime:r", "nonsense", {}]))
         .await;
 
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 }
 
 #[tokio::test]
@@ -202,9 +202,9 @@ async fn entries_of_row_changes_come_back_as_they_were_sent() {
     let entries = json!([{"event": "*", "schema": "public", "table": "t"}]);
     let config = json!({"config": {"postgres_changes": entries}});
 
-    let answer = socket.join("1", "realtime:r", config).await;
+    let reply = socket.join("1", "realtime:r", config).await;
 
-    let mut entry = answer["response"]["postgres_changes"][0].clone();
+    let mut entry = reply["response"]["postgres_changes"][0].clone();
     let id = entry.as_object_mut().and_then(|entry| entry.remove("id"));
     assert!(id.is_some_and(|id| id.is_u64()));
     assert_eq!(entry, entries[0]);

@@ -7,16 +7,16 @@ use plinth_token::SigningKey;
 use serde_json::json;
 
 use crate::support::{
-    ANN, PUBLISHABLE_KEY, SECRET, SECRET_KEY, Socket, TestRealtime, now, sign, token_of,
+    ANN, PUBLISHABLE_KEY, SECRET, SECRET_KEY, Socket, TestRealtime, now, sign, user_token,
 };
 
 #[tokio::test]
 async fn keys_and_tokens_open_a_socket() {
     let realtime = TestRealtime::start().await;
     let anon = sign(&json!({ "role": "anon", "exp": now() + 60 }));
-    for key in [PUBLISHABLE_KEY, SECRET_KEY, &anon, &token_of(ANN)] {
+    for key in [PUBLISHABLE_KEY, SECRET_KEY, &anon, &user_token(ANN)] {
         let mut socket = realtime.open(&format!("apikey={key}&vsn=2.0.0")).await;
-        socket.is_silent().await;
+        socket.expect_nothing().await;
     }
 }
 
@@ -35,7 +35,7 @@ async fn tokens_of_the_secret_may_have_longer_hashes() {
             .open(&format!("vsn=2.0.0&apikey={}", of(SECRET)))
             .await;
         let query = format!("vsn=2.0.0&apikey={}", of("somebody else's secret"));
-        let refused = realtime.refusal(&query).await;
+        let refused = realtime.rejection(&query).await;
         let expected = json!({ "error": "Failed to validate JWT signature" });
         assert_eq!(refused.body, expected, "{algorithm}");
     }
@@ -52,17 +52,17 @@ async fn a_header_wins_over_the_query() {
 #[tokio::test]
 async fn what_is_around_a_key_does_not_matter() {
     let realtime = TestRealtime::start().await;
-    let token = token_of(ANN);
+    let token = user_token(ANN);
     for key in [format!("%20{token}%0A"), format!("+{PUBLISHABLE_KEY}")] {
         realtime.open(&format!("vsn=2.0.0&apikey={key}")).await;
     }
 }
 
 #[tokio::test]
-async fn refusals_name_their_reason() {
+async fn rejections_name_their_reason() {
     let realtime = TestRealtime::start().await;
     let check = async |query: String, expected: &str| {
-        let refused = realtime.refusal(&format!("vsn=2.0.0&{query}")).await;
+        let refused = realtime.rejection(&format!("vsn=2.0.0&{query}")).await;
         assert_eq!(refused.status, StatusCode::UNAUTHORIZED, "{query}");
         assert_eq!(refused.body, json!({ "error": expected }), "{query}");
     };
@@ -91,11 +91,11 @@ async fn refusals_name_their_reason() {
 }
 
 #[tokio::test]
-async fn other_versions_are_refused_without_a_word() {
+async fn other_versions_are_rejected_without_a_body() {
     let realtime = TestRealtime::start().await;
     for version in ["3.0.0", "1.1.0", "x", ""] {
         let query = format!("apikey={PUBLISHABLE_KEY}&vsn={version}");
-        let refused = realtime.refusal(&query).await;
+        let refused = realtime.rejection(&query).await;
         assert_eq!(refused.status, StatusCode::FORBIDDEN, "{version}");
         assert_eq!(refused.body, serde_json::Value::Null);
     }
@@ -105,10 +105,10 @@ async fn other_versions_are_refused_without_a_word() {
 }
 
 #[tokio::test]
-async fn a_service_that_is_switched_off_opens_none() {
+async fn a_disabled_service_rejects_handshakes() {
     let realtime = TestRealtime::with(&[("realtime.enabled", "false")]).await;
     let refused = realtime
-        .refusal(&format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0"))
+        .rejection(&format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0"))
         .await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN);
     assert_eq!(
@@ -132,17 +132,17 @@ async fn only_a_get_opens_a_socket() {
 async fn a_client_may_have_its_own_mistakes_logged() {
     let realtime = TestRealtime::start().await;
     let logged = async |parameter: &str| {
-        let traces = Traces::listen();
+        let traces = Traces::capture();
         let query = format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0{parameter}");
         let mut socket = realtime.open(&query).await;
         socket.send_text("nonsense").await;
         let refused = socket.join("1", "realtime:", json!({"config": 7})).await;
         assert_eq!(refused["status"], "error");
-        socket.enter("2", "realtime:r").await;
+        socket.join_ok("2", "realtime:r").await;
         socket
             .send(json!(["2", "3", "realtime:r", "whatever", {}]))
             .await;
-        socket.is_silent().await;
+        socket.expect_nothing().await;
         let text = traces.text();
         let codes = [
             "MalformedWebSocketMessage",

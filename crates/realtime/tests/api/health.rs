@@ -3,12 +3,12 @@
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::support::{NatsServer, TestRealtime};
+use crate::support::{NatsServer, TestRealtime, until};
 
 async fn health(realtime: &TestRealtime) -> Value {
-    let answer = realtime.get("/api/tenants/anything/health").await;
-    assert_eq!(answer.status, StatusCode::OK, "{answer:?}");
-    answer.body
+    let response = realtime.get("/api/tenants/anything/health").await;
+    assert_eq!(response.status, StatusCode::OK, "{response:?}");
+    response.json()
 }
 
 #[tokio::test]
@@ -25,7 +25,7 @@ async fn a_service_without_clients_is_healthy_and_follows_nothing() {
     }});
     assert_eq!(health(&realtime).await, expected);
     let pong = realtime.get("/api/ping").await;
-    assert_eq!(pong.body, json!({"message": "Success"}));
+    assert_eq!(pong.json(), json!({"message": "Success"}));
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn sockets_with_a_channel_are_counted_and_the_stream_is_named() {
 #[tokio::test]
 async fn a_database_that_is_away_harms_those_who_are_connected() {
     let realtime = TestRealtime::start().await;
-    realtime.shut_out().await;
+    realtime.reject_connections().await;
 
     let alone = &health(&realtime).await["data"];
     assert_eq!(
@@ -55,7 +55,7 @@ async fn a_database_that_is_away_harms_those_who_are_connected() {
     );
 
     let mut socket = realtime.socket().await;
-    socket.enter("1", "realtime:r").await;
+    socket.join_ok("1", "realtime:r").await;
     let used = &health(&realtime).await["data"];
     assert_eq!(
         (&used["healthy"], &used["db_connected"]),
@@ -64,17 +64,15 @@ async fn a_database_that_is_away_harms_those_who_are_connected() {
 }
 
 #[tokio::test]
-async fn nodes_count_together_and_are_told_apart() {
+async fn nodes_count_together_and_have_their_own_names() {
     let nats = NatsServer::start();
     let one = TestRealtime::node(&nats).await;
     let other = one.another(&nats).await;
     let (mut ann, mut bob) = (one.socket().await, other.socket().await);
-    ann.enter("1", "realtime:r").await;
-    bob.enter("1", "realtime:r").await;
+    ann.join_ok("1", "realtime:r").await;
+    bob.join_ok("1", "realtime:r").await;
 
-    while health(&one).await["data"]["connected_cluster"] != 2 {
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
+    until(async || health(&one).await["data"]["connected_cluster"] == 2).await;
     let names =
         [&one, &other].map(|node| async move { health(node).await["data"]["node"].clone() });
     let [first, second] = futures_util::future::join_all(names)
@@ -88,16 +86,16 @@ async fn nodes_count_together_and_are_told_apart() {
             .is_some_and(|name| name.starts_with("plinth@")),
         "{first}"
     );
-    // Both nodes of this process tell the same number, each for both of them.
-    one.until_number("realtime_connections_connected", |number| number == 2.0)
+    // Both nodes report the sum of both.
+    one.wait_for_metric("realtime_connections_connected", |value| value == 2.0)
         .await;
-    one.until_number("realtime_connections_connected_cluster", |number| {
+    one.wait_for_metric("realtime_connections_connected_cluster", |number| {
         number == 4.0
     })
     .await;
 
     drop(bob);
-    one.until_number("realtime_connections_connected_cluster", |number| {
+    one.wait_for_metric("realtime_connections_connected_cluster", |number| {
         number == 2.0
     })
     .await;

@@ -5,7 +5,7 @@ use std::{collections::HashSet, time::Duration};
 use http::StatusCode;
 use serde_json::json;
 
-use crate::support::{Closed, PUBLISHABLE_KEY, TestRealtime};
+use crate::support::{Closed, PUBLISHABLE_KEY, Sql, TestRealtime, until};
 
 fn reason(text: &str) -> serde_json::Value {
     json!({"status": "error", "response": {"reason": text}})
@@ -15,14 +15,14 @@ fn reason(text: &str) -> serde_json::Value {
 async fn a_socket_counts_once_and_only_with_a_channel() {
     let realtime = TestRealtime::with(&[("plinth.realtime.max_concurrent_users", "1")]).await;
     let (mut one, mut other) = (realtime.socket().await, realtime.socket().await);
-    one.enter("1", "realtime:a").await;
-    one.enter("2", "realtime:b").await;
+    one.join_ok("1", "realtime:a").await;
+    one.join_ok("2", "realtime:b").await;
 
-    let answer = other.join("1", "realtime:a", json!({})).await;
+    let reply = other.join("1", "realtime:a", json!({})).await;
     let full = "ConnectionRateLimitReached: Too many connected users";
-    assert_eq!(answer, reason(full));
+    assert_eq!(reply, reason(full));
     let refused = realtime
-        .refusal(&format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0"))
+        .rejection(&format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0"))
         .await;
     assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(refused.body, json!({ "error": "Too many connected users" }));
@@ -33,11 +33,11 @@ async fn a_socket_counts_once_and_only_with_a_channel() {
         one.next().await;
         one.next().await;
     }
-    other.enter("2", "realtime:a").await;
+    other.join_ok("2", "realtime:a").await;
 }
 
 #[tokio::test]
-async fn a_refused_join_gives_its_seat_back_even_where_frames_wait_for_it() {
+async fn a_rejected_join_releases_its_socket_permit_even_with_queued_frames() {
     let realtime = TestRealtime::with(&[
         ("plinth.realtime.max_concurrent_users", "1"),
         ("plinth.realtime.channel_error_backoff", "10ms"),
@@ -57,19 +57,19 @@ async fn a_refused_join_gives_its_seat_back_even_where_frames_wait_for_it() {
 
     let mut next = realtime.socket().await;
 
-    next.enter("1", "realtime:a").await;
+    next.join_ok("1", "realtime:a").await;
 }
 
 #[tokio::test]
 async fn a_socket_has_so_many_channels() {
     let realtime = TestRealtime::with(&[("plinth.realtime.max_channels_per_client", "2")]).await;
     let mut socket = realtime.socket().await;
-    socket.enter("1", "realtime:a").await;
-    socket.enter("2", "realtime:b").await;
+    socket.join_ok("1", "realtime:a").await;
+    socket.join_ok("2", "realtime:b").await;
 
-    let answer = socket.join("3", "realtime:c", json!({})).await;
+    let reply = socket.join("3", "realtime:c", json!({})).await;
 
-    assert_eq!(answer, reason("ChannelRateLimitReached: Too many channels"));
+    assert_eq!(reply, reason("ChannelRateLimitReached: Too many channels"));
 }
 
 #[tokio::test]
@@ -78,35 +78,35 @@ async fn too_many_joins_end_the_socket() {
     let mut socket = realtime.socket().await;
     // The average is that of a minute.
     for n in 1..=60 {
-        socket.enter(&n.to_string(), "realtime:a").await;
+        socket.join_ok(&n.to_string(), "realtime:a").await;
         if n > 1 {
             assert_eq!(socket.next().await[3], "phx_close");
         }
     }
 
-    let answer = socket.join("61", "realtime:b", json!({})).await;
+    let reply = socket.join("61", "realtime:b", json!({})).await;
 
     assert_eq!(
-        answer,
+        reply,
         reason("ClientJoinRateLimitReached: Too many joins per second")
     );
     assert_eq!(socket.end().await, Closed(Some(1001)));
     let query = format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0");
-    let refused = realtime.refusal(&query).await;
+    let refused = realtime.rejection(&query).await;
     assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
     let too_many = "Too many joins per second";
     assert_eq!(refused.body, json!({ "error": too_many }));
 }
 
 #[tokio::test]
-async fn a_flood_of_joins_holds_up_nobody_else_and_each_is_answered_once() {
+async fn a_flood_of_joins_blocks_no_other_socket_and_each_gets_one_reply() {
     const JOINS: usize = 5_000;
     let realtime = TestRealtime::with(&[("plinth.realtime.max_channels_per_client", "20")]).await;
     realtime
         .execute("create policy everybody on realtime.messages using (true) with check (true)")
         .await;
     let (mut flood, mut other) = (realtime.socket().await, realtime.socket().await);
-    // Each asks the database; nobody reads the answers meanwhile.
+    // Each needs the database; nobody reads the replies meanwhile.
     for n in 0..JOINS {
         let topic = format!("realtime:{n}");
         let payload = json!({"config": {"private": true}});
@@ -123,8 +123,8 @@ async fn a_flood_of_joins_holds_up_nobody_else_and_each_is_answered_once() {
 
     let begun = std::time::Instant::now();
     let private = json!({"config": {"private": true}});
-    let answer = other.join("1", "realtime:other", private).await;
-    assert_eq!(answer["status"], "ok", "{answer}");
+    let reply = other.join("1", "realtime:other", private).await;
+    assert_eq!(reply["status"], "ok", "{reply}");
     assert!(begun.elapsed() < Duration::from_secs(5));
 
     let mut answered = HashSet::new();
@@ -142,7 +142,7 @@ async fn a_flood_of_joins_holds_up_nobody_else_and_each_is_answered_once() {
         }
     }
     assert_eq!(joined, 20);
-    flood.is_silent().await;
+    flood.expect_nothing().await;
 }
 
 #[tokio::test]
@@ -163,15 +163,13 @@ async fn changes_beyond_the_limit_are_skipped_until_there_are_fewer() {
         assert_eq!(socket.record().await["id"], id);
     }
     realtime.execute("insert into notes values (61)").await;
-    // Once it is confirmed it has been skipped, and is not told later.
+    // Once its position is confirmed it was skipped, and is not delivered later.
     let written = realtime
         .count("select (pg_current_wal_lsn() - '0/0')::bigint")
         .await;
     let confirmed = "select (confirmed_flush_lsn - '0/0')::bigint from pg_replication_slots
         where database = current_database()";
-    while realtime.count(confirmed).await < written {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until(async || realtime.count(confirmed).await >= written).await;
     realtime.set(&[("plinth.realtime.max_events_per_second", "100")]);
     realtime.execute("insert into notes values (62)").await;
     assert_eq!(socket.record().await["id"], 62);
@@ -194,8 +192,8 @@ async fn too_many_messages_close_the_channel_but_a_burst_passes() {
         .send(json!(["1", "2", "realtime:a", "broadcast", {}]))
         .await;
 
-    let told = socket.next().await;
-    assert_eq!(told[4]["message"], "Too many messages per second");
+    let frame = socket.next().await;
+    assert_eq!(frame[4]["message"], "Too many messages per second");
     assert_eq!(socket.next().await[3], "phx_close");
 }
 
@@ -213,7 +211,7 @@ async fn a_payload_that_is_too_large_is_dropped() {
 
     let response = json!({"status": "error", "response": {"error": "payload_size_exceeded"}});
     assert_eq!(socket.next().await[4], response);
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 
     let payload = json!({"event": "track", "payload": {"x": "x".repeat(1600)}});
     socket
@@ -227,14 +225,14 @@ async fn a_payload_that_is_too_large_is_dropped() {
 }
 
 #[tokio::test]
-async fn a_channel_may_speak_of_itself_so_often() {
+async fn presence_calls_of_a_channel_are_limited() {
     let settings = [
         ("plinth.realtime.client_presence_calls", "2"),
         ("plinth.realtime.client_presence_window", "1h"),
     ];
     let realtime = TestRealtime::with(&settings).await;
     let mut socket = realtime.socket().await;
-    socket.enter("1", "realtime:a").await;
+    socket.join_ok("1", "realtime:a").await;
     for _ in 0..2 {
         socket
             .send(json!(["1", "2", "realtime:a", "presence", {"event": "untrack"}]))
@@ -260,7 +258,7 @@ async fn too_many_presence_messages_close_the_channel() {
     ];
     let realtime = TestRealtime::with(&settings).await;
     let mut socket = realtime.socket().await;
-    socket.enter("1", "realtime:a").await;
+    socket.join_ok("1", "realtime:a").await;
     let untrack = json!(["1", "2", "realtime:a", "presence", {"event": "untrack"}]);
     // The average is that of a minute.
     for _ in 0..60 {
@@ -270,35 +268,35 @@ async fn too_many_presence_messages_close_the_channel() {
 
     socket.send(untrack).await;
 
-    let told = socket.next().await;
-    assert_eq!(told[4]["message"], "Too many presence messages per second");
+    let frame = socket.next().await;
+    assert_eq!(frame[4]["message"], "Too many presence messages per second");
     assert_eq!(socket.next().await[3], "phx_close");
     let error = "code=\"PresenceRateLimitReached\"";
-    assert_eq!(realtime.number_with("realtime_channel_error", error), 1.0);
+    assert_eq!(realtime.metric_with("realtime_channel_error", error), 1.0);
 }
 
 #[tokio::test]
-async fn silent_sockets_and_those_without_a_channel_are_closed() {
+async fn idle_sockets_and_those_without_a_channel_are_closed() {
     let silent = TestRealtime::with(&[("plinth.realtime.socket_idle", "200ms")]).await;
     let mut socket = silent.socket().await;
-    socket.enter("1", "realtime:a").await;
+    socket.join_ok("1", "realtime:a").await;
     assert_eq!(socket.end().await, Closed(Some(1000)));
 
     let idle = TestRealtime::with(&[("plinth.realtime.no_channel_timeout", "200ms")]).await;
     let (mut without, mut with) = (idle.socket().await, idle.socket().await);
-    with.enter("1", "realtime:a").await;
+    with.join_ok("1", "realtime:a").await;
     assert_eq!(without.end().await, Closed(Some(1000)));
-    with.is_silent().await;
+    with.expect_nothing().await;
 }
 
 #[tokio::test]
 async fn a_client_that_does_not_keep_up_is_closed_and_others_go_on() {
     let realtime = TestRealtime::with(&[("plinth.realtime.max_queue_bytes", "64KiB")]).await;
     let (mut slow, mut quick) = (realtime.socket().await, realtime.socket().await);
-    slow.enter("1", "realtime:a").await;
-    quick.enter("1", "realtime:a").await;
+    slow.join_ok("1", "realtime:a").await;
+    quick.join_ok("1", "realtime:a").await;
     let mut speaker = realtime.socket().await;
-    speaker.enter("1", "realtime:a").await;
+    speaker.join_ok("1", "realtime:a").await;
 
     // More than all buffers of the system take.
     let payload = json!({"event": "e", "payload": "x".repeat(30_000)});
@@ -310,11 +308,11 @@ async fn a_client_that_does_not_keep_up_is_closed_and_others_go_on() {
     }
 
     assert!(matches!(slow.end().await, Closed(Some(1011) | None)));
-    quick.is_silent().await;
+    quick.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn what_is_large_by_itself_ends_nobody_who_keeps_up() {
+async fn large_messages_do_not_close_a_client_that_keeps_up() {
     let realtime = TestRealtime::with(&[("plinth.realtime.max_queue_bytes", "64KiB")]).await;
     let config = json!({"config": {"presence": {"enabled": true}}});
     let (mut shown, mut watching) = (realtime.socket().await, realtime.socket().await);
@@ -324,7 +322,7 @@ async fn what_is_large_by_itself_ends_nobody_who_keeps_up() {
         assert_eq!(socket.next().await[3], "presence_state");
     }
 
-    // Each tells of what was before as well.
+    // Each diff has the former payload as well.
     for letter in ["x", "y", "z"] {
         let payload = json!({"event": "track", "payload": {"at": letter.repeat(100_000)}});
         shown
@@ -335,15 +333,15 @@ async fn what_is_large_by_itself_ends_nobody_who_keeps_up() {
         assert_eq!(shown.next().await[3], "presence_diff");
     }
 
-    watching.is_silent().await;
+    watching.expect_nothing().await;
     let mut late = realtime.socket().await;
     assert_eq!(late.join("1", "realtime:a", config).await["status"], "ok");
     assert_eq!(late.next().await[3], "presence_state");
-    late.is_silent().await;
+    late.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn refusals_are_held_back_and_the_socket_goes_on() {
+async fn rejections_are_delayed_and_the_socket_goes_on() {
     let realtime = TestRealtime::with(&[("plinth.realtime.channel_error_backoff", "1s")]).await;
     let mut socket = realtime.socket().await;
     let begun = std::time::Instant::now();
@@ -351,7 +349,7 @@ async fn refusals_are_held_back_and_the_socket_goes_on() {
     socket
         .send(json!(["1", "1", "realtime:", "phx_join", {}]))
         .await;
-    socket.enter("2", "realtime:a").await;
+    socket.join_ok("2", "realtime:a").await;
     assert!(
         begun.elapsed().as_millis() < 900,
         "nobody waits for the refusal"

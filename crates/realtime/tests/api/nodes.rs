@@ -1,12 +1,12 @@
 //! Several nodes over a real broker (§14.5, §14.6).
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::support::{NatsServer, SECRET_KEY, Socket, TestRealtime};
+use super::support::{NatsServer, NodeRuntime, SECRET_KEY, Socket, Sql, TestRealtime, until};
 
 const NOTES: &str = "create table public.notes (id int primary key, body text);
     grant select on public.notes to anon, authenticated, service_role";
@@ -31,8 +31,8 @@ async fn number(socket: &mut Socket) -> u64 {
 
 async fn join_with_presence(socket: &mut Socket, key: &str) -> Value {
     let config = json!({"config": {"presence": {"enabled": true, "key": key}}});
-    let answer = socket.join("1", "realtime:r", config).await;
-    assert_eq!(answer["status"], "ok", "{answer}");
+    let reply = socket.join("1", "realtime:r", config).await;
+    assert_eq!(reply["status"], "ok", "{reply}");
     let state = socket.next().await;
     assert_eq!(state[3], "presence_state", "{state}");
     state[4].clone()
@@ -43,7 +43,7 @@ fn track(n: u64) -> Value {
     json!(["1", "9", "realtime:r", "presence", payload])
 }
 
-/// The next news of who is present, past the answers to calls.
+/// The next presence diff, skipping replies.
 async fn diff(socket: &mut Socket) -> Value {
     loop {
         let frame = socket.next().await;
@@ -60,8 +60,8 @@ async fn a_broadcast_reaches_the_other_node_and_its_sender_never_twice() {
     let nats = NatsServer::start();
     let (one, other) = two_nodes(&nats).await;
     let (mut ann, mut bob) = (one.socket().await, other.socket().await);
-    ann.enter("1", "realtime:r").await;
-    bob.enter("1", "realtime:r").await;
+    ann.join_ok("1", "realtime:r").await;
+    bob.join_ok("1", "realtime:r").await;
 
     for n in 0..20 {
         ann.send(broadcast(n)).await;
@@ -71,8 +71,8 @@ async fn a_broadcast_reaches_the_other_node_and_its_sender_never_twice() {
     }
     bob.send(broadcast(99)).await;
     assert_eq!(number(&mut ann).await, 99);
-    ann.is_silent().await;
-    bob.is_silent().await;
+    ann.expect_nothing().await;
+    bob.expect_nothing().await;
 }
 
 #[tokio::test]
@@ -80,8 +80,8 @@ async fn large_messages_travel_in_parts() {
     let nats = NatsServer::start();
     let (one, other) = two_nodes(&nats).await;
     let (mut ann, mut bob) = (one.socket().await, other.socket().await);
-    ann.enter("1", "realtime:r").await;
-    bob.enter("1", "realtime:r").await;
+    ann.join_ok("1", "realtime:r").await;
+    bob.join_ok("1", "realtime:r").await;
 
     let text = "x".repeat(2_500_000);
     let payload = json!({"type": "broadcast", "event": "e", "payload": {"text": text}});
@@ -98,11 +98,11 @@ async fn large_messages_travel_in_parts() {
 }
 
 #[tokio::test]
-async fn what_servers_say_on_one_node_reaches_topics_that_only_another_has() {
+async fn http_broadcasts_on_one_node_reach_topics_that_only_another_has() {
     let nats = NatsServer::start();
     let (one, other) = two_nodes(&nats).await;
     let mut bob = other.socket().await;
-    bob.enter("1", "realtime:r").await;
+    bob.join_ok("1", "realtime:r").await;
 
     let messages = json!({"messages": [
         {"topic": "r", "event": "e", "payload": {"n": 1}},
@@ -119,7 +119,7 @@ async fn what_servers_say_on_one_node_reaches_topics_that_only_another_has() {
         Message::Binary(bytes) => assert!(bytes.ends_with(b"{\"n\":1}"), "{bytes:?}"),
         message => panic!("{message:?}"),
     }
-    bob.is_silent().await;
+    bob.expect_nothing().await;
 }
 
 #[tokio::test]
@@ -131,7 +131,7 @@ async fn presence_is_the_same_on_all_nodes() {
     ann.send(track(1)).await;
     assert_eq!(diff(&mut ann).await["joins"]["ann"]["metas"][0]["n"], 1);
 
-    // Whoever comes later is told of everybody.
+    // A later join receives all entries.
     let state = join_with_presence(&mut bob, "bob").await;
     assert_eq!(state["ann"]["metas"][0]["n"], 1, "{state}");
     bob.send(track(2)).await;
@@ -139,7 +139,7 @@ async fn presence_is_the_same_on_all_nodes() {
         assert_eq!(diff(socket).await["joins"]["bob"]["metas"][0]["n"], 2);
     }
 
-    // An update names what it replaces, there too.
+    // An update has the entry that it replaces, there too.
     ann.send(track(3)).await;
     let updated = diff(&mut bob).await;
     assert_eq!(updated["joins"]["ann"]["metas"][0]["n"], 3);
@@ -150,7 +150,7 @@ async fn presence_is_the_same_on_all_nodes() {
 }
 
 #[tokio::test]
-async fn whoever_was_on_a_node_that_ends_leaves_after_a_moment() {
+async fn presence_of_a_node_that_shuts_down_leaves_after_the_grace_period() {
     let nats = NatsServer::start();
     let (one, other) = two_nodes(&nats).await;
     let mut bob = other.socket().await;
@@ -160,7 +160,7 @@ async fn whoever_was_on_a_node_that_ends_leaves_after_a_moment() {
     ann.send(track(1)).await;
     assert_eq!(diff(&mut bob).await["joins"]["ann"]["metas"][0]["n"], 1);
 
-    one.service.finish().await;
+    one.service.shut_down().await;
 
     assert_eq!(diff(&mut bob).await["leaves"]["ann"]["metas"][0]["n"], 1);
 }
@@ -188,7 +188,7 @@ async fn row_changes_reach_subscribers_on_every_node_once() {
         for id in 1..=11 {
             assert_eq!(socket.record().await["id"], id);
         }
-        socket.is_silent().await;
+        socket.expect_nothing().await;
     }
 }
 
@@ -200,10 +200,10 @@ async fn messages_of_the_database_reach_every_node_once() {
     let mut sockets = [one.socket().await, other.socket().await];
     for socket in &mut sockets {
         socket.join("1", "realtime:r", ready.clone()).await;
-        let said = socket.next().await;
+        let frame = socket.next().await;
         assert_eq!(
-            said[4]["message"], "Replication connection established",
-            "{said}"
+            frame[4]["message"], "Replication connection established",
+            "{frame}"
         );
     }
 
@@ -215,7 +215,7 @@ async fn messages_of_the_database_reach_every_node_once() {
             panic!("a binary frame");
         };
         assert!(frame.windows(6).any(|part| part == b"\"n\": 1"));
-        socket.is_silent().await;
+        socket.expect_nothing().await;
     }
 }
 
@@ -231,7 +231,7 @@ async fn another_node_takes_over_from_one_that_ends_and_nothing_is_lost() {
     one.execute("insert into notes values (1)").await;
     assert_eq!(bob.record().await["id"], 1);
 
-    let (ending, writing) = (one.service.finish(), async {
+    let (ending, writing) = (one.service.shut_down(), async {
         for id in 2..=30 {
             other
                 .execute(&format!("insert into notes values ({id})"))
@@ -244,11 +244,11 @@ async fn another_node_takes_over_from_one_that_ends_and_nothing_is_lost() {
     for id in 2..=30 {
         assert_eq!(bob.record().await["id"], id);
     }
-    bob.is_silent().await;
+    bob.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn without_the_broker_every_node_serves_its_own_and_afterwards_all() {
+async fn without_the_broker_every_node_serves_its_own_and_afterwards_all_receive() {
     let mut nats = NatsServer::start();
     let (one, other) = two_nodes(&nats).await;
     let (mut ann, mut carl, mut bob) =
@@ -263,45 +263,270 @@ async fn without_the_broker_every_node_serves_its_own_and_afterwards_all() {
     ann.send(track(1)).await;
     assert_eq!(diff(&mut carl).await["joins"]["ann"]["metas"][0]["n"], 1);
     let mut late = one.socket().await;
-    late.enter("1", "realtime:r").await;
+    late.join_ok("1", "realtime:r").await;
 
     nats.resume();
-    // What was said about presence meanwhile is caught up with; what was broadcast is not.
+    // Presence changes are caught up with; broadcasts are lost.
     assert_eq!(diff(&mut bob).await["joins"]["ann"]["metas"][0]["n"], 1);
     ann.send(broadcast(2)).await;
     assert_eq!(number(&mut bob).await, 2);
 }
 
+fn all_notes() -> Value {
+    json!([{"event": "*", "schema": "public", "table": "notes"}])
+}
+
+/// Two nodes with a subscriber each; the first node has the slot.
+async fn two_subscribed(nats: &NatsServer) -> (TestRealtime, TestRealtime, Socket, Socket) {
+    let (one, other) = two_nodes(nats).await;
+    let [ann, bob] = subscribe_on([&one, &other]).await;
+    (one, other, ann, bob)
+}
+
+/// A subscriber on each node; the first node has the slot, and all have received the first note.
+async fn subscribe_on<const N: usize>(nodes: [&TestRealtime; N]) -> [Socket; N] {
+    nodes[0].publish("public.notes", NOTES).await;
+    let mut sockets = Vec::new();
+    for node in nodes {
+        let mut socket = node.socket().await;
+        socket.subscribe("1", "realtime:r", all_notes()).await;
+        sockets.push(socket);
+    }
+    nodes[0].execute("insert into notes values (1)").await;
+    for socket in &mut sockets {
+        assert_eq!(socket.record().await["id"], 1);
+    }
+    let sockets = sockets.try_into();
+    sockets.unwrap_or_else(|_| panic!("one for each node"))
+}
+
+async fn insert(node: &TestRealtime, ids: std::ops::RangeInclusive<i64>) {
+    for id in ids {
+        node.execute(&format!("insert into notes values ({id})"))
+            .await;
+    }
+}
+
+/// The next row changes are these, and nothing else comes between them.
+async fn expect_ids(socket: &mut Socket, ids: std::ops::RangeInclusive<i64>) {
+    for id in ids {
+        assert_eq!(socket.record().await["id"], id);
+    }
+}
+
 #[tokio::test]
-async fn without_the_broker_the_node_that_reads_the_log_tells_its_own_and_afterwards_all_hear() {
+async fn without_the_broker_row_changes_wait_and_arrive_in_order_and_once() {
     let mut nats = NatsServer::start();
-    let (one, other) = two_nodes(&nats).await;
-    one.publish("public.notes", NOTES).await;
-    let entries = json!([{"event": "*", "schema": "public", "table": "notes"}]);
-    let (mut ann, mut bob) = (one.socket().await, other.socket().await);
-    ann.subscribe("1", "realtime:r", entries.clone()).await;
-    bob.subscribe("1", "realtime:r", entries).await;
-    one.execute("insert into notes values (1)").await;
-    assert_eq!(ann.record().await["id"], 1);
-    assert_eq!(bob.record().await["id"], 1);
+    let (one, _other, mut ann, mut bob) = two_subscribed(&nats).await;
 
     nats.kill();
-    for id in 2..=4 {
-        one.execute(&format!("insert into notes values ({id})"))
-            .await;
-        assert_eq!(
-            ann.record().await["id"],
-            id,
-            "the broker is not needed for it"
-        );
-    }
+    insert(&one, 2..=4).await;
+    // The broker is not needed for it.
+    expect_ids(&mut ann, 2..=4).await;
+    let large = "x".repeat(300_000);
+    one.execute(&format!(
+        "insert into notes select id, '{large}' from generate_series(5, 7) id"
+    ))
+    .await;
+    expect_ids(&mut ann, 5..=7).await;
 
     nats.resume();
-    // Whoever may have missed something is told so, and hears whatever comes then.
-    let said = bob.next().await;
-    assert_eq!(said[4]["message"], "Subscribed to PostgreSQL", "{said}");
-    one.execute("insert into notes values (5)").await;
-    assert_eq!(ann.record().await["id"], 5);
-    assert_eq!(bob.record().await["id"], 5);
-    ann.is_silent().await;
+    expect_ids(&mut bob, 2..=7).await;
+    insert(&one, 8..=9).await;
+    for socket in [&mut ann, &mut bob] {
+        expect_ids(socket, 8..=9).await;
+        socket.expect_nothing().await;
+    }
+}
+
+#[tokio::test]
+async fn without_the_broker_another_node_takes_over_and_misses_nothing() {
+    let mut nats = NatsServer::start();
+    let (one, other, ann, mut bob) = two_subscribed(&nats).await;
+
+    nats.kill();
+    insert(&one, 2..=4).await;
+    drop(ann);
+    one.service.shut_down().await;
+
+    // What the first node has read and could not send is read again.
+    insert(&other, 5..=6).await;
+    expect_ids(&mut bob, 2..=6).await;
+    bob.expect_nothing().await;
+}
+
+/// A query: whether the slot is confirmed up to where the WAL ends now.
+async fn is_confirmed_now(node: &TestRealtime) -> String {
+    let row = node.query_one("select pg_current_wal_lsn()::text").await;
+    let position: String = row.get(0);
+    format!(
+        "select count(*) from pg_replication_slots
+        where database = current_database() and confirmed_flush_lsn >= '{position}'"
+    )
+}
+
+#[tokio::test]
+async fn beyond_the_limit_of_retained_wal_clients_of_other_nodes_are_told_to_reload() {
+    let mut nats = NatsServer::start();
+    nats.max_retained_wal = 1_000_000;
+    let (one, _other, mut ann, mut bob) = two_subscribed(&nats).await;
+
+    nats.kill();
+    insert(&one, 2..=3).await;
+    expect_ids(&mut ann, 2..=3).await;
+    let is_confirmed = is_confirmed_now(&one).await;
+    assert_eq!(
+        one.count(&is_confirmed).await,
+        0,
+        "it waits for the other node"
+    );
+    // The WAL of other tables is retained as well.
+    one.execute("create table filler as select md5(n::text) from generate_series(1, 40000) n")
+        .await;
+    until(async || one.count(&is_confirmed).await == 1).await;
+
+    nats.resume();
+    let told = bob.next().await;
+    assert_eq!(told[4]["message"], "Subscribed to PostgreSQL", "{told}");
+    insert(&one, 4..=5).await;
+    for socket in [&mut ann, &mut bob] {
+        expect_ids(socket, 4..=5).await;
+        socket.expect_nothing().await;
+    }
+}
+
+/// As the node itself says.
+async fn receives_changes(node: &TestRealtime) -> bool {
+    let health = node.get("/api/tenants/anything/health").await.json();
+    health["data"]["replication_connected"] == true
+}
+
+#[tokio::test]
+async fn without_the_broker_nodes_say_so() {
+    let mut nats = NatsServer::start();
+    let (one, other, mut ann, _bob) = two_subscribed(&nats).await;
+    let acks = json!({"config": {"broadcast": {"ack": true}}});
+    let reply = ann.join("2", "realtime:s", acks).await;
+    assert_eq!(reply["status"], "ok", "{reply}");
+    let send = |reference: &str| {
+        let payload = json!({"type": "broadcast", "event": "e", "payload": {}});
+        json!(["2", reference, "realtime:s", "broadcast", payload])
+    };
+    ann.send(send("7")).await;
+    assert_eq!(ann.next().await[4]["status"], "ok");
+    assert!(one.service.reaches_all_nodes());
+
+    nats.kill();
+    until(async || !one.service.reaches_all_nodes()).await;
+    ann.send(send("8")).await;
+    let expected = json!({
+        "status": "error",
+        "response": {"reason": "Realtime was unable to reach its other nodes"},
+    });
+    assert_eq!(ann.next().await[4], expected);
+    // The node without the slot receives no row changes.
+    until(async || !receives_changes(&other).await).await;
+
+    nats.resume();
+    until(async || one.service.reaches_all_nodes()).await;
+    until(async || receives_changes(&other).await).await;
+}
+
+/// Shorter than usual, and longer than a slow machine takes between two signs of life.
+const FOLLOWER_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// Until a node without the broker has told the others through the database that it lives, some time
+/// after `since`.
+async fn until_recorded(node: &TestRealtime, since: Instant, time: Duration) {
+    let records = format!(
+        "select count(*) from realtime.followers
+        where seen_at > clock_timestamp() - interval '{} seconds'",
+        FOLLOWER_TIMEOUT.as_secs()
+    );
+    until(async || since.elapsed() > time && node.count(&records).await == 1).await;
+}
+
+#[tokio::test]
+async fn a_node_that_alone_is_without_the_broker_receives_all_row_changes_afterwards() {
+    let mut nats = NatsServer::start();
+    nats.follower_timeout = FOLLOWER_TIMEOUT;
+    let forwarder = nats.forwarder().await;
+    let one = TestRealtime::node(&nats).await;
+    let other = one.another_through(&nats, &forwarder).await;
+    let [mut ann, mut bob] = subscribe_on([&one, &other]).await;
+
+    forwarder.close();
+    let closed_at = Instant::now();
+    until(async || !other.service.reaches_all_nodes()).await;
+    insert(&one, 2..=4).await;
+    expect_ids(&mut ann, 2..=4).await;
+    let is_confirmed = is_confirmed_now(&one).await;
+    until_recorded(&one, closed_at, 2 * FOLLOWER_TIMEOUT).await;
+    assert_eq!(
+        one.count(&is_confirmed).await,
+        0,
+        "it waits for the other node"
+    );
+    insert(&one, 5..=6).await;
+
+    forwarder.open();
+    expect_ids(&mut bob, 2..=6).await;
+    expect_ids(&mut ann, 5..=6).await;
+    insert(&one, 7..=8).await;
+    for socket in [&mut ann, &mut bob] {
+        expect_ids(socket, 7..=8).await;
+        socket.expect_nothing().await;
+    }
+}
+
+#[tokio::test]
+async fn a_node_that_takes_over_waits_for_one_without_the_broker() {
+    let mut nats = NatsServer::start();
+    nats.follower_timeout = FOLLOWER_TIMEOUT;
+    let forwarder = nats.forwarder().await;
+    let one = TestRealtime::node(&nats).await;
+    let two = one.another(&nats).await;
+    let three = one.another_through(&nats, &forwarder).await;
+    let [ann, mut bob, mut carl] = subscribe_on([&one, &two, &three]).await;
+
+    forwarder.close();
+    let closed_at = Instant::now();
+    until_recorded(&one, closed_at, Duration::ZERO).await;
+    insert(&one, 2..=4).await;
+    drop(ann);
+    one.service.shut_down().await;
+    insert(&two, 5..=6).await;
+    until_recorded(&two, closed_at, 2 * FOLLOWER_TIMEOUT).await;
+
+    forwarder.open();
+    for socket in [&mut bob, &mut carl] {
+        expect_ids(socket, 2..=6).await;
+    }
+    insert(&two, 7..=8).await;
+    for socket in [&mut bob, &mut carl] {
+        expect_ids(socket, 7..=8).await;
+        socket.expect_nothing().await;
+    }
+}
+
+#[tokio::test]
+async fn no_wal_is_retained_for_a_node_that_has_died() {
+    let mut nats = NatsServer::start();
+    nats.follower_timeout = FOLLOWER_TIMEOUT;
+    let forwarder = nats.forwarder().await;
+    let one = TestRealtime::node(&nats).await;
+    let runtime = NodeRuntime::start();
+    let other = one
+        .another_on(&runtime, nats.config_through(&forwarder))
+        .await;
+    let [mut ann, _bob] = subscribe_on([&one, &other]).await;
+
+    forwarder.close();
+    until_recorded(&one, Instant::now(), Duration::ZERO).await;
+    drop(runtime);
+    insert(&one, 2..=3).await;
+    expect_ids(&mut ann, 2..=3).await;
+    let is_confirmed = is_confirmed_now(&one).await;
+
+    until(async || one.count(&is_confirmed).await == 1).await;
 }

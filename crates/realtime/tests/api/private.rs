@@ -4,7 +4,7 @@
 use http::StatusCode;
 use serde_json::json;
 
-use crate::support::{ANN, PUBLISHABLE_KEY, Socket, TestRealtime, token_of};
+use crate::support::{ANN, PUBLISHABLE_KEY, Socket, Sql, TestRealtime, user_token};
 
 const OPEN: &str = "
     create policy hear on realtime.messages for select to authenticated using (true);
@@ -15,7 +15,7 @@ fn private(more: serde_json::Value) -> serde_json::Value {
     for (name, value) in more.as_object().expect("an object") {
         config[name] = value.clone();
     }
-    json!({"config": config, "access_token": token_of(ANN)})
+    json!({"config": config, "access_token": user_token(ANN)})
 }
 
 #[tokio::test]
@@ -39,16 +39,16 @@ async fn policies_see_topic_claims_and_the_handshakes_own_headers() {
     let mut socket = Socket::open(realtime.address, &query, &headers).await.ok();
     let socket = socket.as_mut().expect("a socket");
 
-    let answer = socket.join("1", "realtime:r", private(json!({}))).await;
-    assert_eq!(answer["status"], "ok", "{answer}");
+    let reply = socket.join("1", "realtime:r", private(json!({}))).await;
+    assert_eq!(reply["status"], "ok", "{reply}");
 
     let mut other = realtime.socket().await;
-    let answer = other.join("1", "realtime:r", private(json!({}))).await;
-    assert_eq!(answer["status"], "error", "{answer}");
+    let reply = other.join("1", "realtime:r", private(json!({}))).await;
+    assert_eq!(reply["status"], "error", "{reply}");
 }
 
 #[tokio::test]
-async fn asking_leaves_nothing_in_the_table() {
+async fn permission_checks_leave_nothing_in_the_table() {
     let realtime = TestRealtime::start().await;
     realtime.execute(OPEN).await;
     let mut socket = realtime.socket().await;
@@ -73,7 +73,7 @@ async fn asking_leaves_nothing_in_the_table() {
 }
 
 #[tokio::test]
-async fn that_nobody_could_say_who_may_speak_is_not_remembered() {
+async fn a_failed_write_check_is_not_cached() {
     let realtime = TestRealtime::start().await;
     realtime
         .execute(
@@ -123,13 +123,13 @@ async fn a_day_without_a_partition_gets_one() {
         .await;
     let mut socket = realtime.socket().await;
 
-    let answer = socket.join("1", "realtime:r", private(json!({}))).await;
+    let reply = socket.join("1", "realtime:r", private(json!({}))).await;
 
-    assert_eq!(answer["status"], "ok", "{answer}");
+    assert_eq!(reply["status"], "ok", "{reply}");
 }
 
 #[tokio::test]
-async fn what_the_database_sent_before_is_replayed() {
+async fn earlier_database_messages_are_replayed() {
     let realtime = TestRealtime::start().await;
     realtime.execute(OPEN).await;
     realtime
@@ -143,9 +143,9 @@ async fn what_the_database_sent_before_is_replayed() {
     let mut socket = realtime.socket().await;
     let replay = json!({"broadcast": {"replay": {"since": 0, "limit": 2}}});
 
-    let answer = socket.join("1", "realtime:r", private(replay)).await;
+    let reply = socket.join("1", "realtime:r", private(replay)).await;
 
-    assert_eq!(answer["status"], "ok", "{answer}");
+    assert_eq!(reply["status"], "ok", "{reply}");
     for _ in 0..2 {
         let frame = socket.next().await;
         assert_eq!((&frame[0], &frame[3]), (&json!("1"), &json!("broadcast")));
@@ -153,27 +153,27 @@ async fn what_the_database_sent_before_is_replayed() {
         assert_eq!(frame[4]["meta"]["replayed"], true);
         assert_eq!(frame[4]["meta"]["id"], frame[4]["payload"]["id"]);
     }
-    socket.is_silent().await;
+    socket.expect_nothing().await;
 }
 
 #[tokio::test]
-async fn a_replay_that_makes_no_sense_refuses_the_join() {
+async fn an_invalid_replay_rejects_the_join() {
     let realtime = TestRealtime::start().await;
     realtime.execute(OPEN).await;
     let mut socket = realtime.socket().await;
     let replay = json!({"broadcast": {"replay": {"since": "yesterday"}}});
 
-    let answer = socket
+    let reply = socket
         .join("1", "realtime:r", private(replay.clone()))
         .await;
     let reason = "UnableToReplayMessages: Replay params are not valid";
-    assert_eq!(answer["response"]["reason"], reason);
+    assert_eq!(reply["response"]["reason"], reason);
 
-    let answer = socket
+    let reply = socket
         .join("2", "realtime:r", json!({ "config": replay }))
         .await;
     let reason = "UnableToReplayMessages: Replay is not allowed for public channels";
-    assert_eq!(answer["response"]["reason"], reason);
+    assert_eq!(reply["response"]["reason"], reason);
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn frames_wait_for_their_own_channel_and_for_no_other() {
     socket
         .send(json!(["1", "3", "realtime:slow", "phx_leave", {}]))
         .await;
-    socket.enter("4", "realtime:quick").await;
+    socket.join_ok("4", "realtime:quick").await;
 
     let order: Vec<_> = [
         socket.next().await,
@@ -213,53 +213,53 @@ async fn frames_wait_for_their_own_channel_and_for_no_other() {
     assert_eq!(socket.next().await[3], "phx_close");
 }
 
-fn reason(answer: &serde_json::Value) -> &str {
-    answer["response"]["reason"].as_str().unwrap_or_default()
+fn reason(reply: &serde_json::Value) -> &str {
+    reply["response"]["reason"].as_str().unwrap_or_default()
 }
 
 #[tokio::test]
 async fn a_database_that_is_away_keeps_private_channels_shut_and_public_ones_open() {
     let realtime = TestRealtime::start().await;
-    realtime.shut_out().await;
+    realtime.reject_connections().await;
     let mut socket = realtime.socket().await;
 
-    let answer = socket.join("1", "realtime:r", private(json!({}))).await;
+    let reply = socket.join("1", "realtime:r", private(json!({}))).await;
 
     let expected =
         "UnableToConnectToProject: Realtime was unable to connect to the project database";
-    assert_eq!(reason(&answer), expected);
-    socket.enter("2", "realtime:r").await;
+    assert_eq!(reason(&reply), expected);
+    socket.join_ok("2", "realtime:r").await;
     let key = ("apikey", PUBLISHABLE_KEY);
     let path = "/api/broadcast/r/events/e?private=true";
     let refused = realtime.post(path, &[key], "{}").await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(
-        refused.body,
+        refused.json(),
         json!({"message": "Tenant database unavailable"})
     );
 }
 
 #[tokio::test]
-async fn a_database_without_a_free_connection_is_told_from_one_that_is_away() {
+async fn a_full_database_is_distinguished_from_an_unreachable_one() {
     let realtime = TestRealtime::start().await;
-    realtime.fill_up().await;
+    realtime.exhaust_connections().await;
     let mut socket = realtime.socket().await;
 
-    let answer = socket.join("1", "realtime:r", private(json!({}))).await;
+    let reply = socket.join("1", "realtime:r", private(json!({}))).await;
 
     let expected = "DatabaseLackOfConnections: Database can't accept more connections, Realtime \
                     won't connect";
-    assert_eq!(reason(&answer), expected);
+    assert_eq!(reason(&reply), expected);
     let key = ("apikey", PUBLISHABLE_KEY);
     let path = "/api/broadcast/r/events/e?private=true";
     let refused = realtime.post(path, &[key], "{}").await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
     let expected = json!({"message": "Tenant database has too many connections"});
-    assert_eq!(refused.body, expected);
+    assert_eq!(refused.json(), expected);
 }
 
 #[tokio::test]
-async fn a_policy_that_is_cancelled_is_said() {
+async fn a_cancelled_policy_is_reported() {
     let realtime = TestRealtime::start().await;
     realtime
         .execute(
@@ -271,19 +271,19 @@ async fn a_policy_that_is_cancelled_is_said() {
         .await;
     let mut socket = realtime.socket().await;
 
-    let answer = socket.join("1", "realtime:r", private(json!({}))).await;
+    let reply = socket.join("1", "realtime:r", private(json!({}))).await;
 
-    assert!(reason(&answer).starts_with("QueryCanceled: "), "{answer}");
-    assert!(reason(&answer).contains("enough"), "{answer}");
+    assert!(reason(&reply).starts_with("QueryCanceled: "), "{reply}");
+    assert!(reason(&reply).contains("enough"), "{reply}");
     let key = ("apikey", PUBLISHABLE_KEY);
     let path = "/api/broadcast/r/events/e?private=true";
     let refused = realtime.post(path, &[key], "{}").await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_eq!(refused.body, json!({"message": "Query canceled"}));
+    assert_eq!(refused.json(), json!({"message": "Query canceled"}));
 }
 
 #[tokio::test]
-async fn a_replay_that_cannot_be_read_refuses_the_join() {
+async fn a_failing_replay_query_rejects_the_join() {
     let realtime = TestRealtime::start().await;
     realtime.execute(OPEN).await;
     realtime
@@ -292,8 +292,8 @@ async fn a_replay_that_cannot_be_read_refuses_the_join() {
     let mut socket = realtime.socket().await;
     let replay = json!({"broadcast": {"replay": {"since": 0}}});
 
-    let answer = socket.join("1", "realtime:r", private(replay)).await;
+    let reply = socket.join("1", "realtime:r", private(replay)).await;
 
     let expected = "UnableToReplayMessages: Realtime was unable to replay messages";
-    assert_eq!(reason(&answer), expected);
+    assert_eq!(reason(&reply), expected);
 }

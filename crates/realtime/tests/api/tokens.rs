@@ -1,9 +1,9 @@
-//! Tokens that joins and channels bring (§5.2, §8, §8.1), beyond those of the published client.
+//! Tokens of joins and channels (§5.2, §8, §8.1), beyond what the published client's tests cover.
 
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
-use crate::support::{ANN, SECRET, TestRealtime, now, sign, token_of};
+use crate::support::{ANN, SECRET, Sql, TestRealtime, now, sign, user_token};
 
 const BOB: &str = "00000000-0000-0000-0000-00000000000b";
 
@@ -15,7 +15,7 @@ fn signed_elsewhere(header: Value) -> String {
 }
 
 #[tokio::test]
-async fn joins_with_bad_tokens_are_refused_by_name() {
+async fn joins_with_invalid_tokens_are_rejected_with_a_code() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
     let claims = "InvalidJWTToken: Fields `role` and `exp` are required in JWT";
@@ -32,13 +32,13 @@ async fn joins_with_bad_tokens_are_refused_by_name() {
     ];
     for (place, (token, expected)) in cases.iter().enumerate() {
         let payload = json!({"config": {}, "access_token": token});
-        let answer = socket.join(&place.to_string(), "realtime:r", payload).await;
+        let reply = socket.join(&place.to_string(), "realtime:r", payload).await;
         let refused = json!({"status": "error", "response": {"reason": expected}});
-        assert_eq!(answer, refused, "{token}");
+        assert_eq!(reply, refused, "{token}");
     }
 
     // The older name of a token wins.
-    let payload = json!({"config": {}, "access_token": "nonsense", "user_token": token_of(ANN)});
+    let payload = json!({"config": {}, "access_token": "nonsense", "user_token": user_token(ANN)});
     assert_eq!(
         socket.join("9", "realtime:r", payload).await["status"],
         "ok"
@@ -46,7 +46,7 @@ async fn joins_with_bad_tokens_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn another_token_that_hears_less_ends_the_channel_with_the_reason() {
+async fn a_new_token_that_may_read_less_closes_the_channel() {
     let realtime = TestRealtime::start().await;
     let policies = format!(
         "create policy hear on realtime.messages for select to authenticated using (
@@ -69,22 +69,22 @@ async fn another_token_that_hears_less_ends_the_channel_with_the_reason() {
     ];
     for (sub, expected) in cases {
         let mut socket = realtime.socket().await;
-        let payload = json!({"config": config, "access_token": token_of(ANN)});
+        let payload = json!({"config": config, "access_token": user_token(ANN)});
         assert_eq!(
             socket.join("1", "realtime:r", payload).await["status"],
             "ok"
         );
         assert_eq!(socket.next().await[3], "presence_state");
 
-        let payload = json!({"access_token": token_of(sub)});
+        let payload = json!({"access_token": user_token(sub)});
         socket
             .send(json!(["1", "2", "realtime:r", "access_token", payload]))
             .await;
 
-        let said = socket.next().await;
+        let frame = socket.next().await;
         let system =
             json!({"extension": "system", "status": "error", "message": expected, "channel": "r"});
-        assert_eq!(said, json!(["1", null, "realtime:r", "system", system]));
+        assert_eq!(frame, json!(["1", null, "realtime:r", "system", system]));
         assert_eq!(
             socket.next().await,
             json!(["1", "1", "realtime:r", "phx_close", {}])
@@ -93,12 +93,12 @@ async fn another_token_that_hears_less_ends_the_channel_with_the_reason() {
 }
 
 #[tokio::test]
-async fn another_token_that_hears_as_much_goes_on_after_a_refused_track() {
+async fn a_new_token_that_may_read_as_much_keeps_the_channel() {
     let realtime = TestRealtime::start().await;
     let hear = "create policy hear on realtime.messages for select to authenticated using (true)";
     realtime.execute(hear).await;
     let mut socket = realtime.socket().await;
-    let payload = json!({"config": {"private": true}, "access_token": token_of(ANN)});
+    let payload = json!({"config": {"private": true}, "access_token": user_token(ANN)});
     let joined = socket.join("1", "realtime:r", payload).await;
     assert_eq!(joined["status"], "ok");
     socket
@@ -106,7 +106,7 @@ async fn another_token_that_hears_as_much_goes_on_after_a_refused_track() {
         .await;
     assert_eq!(socket.next().await[4]["status"], "error");
 
-    let payload = json!({"access_token": token_of(BOB)});
+    let payload = json!({"access_token": user_token(BOB)});
     socket
         .send(json!(["1", "3", "realtime:r", "access_token", payload]))
         .await;
@@ -119,7 +119,7 @@ async fn another_token_that_hears_as_much_goes_on_after_a_refused_track() {
 }
 
 #[tokio::test]
-async fn another_token_that_hears_more_does_so_at_once() {
+async fn a_new_token_that_may_read_more_does_so_at_once() {
     let realtime = TestRealtime::start().await;
     let policy = format!(
         "create policy hear on realtime.messages for select to authenticated using (
@@ -131,7 +131,7 @@ async fn another_token_that_hears_more_does_so_at_once() {
     for (socket, sub) in [(&mut bob, BOB), (&mut ann, ANN)] {
         let config =
             json!({"private": true, "presence": {"enabled": true}, "broadcast": {"ack": true}});
-        let payload = json!({"config": config, "access_token": token_of(sub)});
+        let payload = json!({"config": config, "access_token": user_token(sub)});
         assert_eq!(
             socket.join("1", "realtime:r", payload).await["status"],
             "ok"
@@ -141,12 +141,12 @@ async fn another_token_that_hears_more_does_so_at_once() {
     let say = json!(["1", "2", "realtime:r", "broadcast", {"event": "e"}]);
     ann.send(say.clone()).await;
     assert_eq!(ann.next().await[4]["status"], "ok");
-    bob.is_silent().await;
+    bob.expect_nothing().await;
 
-    let payload = json!({"access_token": token_of(ANN)});
+    let payload = json!({"access_token": user_token(ANN)});
     bob.send(json!(["1", "3", "realtime:r", "access_token", payload]))
         .await;
-    // Its own channel's frames wait until the policies have answered.
+    // Frames of the channel are queued until the policy check is done.
     bob.send(json!(["1", "4", "realtime:r", "presence", {}]))
         .await;
     assert_eq!(bob.next().await[1], "4");
@@ -155,16 +155,16 @@ async fn another_token_that_hears_more_does_so_at_once() {
 }
 
 #[tokio::test]
-async fn a_public_channel_takes_another_token_without_a_word_and_closes_for_a_bad_one() {
+async fn a_public_channel_takes_a_new_token_silently_and_closes_for_an_invalid_one() {
     let realtime = TestRealtime::start().await;
     let mut socket = realtime.socket().await;
-    socket.enter("1", "realtime:r").await;
+    socket.join_ok("1", "realtime:r").await;
     let show =
         |token: &str| json!(["1", "2", "realtime:r", "access_token", {"access_token": token}]);
 
-    socket.send(show(&token_of(ANN))).await;
-    socket.send(show(&token_of(ANN))).await;
-    socket.is_silent().await;
+    socket.send(show(&user_token(ANN))).await;
+    socket.send(show(&user_token(ANN))).await;
+    socket.expect_nothing().await;
 
     socket.send(show(&sign(&json!({"exp": now() + 60})))).await;
     let message = &socket.next().await[4]["message"];
@@ -173,25 +173,25 @@ async fn a_public_channel_takes_another_token_without_a_word_and_closes_for_a_ba
 }
 
 #[tokio::test]
-async fn another_secret_ends_sockets_whose_tokens_it_did_not_sign_so_that_they_come_again() {
+async fn a_new_secret_disconnects_sockets_whose_tokens_it_did_not_sign() {
     let realtime = TestRealtime::start().await;
     let (mut keyed, mut joined) = (realtime.socket().await, realtime.socket().await);
-    let query = format!("apikey={}&vsn=2.0.0", token_of(ANN));
+    let query = format!("apikey={}&vsn=2.0.0", user_token(ANN));
     let mut opened = realtime.open(&query).await;
-    keyed.enter("1", "realtime:r").await;
-    let payload = json!({"config": {}, "access_token": token_of(ANN)});
-    let answer = joined.join("1", "realtime:r", payload).await;
-    assert_eq!(answer["status"], "ok", "{answer}");
+    keyed.join_ok("1", "realtime:r").await;
+    let payload = json!({"config": {}, "access_token": user_token(ANN)});
+    let reply = joined.join("1", "realtime:r", payload).await;
+    assert_eq!(reply["status"], "ok", "{reply}");
 
     // The same once more changes nothing.
     realtime.replace_secret(SECRET);
     for socket in [&mut keyed, &mut joined, &mut opened] {
-        socket.is_silent().await;
+        socket.expect_nothing().await;
     }
     realtime.replace_secret("another secret that is long enough");
 
     for mut socket in [joined, opened] {
         assert_eq!(socket.end().await.0, Some(1012));
     }
-    keyed.is_silent().await;
+    keyed.expect_nothing().await;
 }

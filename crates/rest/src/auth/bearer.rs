@@ -1,17 +1,16 @@
-//! Bearer tokens, checked with the service's own keys.
+//! Bearer tokens, verified with the keys of a standalone service.
 
-use std::{borrow::Cow, sync::OnceLock};
+use std::borrow::Cow;
 
 use http::{HeaderMap, header::AUTHORIZATION};
-use metrics::{Counter, counter, describe_counter};
 use plinth_project::Caller;
 use plinth_token::{ClaimRules, TokenError, VerifiedToken};
 
-use crate::{RestConfig, RestError, config::JwtConfig};
+use crate::{RestConfig, RestError, config::JwtConfig, metrics::jwt_cache};
 
-/// The token that a request carries; other schemes carry none. Nothing but ASCII can be a token,
-/// so whatever else stands there may be replaced.
-pub(super) fn token(headers: &HeaderMap) -> Option<Cow<'_, str>> {
+/// The token of the Authorization header, if its scheme is Bearer. Lossy decoding is fine: tokens
+/// are ASCII.
+pub(super) fn find_token(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     let header = headers.get(AUTHORIZATION)?.as_bytes();
     let scheme_end = header.iter().position(u8::is_ascii_whitespace);
     let (scheme, token) = header.split_at(scheme_end.unwrap_or(header.len()));
@@ -20,8 +19,7 @@ pub(super) fn token(headers: &HeaderMap) -> Option<Cow<'_, str>> {
         .then(|| String::from_utf8_lossy(token.trim_ascii_start()))
 }
 
-/// Whoever the token speaks for.
-pub(super) fn caller(
+pub(super) fn verify_caller(
     token: &str,
     jwt: &JwtConfig,
     config: &RestConfig,
@@ -29,10 +27,10 @@ pub(super) fn caller(
 ) -> Result<Caller, RestError> {
     let keys = jwt.keys().ok_or(RestError::NoJwtSecret)?;
     let verified = jwt.cache().verify(keys, token);
-    count(jwt);
-    // Keys of kinds that we cannot use are passed over, which may leave none.
+    jwt_cache::publish(jwt.cache());
+    // A key set without a key of a supported kind counts as one without a suitable key.
     let verified = verified.map_err(|error| match error {
-        TokenError::NoKeys => super::refusal::no_suitable_key(),
+        TokenError::NoKeys => super::token_error::no_suitable_key(),
         error => error.into(),
     })?;
     let rules = ClaimRules::rest(now);
@@ -41,47 +39,15 @@ pub(super) fn caller(
         None => rules,
     };
     verified.check(&rules)?;
-    with_role_of(verified, config)
+    caller_of(verified, config)
 }
 
-/// The role that stands where the settings say, else that of strangers.
-pub(super) fn with_role_of(token: VerifiedToken, config: &RestConfig) -> Result<Caller, RestError> {
-    let found = config.role_claim.find(token.claims()).map(Cow::into_owned);
+/// The caller with the role of `jwt-role-claim-key`, else with `db-anon-role`.
+pub(super) fn caller_of(token: VerifiedToken, config: &RestConfig) -> Result<Caller, RestError> {
+    let found = config.role_claim.find(token.claims());
     let role = found.or_else(|| config.anon_role.clone());
     let role = role.ok_or(RestError::AnonymousDisabled)?;
     Ok(Caller::from_verified(token, &role))
-}
-
-const REQUESTS: &str = "pgrst_jwt_cache_requests_total";
-const HITS: &str = "pgrst_jwt_cache_hits_total";
-const EVICTIONS: &str = "pgrst_jwt_cache_evictions_total";
-
-/// Looked up once, because every request counts.
-static COUNTERS: OnceLock<[Counter; 3]> = OnceLock::new();
-
-/// Makes the numbers appear before there is anything to count. To be called once, by a service
-/// that checks tokens itself.
-pub(crate) fn describe_metrics() {
-    for (name, meaning) in [
-        (REQUESTS, "The total number of JWT cache lookups"),
-        (HITS, "The total number of JWT cache hits"),
-        (EVICTIONS, "The total number of JWT cache evictions"),
-    ] {
-        describe_counter!(name, meaning);
-        counter!(name).absolute(0);
-    }
-    COUNTERS.get_or_init(|| [REQUESTS, HITS, EVICTIONS].map(|name| counter!(name)));
-}
-
-/// The cache keeps the numbers; metrics only show them.
-fn count(jwt: &JwtConfig) {
-    let Some([requests, hits, evictions]) = COUNTERS.get() else {
-        return;
-    };
-    let counts = jwt.cache().counts();
-    requests.absolute(counts.requests);
-    hits.absolute(counts.hits);
-    evictions.absolute(counts.evictions);
 }
 
 #[cfg(test)]
@@ -95,7 +61,7 @@ mod tests {
         let check = |header: &'static str, expected: Option<&str>| {
             let mut headers = HeaderMap::new();
             headers.insert(AUTHORIZATION, HeaderValue::from_static(header));
-            assert_eq!(token(&headers).as_deref(), expected, "{header:?}");
+            assert_eq!(find_token(&headers).as_deref(), expected, "{header:?}");
         };
 
         check("Bearer abc", Some("abc"));
@@ -104,6 +70,6 @@ mod tests {
         check("Bearer ", Some(""));
         check("Basic abc", None);
         check("Bearerabc", None);
-        assert_eq!(token(&HeaderMap::new()), None);
+        assert_eq!(find_token(&HeaderMap::new()), None);
     }
 }

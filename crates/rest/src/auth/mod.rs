@@ -1,12 +1,11 @@
-//! Who calls, and with which role (rest contract §4.1).
+//! Authentication: the caller and the database role (rest contract §4.1).
 //!
-//! In the full server the gateway has read the credentials and the platform's keys have checked
-//! them; a service alone checks bearer tokens with its own. Either way the result is an
-//! [`Identity`], or the refusal as PostgREST words it.
+//! In the full server the gateway has verified the credentials with the project's keys; a
+//! standalone service verifies bearer tokens itself. The result is an [`Identity`], or an error in
+//! PostgREST's wording.
 
 mod bearer;
-mod refusal;
-mod role_claim;
+mod token_error;
 
 use http::request::Parts;
 use plinth_project::{Caller, CallerError, Credentials};
@@ -14,23 +13,24 @@ use plinth_token::ClaimRules;
 
 use crate::{RestConfig, RestError};
 
-pub(crate) use bearer::describe_metrics;
-pub(crate) use role_claim::RoleClaim;
-
-/// Who a request is from.
+/// The caller of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Identity {
     pub(crate) caller: Caller,
-    /// Whether the role is that of those who show no token; refusals then ask for one.
+    /// Whether the role is `db-anon-role`. A lack of privileges is then 401, not 403.
     pub(crate) is_anonymous: bool,
 }
 
 impl Identity {
-    /// Reads it from the request. `now` is in seconds since 1970.
-    pub(crate) fn of(parts: &Parts, config: &RestConfig, now: i64) -> Result<Self, RestError> {
+    /// `now` is in seconds since 1970.
+    pub(crate) fn from_request(
+        parts: &Parts,
+        config: &RestConfig,
+        now: i64,
+    ) -> Result<Self, RestError> {
         let caller = match &config.jwt {
-            Some(jwt) => match bearer::token(&parts.headers) {
-                Some(token) => Some(bearer::caller(&token, jwt, config, now)?),
+            Some(jwt) => match bearer::find_token(&parts.headers) {
+                Some(token) => Some(bearer::verify_caller(&token, jwt, config, now)?),
                 None => None,
             },
             None => from_gateway(parts.extensions.get(), config, now)?,
@@ -50,7 +50,7 @@ impl Identity {
     }
 }
 
-/// The platform's checks have been made; audience and place of the role are this service's own.
+/// The gateway has verified the token; `jwt-aud` and `jwt-role-claim-key` are checked here.
 fn from_gateway(
     credentials: Option<&Credentials>,
     config: &RestConfig,
@@ -66,11 +66,11 @@ fn from_gateway(
     if let Some(audience) = &config.jwt_aud {
         token.check(&ClaimRules::rest(now).with_audience(audience))?;
     }
-    // The usual place is where the platform has looked already.
+    // The gateway has taken the role from the default claim.
     if config.role_claim.is_default() {
         return Ok(Some(caller));
     }
-    bearer::with_role_of(token.clone(), config).map(Some)
+    bearer::caller_of(token.clone(), config).map(Some)
 }
 
 #[cfg(test)]
@@ -110,12 +110,12 @@ mod tests {
             let value = HeaderValue::from_str(text).expect("a header");
             request.headers_mut().insert(AUTHORIZATION, value);
         }
-        Identity::of(&request.into_parts().0, config, NOW)
+        Identity::from_request(&request.into_parts().0, config, NOW)
     }
 
     #[track_caller]
-    fn refused(config: &RestConfig, authorization: &str) -> (u16, String, String, Value) {
-        let error = identify(config, Some(authorization)).expect_err("refused");
+    fn rejected(config: &RestConfig, authorization: &str) -> (u16, String, String, Value) {
+        let error = identify(config, Some(authorization)).expect_err("rejected");
         let rendered = error.render();
         (
             rendered.status.as_u16(),
@@ -126,18 +126,18 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_refused(token: &str, code: &str, message: &str, details: Option<&str>) {
+    fn check_rejected(token: &str, code: &str, message: &str, details: Option<&str>) {
         let expected = (
             401,
             code.to_owned(),
             message.to_owned(),
             details.map_or(Value::Null, Value::from),
         );
-        assert_eq!(refused(&usual(), &format!("Bearer {token}")), expected);
+        assert_eq!(rejected(&usual(), &format!("Bearer {token}")), expected);
     }
 
     #[test]
-    fn without_a_token_the_role_is_that_of_strangers() {
+    fn without_a_token_the_role_is_anonymous() {
         for header in [None, Some("Basic abc"), Some("Bearerx y")] {
             let identity = identify(&usual(), header).expect("anonymous");
 
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_without_a_role_is_a_strangers() {
+    fn a_token_without_a_role_is_anonymous() {
         let token = sign(&json!({ "id": "jdoe" }));
         let identity = identify(&usual(), Some(&format!("Bearer {token}"))).expect("anonymous");
 
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_cannot_be_decoded_are_refused_in_postgrests_words() {
+    fn tokens_that_cannot_be_decoded_are_rejected_in_postgrests_words() {
         let good = sign(&json!({ "role": "author" }));
         let (head, _) = good.rsplit_once('.').expect("three parts");
         let payload = head.split_once('.').expect("two parts").1;
@@ -182,7 +182,7 @@ mod tests {
         let key_error = "No suitable key or wrong key type";
         let crypto = "JWT cryptographic operation failed";
         let check = |token: &str, message: &str, details| {
-            check_refused(token, "PGRST301", message, details);
+            check_rejected(token, "PGRST301", message, details);
         };
 
         check("", "Empty JWT is sent in Authorization header", None);
@@ -218,9 +218,9 @@ mod tests {
     }
 
     #[test]
-    fn claims_that_do_not_hold_are_refused_in_postgrests_words() {
+    fn claims_that_do_not_hold_are_rejected_in_postgrests_words() {
         let check = |claims: Value, message: &str| {
-            check_refused(&sign(&claims), "PGRST303", message, None);
+            check_rejected(&sign(&claims), "PGRST303", message, None);
         };
 
         check(json!([]), "Parsing claims failed");
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn an_audience_is_asked_for_only_when_one_is_configured() {
+    fn an_audience_is_required_only_when_one_is_configured() {
         let strict = config(&[
             ("jwt-secret", SECRET),
             ("db-anon-role", "anonymous"),
@@ -251,7 +251,7 @@ mod tests {
 
         assert!(identify(&usual(), Some(&theirs)).is_ok());
         assert!(identify(&strict, Some(&ours)).is_ok());
-        assert_eq!(refused(&strict, &theirs).2, "JWT not in audience");
+        assert_eq!(rejected(&strict, &theirs).2, "JWT not in audience");
     }
 
     #[test]
@@ -273,7 +273,7 @@ mod tests {
         let roleless = format!("Bearer {}", sign(&json!({})));
 
         for header in [None, Some(roleless.as_str())] {
-            let error = identify(&config, header).expect_err("refused");
+            let error = identify(&config, header).expect_err("rejected");
             assert!(matches!(error, RestError::AnonymousDisabled), "{error}");
         }
     }
@@ -283,7 +283,7 @@ mod tests {
         let config = config(&[("db-anon-role", "anonymous")]);
 
         for token in ["", "a.b.c"] {
-            let (status, code, message, _) = refused(&config, &format!("Bearer {token}"));
+            let (status, code, message, _) = rejected(&config, &format!("Bearer {token}"));
             assert_eq!(
                 (status, code.as_str(), message.as_str()),
                 (500, "PGRST300", "Server lacks JWT secret")

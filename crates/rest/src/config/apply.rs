@@ -1,15 +1,15 @@
-//! From named options to [`RestConfig`]: PostgREST's defaults, and what each option changes.
+//! Applies named options to a [`RestConfig`], and PostgREST's defaults.
 
 use http::HeaderName;
 use url::Url;
 
 use super::{
-    OpenApiMode, RestConfig, TxEnd,
+    OpenApiMode, RestConfig, RoleClaim, TxEnd,
     options::{Given, Options, Value},
 };
-use crate::{auth::RoleClaim, schema_cache::QualifiedName};
+use crate::schema_cache::QualifiedName;
 
-/// What a database may say about itself: `pgrst.<name>`.
+/// The settings that can be made in the database, as `pgrst.<name>`.
 pub(crate) const IN_DATABASE: &[&str] = &[
     "client_error_verbosity",
     "db_aggregates_enabled",
@@ -65,39 +65,37 @@ impl TxEnd {
         }
     }
 
-    /// Its word in settings.
-    pub(super) fn word(self) -> &'static str {
-        word_of(TX_ENDS, self)
+    pub(super) fn as_str(self) -> &'static str {
+        name_of(TX_ENDS, self)
     }
 
-    pub(super) fn from_word(word: &str) -> Option<Self> {
-        meaning_of(TX_ENDS, word)
+    pub(super) fn parse(word: &str) -> Option<Self> {
+        value_of(TX_ENDS, word)
     }
 }
 
 impl OpenApiMode {
-    /// Its word in settings.
-    pub(super) fn word(self) -> &'static str {
-        word_of(OPENAPI_MODES, self)
+    pub(super) fn as_str(self) -> &'static str {
+        name_of(OPENAPI_MODES, self)
     }
 
-    pub(super) fn from_word(word: &str) -> Option<Self> {
-        meaning_of(OPENAPI_MODES, word)
+    pub(super) fn parse(word: &str) -> Option<Self> {
+        value_of(OPENAPI_MODES, word)
     }
 }
 
-fn word_of<T: Copy + PartialEq>(choices: &[(&'static str, T)], meaning: T) -> &'static str {
+fn name_of<T: Copy + PartialEq>(choices: &[(&'static str, T)], meaning: T) -> &'static str {
     let found = choices.iter().find(|(_, known)| *known == meaning);
     found.map_or("", |(word, _)| *word)
 }
 
-fn meaning_of<T: Copy>(choices: &[(&str, T)], word: &str) -> Option<T> {
+fn value_of<T: Copy>(choices: &[(&str, T)], word: &str) -> Option<T> {
     let found = choices.iter().find(|(known, _)| *known == word);
     found.map(|(_, meaning)| *meaning)
 }
 
 impl RestConfig {
-    /// What holds in PostgREST when nothing is set.
+    /// PostgREST's defaults.
     pub(super) fn postgrest_defaults() -> Self {
         Self {
             schemas: vec!["public".to_owned()],
@@ -131,10 +129,9 @@ impl RestConfig {
         }
     }
 
-    /// These settings, with those that stand in the database winning.
+    /// These settings, overridden by those in the database. Names are without `pgrst.`.
     ///
-    /// Names are as in the database, without `pgrst.`. In the full server those of tokens have no
-    /// effect: they belong to the platform.
+    /// In the full server `jwt_*` is ignored: the platform verifies tokens.
     pub(crate) fn with_overrides(&self, given: &[(String, String)]) -> Result<Self, Vec<String>> {
         let mut options = Options::default();
         for (name, value) in given {
@@ -153,16 +150,16 @@ impl RestConfig {
         Ok(changed)
     }
 
-    /// Goes on with keys and remembered tokens of the settings that held until now, where they
-    /// are the same: a reload need not check every token anew.
-    pub fn continuing(mut self, before: &Self) -> Self {
-        if let (Some(jwt), Some(before)) = (self.jwt.take(), &before.jwt) {
-            self.jwt = Some(jwt.continuing(before));
+    /// Takes over unchanged keys and the token cache of the previous settings, so that a reload
+    /// does not verify every token again.
+    pub fn reusing_token_cache(mut self, previous: &Self) -> Self {
+        if let (Some(jwt), Some(previous)) = (self.jwt.take(), &previous.jwt) {
+            self.jwt = Some(jwt.reusing_cache(previous));
         }
         self
     }
 
-    /// Takes over what the options say. Problems stay in the options.
+    /// Applies the options. Errors are collected in the options.
     pub(super) fn apply(&mut self, options: &mut Options) {
         let default = Self::postgrest_defaults();
         self.apply_database(options, &default);
@@ -175,7 +172,7 @@ impl RestConfig {
             .read(&["db-schemas", "db-schema"], exposed_schemas)
             .store(&mut self.schemas, default.schemas.clone());
         options
-            .list_or_nothing(&["db-extra-search-path"])
+            .list_or_empty(&["db-extra-search-path"])
             .store(&mut self.extra_search_path, Vec::new());
         options
             .text(&["db-anon-role"])
@@ -263,7 +260,7 @@ fn function(options: &mut Options, names: &[&str]) -> Given<Option<QualifiedName
     options.text(names).map(|text| Some(qualified(&text)))
 }
 
-/// Without a schema the search path finds it; its schema is empty then.
+/// Without a schema, the schema is empty.
 pub(super) fn qualified(text: &str) -> QualifiedName {
     let (schema, name) = text.split_once('.').unwrap_or(("", text));
     QualifiedName::new(schema, name)
@@ -286,7 +283,7 @@ fn proxy_url(text: &str) -> Result<Url, String> {
         let has_user = !url.username().is_empty() || url.password().is_some();
         is_web && url.has_host() && !has_user && url.query().is_none() && url.port() != Some(0)
     };
-    // The parser forgives a missing slash.
+    // `Url::parse` would accept a missing slash.
     let url = text
         .contains("://")
         .then(|| Url::parse(text).ok())
@@ -302,11 +299,12 @@ pub(super) fn header_name(text: &str) -> Result<HeaderName, String> {
         .map_err(|_| "the name of a header, such as X-Request-Id".to_owned())
 }
 
-/// RFC 7519: a text with a colon must be a URI.
+/// RFC 7519: a string with a colon must be a URI.
 fn audience(text: &str) -> Result<String, String> {
-    match !text.contains(':') || is_uri(text) {
-        true => Ok(text.to_owned()),
-        false => Err("a text without a colon, or a URI".to_owned()),
+    if !text.contains(':') || is_uri(text) {
+        Ok(text.to_owned())
+    } else {
+        Err("a text without a colon, or a URI".to_owned())
     }
 }
 

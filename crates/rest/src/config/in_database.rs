@@ -1,26 +1,32 @@
-//! Settings that stand in the database (rest contract §9).
+//! Settings in the database (rest contract §9).
 //!
-//! Strongest first: those of the login role in this database, those of the login role, and those
-//! that the `db-pre-config` function makes with `set_config`.
+//! In order of precedence: those of the login role in this database, those of the login role, and
+//! those that the `db-pre-config` function makes with `set_config`. In a project of the platform only
+//! those count that its owner made for this project.
 
 use plinth_db::QuotedIdent;
+use plinth_project::RoleSettingsSource;
 use postgres_types::Type;
 use tokio_postgres::{Client, Error};
 
-use super::apply::{IN_DATABASE, qualified};
+use super::{
+    apply::{IN_DATABASE, qualified},
+    stored_settings::stored,
+};
 use crate::schema_cache::QualifiedName;
 
 const SQL: &str = include_str!("in_database.sql");
 
-/// Names without `pgrst.`, with their values. `login` is the role whose settings count.
+/// Names, without `pgrst.`, and values. `login` is the role whose settings count.
 ///
-/// A `db_pre_config` that itself stands in the database is called at once, instead of `pre_config`.
+/// A `db_pre_config` in the database replaces `pre_config`, already for this load.
 pub(crate) async fn load_in_database(
     client: &Client,
     login: &str,
+    source: RoleSettingsSource,
     pre_config: Option<&QualifiedName>,
 ) -> Result<Vec<(String, String)>, Error> {
-    let of_role = list(client, login, false).await?;
+    let of_role = list(client, login, source, false).await?;
     let own = of_role.iter().find(|(name, _)| name == "db_pre_config");
     let own = own.map(|(_, function)| function.as_str());
     let function = match own {
@@ -31,23 +37,21 @@ pub(crate) async fn load_in_database(
     let Some(function) = function else {
         return Ok(of_role);
     };
-    // What the function sets may hold until the end of its transaction only.
+    // The function may use transaction-local settings.
     client.batch_execute("begin read only").await?;
     let settings = async {
         client.batch_execute(&call(&function)).await?;
-        list(client, login, true).await
+        list(client, login, source, true).await
     };
     let settings = settings.await;
     client.batch_execute("rollback").await?;
     settings
 }
 
-/// Who a connection belongs to.
 pub(crate) async fn session_user(client: &Client) -> Result<String, Error> {
     name(client, "select session_user::text").await
 }
 
-/// As whom a connection acts.
 pub(crate) async fn current_user(client: &Client) -> Result<String, Error> {
     name(client, "select current_user::text").await
 }
@@ -60,7 +64,8 @@ async fn name(client: &Client, sql: &str) -> Result<String, Error> {
 async fn list(
     client: &Client,
     login: &str,
-    counts_session: bool,
+    source: RoleSettingsSource,
+    includes_session: bool,
 ) -> Result<Vec<(String, String)>, Error> {
     let names: Vec<String> = IN_DATABASE
         .iter()
@@ -69,9 +74,10 @@ async fn list(
     let params = [
         (&login as _, Type::NAME),
         (&names as _, Type::TEXT_ARRAY),
-        (&counts_session as _, Type::BOOL),
+        (&includes_session as _, Type::BOOL),
     ];
-    let rows = client.query_typed(SQL, &params).await?;
+    let sql = SQL.replace("STORED", stored(source));
+    let rows = client.query_typed(&sql, &params).await?;
     rows.iter()
         .map(|row| Ok((row.try_get("name")?, row.try_get("value")?)))
         .collect()
@@ -79,8 +85,9 @@ async fn list(
 
 fn call(function: &QualifiedName) -> String {
     let name = QuotedIdent::new(&function.name);
-    match function.schema.is_empty() {
-        true => format!("select {name}()"),
-        false => format!("select {}.{name}()", QuotedIdent::new(&function.schema)),
+    if function.schema.is_empty() {
+        format!("select {name}()")
+    } else {
+        format!("select {}.{name}()", QuotedIdent::new(&function.schema))
     }
 }

@@ -1,16 +1,10 @@
--- $1: whose settings count, $2: the names that count, $3: whether values of this session count.
+-- $1: the role, $2: the names of settings, $3: whether values of this session count.
 select distinct on (name) substr(name, length('pgrst.') + 1) as name, value
 from (
-  select split_part(entry, '=', 1) as name,
-         substr(entry, strpos(entry, '=') + 1) as value,
-         case when setting.setdatabase = 0 then 2 else 3 end as strength
-  from pg_catalog.pg_db_role_setting setting
-  join pg_catalog.pg_roles role on role.oid = setting.setrole
-  cross join lateral unnest(setting.setconfig) entry
+  select stored.name, stored.value, case when stored.is_of_database then 3 else 2 end as strength
+  from STORED stored
+  join pg_catalog.pg_roles role on role.oid = stored.role
   where role.rolname = $1
-    and setting.setdatabase in (
-      0, (select oid from pg_catalog.pg_database where datname = current_database())
-    )
   union all
   select session_name, current_setting(session_name, true), 1
   from unnest($2::text[]) session_name

@@ -1,5 +1,5 @@
-//! Keys of its own: what `plinth serve rest` checks tokens with. In the full server the platform
-//! has checked them already.
+//! The keys with which `plinth serve rest` verifies tokens. In the full server the gateway has
+//! verified them already.
 
 use std::{
     fmt, fs,
@@ -15,18 +15,18 @@ const DEFAULT_CACHE_ENTRIES: u64 = 1000;
 /// `jwt-secret`, `jwt-secret-is-base64` and `jwt-cache-max-entries`.
 #[derive(Debug, Clone)]
 pub(crate) struct JwtConfig {
-    /// As it was given, perhaps `@file`.
+    /// The value of `jwt-secret`, which may be `@file`.
     given: Option<Secret>,
     is_base64: bool,
     cache_entries: u64,
     keys: Option<CheckedKeys>,
-    /// The keys that were made last, also by other values that came from this one.
-    made_last: Arc<Mutex<Option<CheckedKeys>>>,
+    /// The last keys of this value and its clones, for reuse.
+    last_keys: Arc<Mutex<Option<CheckedKeys>>>,
     cache: TokenCache,
 }
 
-/// Keys with what they were made of, so that an unchanged secret keeps its keys, and these their
-/// remembered tokens.
+/// A key set and its secret: as long as the secret is unchanged, the key set and with it the
+/// entries of the token cache stay valid.
 #[derive(Clone)]
 struct CheckedKeys {
     secret: Vec<u8>,
@@ -40,24 +40,23 @@ impl fmt::Debug for CheckedKeys {
 }
 
 impl JwtConfig {
-    /// No secret: requests that carry a token are refused.
+    /// No secret: requests with a token are rejected.
     pub(super) fn none() -> Self {
         Self {
             given: None,
             is_base64: false,
             cache_entries: DEFAULT_CACHE_ENTRIES,
             keys: None,
-            made_last: Arc::default(),
+            last_keys: Arc::default(),
             cache: TokenCache::with_max_entries(DEFAULT_CACHE_ENTRIES),
         }
     }
 
-    /// What tokens are checked with.
     pub(crate) fn keys(&self) -> Option<&KeySet> {
         self.keys.as_ref().map(|keys| &keys.keyset)
     }
 
-    /// Tokens that were found genuine.
+    /// Verified tokens.
     pub(crate) fn cache(&self) -> &TokenCache {
         &self.cache
     }
@@ -78,7 +77,7 @@ impl JwtConfig {
             self.cache = self.cache.resized(self.cache_entries);
         }
         if let Err(problem) = self.make_keys() {
-            options.refuse(&["jwt-secret"], &problem);
+            options.reject(&["jwt-secret"], &problem);
         }
     }
 
@@ -92,11 +91,11 @@ impl JwtConfig {
             let decoded = decode_base64_secret(&secret).map_err(|error| error.to_string())?;
             secret = decoded.to_vec();
         }
-        let mut made_last = self
-            .made_last
+        let mut last_keys = self
+            .last_keys
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        let mut known = self.keys.iter().chain(made_last.iter());
+        let mut known = self.keys.iter().chain(last_keys.iter());
         let keys = match known.find(|keys| keys.secret == secret).cloned() {
             Some(keys) => keys,
             None => {
@@ -104,29 +103,29 @@ impl JwtConfig {
                 CheckedKeys { secret, keyset }
             }
         };
-        *made_last = Some(keys.clone());
-        drop(made_last);
+        *last_keys = Some(keys.clone());
+        drop(last_keys);
         self.keys = Some(keys);
         Ok(())
     }
 
-    /// Goes on with the keys and remembered tokens of the settings that held until now, where
-    /// they are the same.
-    pub(super) fn continuing(mut self, before: &Self) -> Self {
-        if let (Some(new), Some(old)) = (&mut self.keys, &before.keys)
+    /// Takes over keys and cached tokens of the previous settings, where they are unchanged.
+    pub(super) fn reusing_cache(mut self, previous: &Self) -> Self {
+        if let (Some(new), Some(old)) = (&mut self.keys, &previous.keys)
             && new.secret == old.secret
         {
             new.keyset = old.keyset.clone();
         }
-        self.made_last = Arc::clone(&before.made_last);
-        self.cache = match self.cache_entries == before.cache_entries {
-            true => before.cache.clone(),
-            false => before.cache.resized(self.cache_entries),
+        self.last_keys = Arc::clone(&previous.last_keys);
+        self.cache = if self.cache_entries == previous.cache_entries {
+            previous.cache.clone()
+        } else {
+            previous.cache.resized(self.cache_entries)
         };
         self
     }
 
-    /// As `--dump-config` shows them. The secret is left out: dumps end up in bug reports.
+    /// For `--dump-config`. The secret is left out: dumps end up in bug reports.
     pub(super) fn dump(&self) -> [(&'static str, String); 2] {
         [
             ("jwt-secret-is-base64", self.is_base64.to_string()),
@@ -135,7 +134,7 @@ impl JwtConfig {
     }
 }
 
-/// A secret that starts with `@` names a file, whose last line end does not count.
+/// A secret that starts with `@` names a file; its trailing newline is ignored.
 fn read(given: &str) -> Result<Vec<u8>, String> {
     let Some(path) = given.strip_prefix('@') else {
         return Ok(given.as_bytes().to_vec());
@@ -197,7 +196,7 @@ mod tests {
     #[test]
     fn bad_secrets_are_told_without_showing_them() {
         let check = |pairs: &[(&str, &str)], expected: &str| {
-            let problems = with(pairs).expect_err("refused");
+            let problems = with(pairs).expect_err("rejected");
             assert_eq!(problems.len(), 1);
             assert!(problems[0].contains(expected), "{problems:?}");
             assert!(!problems[0].contains("tiny"), "{problems:?}");
@@ -223,7 +222,7 @@ mod tests {
         assert!(accepts(&before));
 
         let after = with(&[("jwt-secret", SECRET)]).expect("the same");
-        let after = after.continuing(&before);
+        let after = after.reusing_cache(&before);
 
         assert!(accepts(&after));
         assert_eq!(after.cache().counts().hits, 1);

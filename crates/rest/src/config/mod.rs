@@ -1,34 +1,37 @@
 //! Settings of the REST service for one project (rest contract §9).
 //!
-//! In the full server they come from the settings tree, in `plinth serve rest` from the
-//! environment names and the file of PostgREST; in both, values that stand in the database win.
+//! In the full server they come from the settings tree, in `plinth serve rest` from PostgREST's
+//! environment variables and file. In both, settings in the database win.
 
 mod apply;
 mod in_database;
 mod jwt;
 mod options;
 mod postgrest;
+mod role_claim;
 mod role_settings;
 mod settings;
+mod stored_settings;
 
 use http::HeaderName;
 use url::Url;
 
-use crate::{auth::RoleClaim, schema_cache::QualifiedName};
+use crate::schema_cache::QualifiedName;
 
 pub(crate) use in_database::{current_user, load_in_database, session_user};
 pub(crate) use jwt::JwtConfig;
-pub use postgrest::{LogLevel, Place, PostgrestConfig, ServerConfig, Socket};
+pub use postgrest::{ListenAddress, LogLevel, PostgrestConfig, ServerConfig, UnixSocket};
+pub(crate) use role_claim::RoleClaim;
 pub(crate) use role_settings::RoleSettings;
 
-/// Everything that can be chosen about the service.
+/// Settings of the service for one project.
 #[derive(Debug, Clone)]
 pub struct RestConfig {
     /// `db-schemas`: exposed schemas, the default one first. Never empty.
     pub(crate) schemas: Vec<String>,
     /// `db-extra-search-path`
     pub(crate) extra_search_path: Vec<String>,
-    /// `db-anon-role`; `None` refuses requests without a token.
+    /// `db-anon-role`; `None` rejects requests without a token.
     pub(crate) anon_role: Option<String>,
     /// `db-max-rows`
     pub(crate) max_rows: Option<i64>,
@@ -38,7 +41,7 @@ pub struct RestConfig {
     pub(crate) plan_enabled: bool,
     /// `db-tx-end`
     pub(crate) tx_end: TxEnd,
-    /// `db-pre-request`. Without a schema the search path finds it; its schema is empty then.
+    /// `db-pre-request`. Its schema may be empty: then it is found by the search path.
     pub(crate) pre_request: Option<QualifiedName>,
     /// `db-root-spec`
     pub(crate) root_spec: Option<QualifiedName>,
@@ -46,7 +49,7 @@ pub struct RestConfig {
     pub(crate) prepared_statements: bool,
     /// `db-hoisted-tx-settings`
     pub(crate) hoisted_tx_settings: Vec<String>,
-    /// `db-config`: whether values in the database count.
+    /// `db-config`: whether settings in the database are used.
     pub(crate) db_config: bool,
     /// `db-pre-config`
     pub(crate) pre_config: Option<QualifiedName>,
@@ -56,8 +59,7 @@ pub struct RestConfig {
     pub(crate) jwt_aud: Option<String>,
     /// `jwt-role-claim-key`
     pub(crate) role_claim: RoleClaim,
-    /// Keys of its own, when the service runs alone. In the full server there are none: tokens
-    /// are the platform's to check.
+    /// Keys of a standalone service. `None` in the full server, where the gateway verifies tokens.
     pub(crate) jwt: Option<JwtConfig>,
     /// `client-error-verbosity`
     pub(crate) errors_are_verbose: bool,
@@ -75,16 +77,16 @@ pub struct RestConfig {
     pub(crate) server_timing: bool,
     /// `server-trace-header`
     pub(crate) trace_header: Option<HeaderName>,
-    /// `app.settings.*`, names in full.
+    /// `app.settings.*`, with full names.
     pub(crate) app_settings: Vec<(String, String)>,
-    /// `log-query`: whether statements are logged, by the rule of this level.
+    /// `log-query`: statements are logged for requests that this level logs.
     pub(crate) query_log: Option<LogLevel>,
-    /// Refuse to update or delete without a filter.
+    /// Whether an UPDATE or DELETE without a filter is rejected.
     pub(crate) safe_update: bool,
 }
 
 impl RestConfig {
-    /// Whether `jwt-role-claim-key` has the older syntax, which PostgREST is about to drop.
+    /// Whether `jwt-role-claim-key` has the older syntax, which PostgREST has deprecated.
     pub fn has_legacy_role_claim(&self) -> bool {
         self.role_claim.is_legacy()
     }
@@ -97,7 +99,7 @@ pub(crate) struct TxEnd {
     pub(crate) allows_override: bool,
 }
 
-/// What the document at the root shows.
+/// `openapi-mode`: what the document at the root shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OpenApiMode {
     FollowPrivileges,

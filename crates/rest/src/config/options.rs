@@ -1,11 +1,11 @@
-//! Options by PostgREST's names, and how their texts become types (rest contract §9).
+//! Options by PostgREST's names, and the conversion of their values (rest contract §9).
 //!
-//! What PostgREST refuses is a problem; what it silently takes for "not set" is a warning here.
-//! Both say which name, which value and what was expected, and all of them are collected.
+//! Values that PostgREST rejects are errors; values that it silently treats as unset are warnings.
+//! Both name the option, its value and what was expected, and all of them are collected.
 
 use std::collections::BTreeMap;
 
-/// Values as some source spells them, by dashed name.
+/// Options from all sources, by dashed name.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     given: BTreeMap<String, Entry>,
@@ -20,7 +20,7 @@ struct Entry {
     written_name: String,
 }
 
-/// One value. Only the file tells its four kinds apart; everything else is text.
+/// A value. Only the file has all four kinds; other sources have text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Text(String),
@@ -31,7 +31,7 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// As it would stand in a sentence.
+    /// For messages.
     fn shown(&self) -> String {
         match self {
             Self::Text(text) => format!("{text:?}"),
@@ -46,14 +46,14 @@ impl Value {
     }
 }
 
-/// What a source says about one option.
+/// The value of an option.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Given<T> {
-    /// Nothing: whatever held before holds.
+    /// Not mentioned: the previous value stays.
     Absent,
-    /// That it is not set: the default holds.
+    /// Explicitly unset: the default applies.
     Unset,
-    Is(T),
+    Value(T),
 }
 
 impl<T> Given<T> {
@@ -61,7 +61,7 @@ impl<T> Given<T> {
         match self {
             Self::Absent => {}
             Self::Unset => *field = default,
-            Self::Is(value) => *field = value,
+            Self::Value(value) => *field = value,
         }
     }
 
@@ -69,25 +69,24 @@ impl<T> Given<T> {
         match self {
             Self::Absent => Given::Absent,
             Self::Unset => Given::Unset,
-            Self::Is(value) => Given::Is(change(value)),
+            Self::Value(value) => Given::Value(change(value)),
         }
     }
 
-    /// The value, or the default when there is none.
-    pub(crate) fn or(self, default: T) -> T {
+    pub(crate) fn unwrap_or(self, default: T) -> T {
         match self {
             Self::Absent | Self::Unset => default,
-            Self::Is(value) => value,
+            Self::Value(value) => value,
         }
     }
 
     pub(crate) fn optional(self) -> Option<T> {
-        self.map(Some).or(None)
+        self.map(Some).unwrap_or(None)
     }
 }
 
 impl Options {
-    /// Takes a value; one that is there already came from a stronger source.
+    /// Adds a value, unless a source of higher precedence has set it.
     pub(crate) fn add(&mut self, name: &str, written_name: &str, value: Value) {
         self.given.entry(name.to_owned()).or_insert_with(|| Entry {
             value,
@@ -95,15 +94,15 @@ impl Options {
         });
     }
 
-    /// Refuses an option for a reason that does not show its value, which may be secret.
-    pub(crate) fn refuse(&mut self, names: &[&str], reason: &str) {
+    /// Adds an error without the value, which may be secret.
+    pub(crate) fn reject(&mut self, names: &[&str], reason: &str) {
         let written_name = self.find(names).map(|entry| entry.written_name.as_str());
         let name = written_name.unwrap_or(names.first().copied().unwrap_or_default());
         self.problems.push(format!("{name}: {reason}"));
     }
 
-    /// Everything that stands below `prefix.`, with its whole name.
-    pub(crate) fn below(&self, prefix: &str) -> Vec<(String, String)> {
+    /// All options that start with `prefix.`, by full name.
+    pub(crate) fn with_prefix(&self, prefix: &str) -> Vec<(String, String)> {
         let inside = |name: &&String| {
             name.strip_prefix(prefix)
                 .is_some_and(|rest| rest.starts_with('.'))
@@ -114,22 +113,23 @@ impl Options {
             .collect()
     }
 
-    /// Ends the reading: the warnings, or all problems.
+    /// The warnings, or all errors.
     pub(crate) fn finish(self) -> Result<Vec<String>, Vec<String>> {
-        match self.problems.is_empty() {
-            true => Ok(self.warnings),
-            false => Err(self.problems),
+        if self.problems.is_empty() {
+            Ok(self.warnings)
+        } else {
+            Err(self.problems)
         }
     }
 
-    /// The first name that has a value, else the first that is there at all.
+    /// The first of the names with a value that is not empty, else the first that is present.
     fn find(&self, names: &[&str]) -> Option<&Entry> {
         let mut entries = names.iter().filter_map(|name| self.given.get(*name));
         let first = entries.clone().next();
         entries.find(|entry| !entry.value.is_empty()).or(first)
     }
 
-    /// Reads an option with `read`, which says what it expected instead.
+    /// Converts an option with `read`, whose error says what was expected.
     pub(crate) fn read<T>(
         &mut self,
         names: &[&str],
@@ -146,9 +146,9 @@ impl Options {
             None => Err("a single value".to_owned()),
         };
         match outcome {
-            Ok(value) => Given::Is(value),
+            Ok(value) => Given::Value(value),
             Err(expected) => {
-                let problem = refusal(entry, &expected);
+                let problem = invalid(entry, &expected);
                 self.problems.push(problem);
                 Given::Absent
             }
@@ -159,20 +159,20 @@ impl Options {
         self.read(names, |text| Ok(text.to_owned()))
     }
 
-    /// Parts between commas, without the spaces around them.
+    /// Comma-separated parts, trimmed.
     pub(crate) fn list(&mut self, names: &[&str]) -> Given<Vec<String>> {
         self.text(names).map(|text| split(&text))
     }
 
-    /// A list for which an empty text means no parts, not the default.
-    pub(crate) fn list_or_nothing(&mut self, names: &[&str]) -> Given<Vec<String>> {
+    /// A list for which an empty value means an empty list, not the default.
+    pub(crate) fn list_or_empty(&mut self, names: &[&str]) -> Given<Vec<String>> {
         match self.list(names) {
-            Given::Unset => Given::Is(Vec::new()),
+            Given::Unset => Given::Value(Vec::new()),
             other => other,
         }
     }
 
-    /// One of some words.
+    /// One of the given words.
     pub(crate) fn choice<T: Copy>(&mut self, names: &[&str], choices: &[(&str, T)]) -> Given<T> {
         self.read(names, |text| {
             let found = choices.iter().find(|(word, _)| *word == text);
@@ -191,7 +191,7 @@ impl Options {
         })
     }
 
-    /// `true` or `false` in any case, or a number, of which the positive ones mean yes.
+    /// `true` or `false` in any case, or a number; positive numbers mean true.
     pub(crate) fn flag(&mut self, names: &[&str]) -> Given<bool> {
         self.lenient(names, "true or false", |value| match value {
             Value::Flag(flag) => Some(*flag),
@@ -210,10 +210,10 @@ impl Options {
             return Given::Absent;
         };
         match read(&entry.value) {
-            Some(value) => Given::Is(value),
+            Some(value) => Given::Value(value),
             None => {
                 if !entry.value.is_empty() {
-                    let warning = format!("{}; the default holds", refusal(entry, expected));
+                    let warning = format!("{}; using the default", invalid(entry, expected));
                     self.warnings.push(warning);
                 }
                 Given::Unset
@@ -222,9 +222,9 @@ impl Options {
     }
 }
 
-fn refusal(entry: &Entry, expected: &str) -> String {
+fn invalid(entry: &Entry, expected: &str) -> String {
     let (name, value) = (&entry.written_name, entry.value.shown());
-    format!("{name}: {value} cannot be used; expected {expected}")
+    format!("{name}: {value} is invalid; expected {expected}")
 }
 
 fn text_of(value: &Value) -> Option<String> {
@@ -239,7 +239,7 @@ fn split(text: &str) -> Vec<String> {
     text.split(',').map(|part| part.trim().to_owned()).collect()
 }
 
-/// Numbers of the file may be written as `1e3` or `10.0`.
+/// Numbers in the file may be written as `1e3` or `10.0`.
 fn whole_number(text: &str) -> Option<i64> {
     let text = text.trim();
     if let Ok(number) = text.parse() {
@@ -277,13 +277,13 @@ mod tests {
             assert_eq!(options(&[("a", text)]).flag(&["a"]), expected, "{text}");
         };
 
-        check("true", Given::Is(true));
-        check("FALSE", Given::Is(false));
-        check("\"true\"", Given::Is(true));
-        check("1", Given::Is(true));
-        check("2", Given::Is(true));
-        check("0", Given::Is(false));
-        check("-1", Given::Is(false));
+        check("true", Given::Value(true));
+        check("FALSE", Given::Value(false));
+        check("\"true\"", Given::Value(true));
+        check("1", Given::Value(true));
+        check("2", Given::Value(true));
+        check("0", Given::Value(false));
+        check("-1", Given::Value(false));
         check("", Given::Unset);
         check("yes", Given::Unset);
     }
@@ -300,8 +300,8 @@ mod tests {
         assert_eq!(
             options.finish().expect("no problem"),
             [
-                "db-pool: \"many\" cannot be used; expected a whole number; the default holds",
-                "x: 13 cannot be used; expected true or false; the default holds",
+                "db-pool: \"many\" is invalid; expected a whole number; using the default",
+                "x: 13 is invalid; expected true or false; using the default",
             ]
         );
     }
@@ -316,8 +316,8 @@ mod tests {
         assert_eq!(
             options.finish(),
             Err(vec![
-                "log-level: \"never\" cannot be used; expected one of crit, error".to_owned(),
-                "db-tx-end: \"random\" cannot be used; expected one of commit".to_owned(),
+                "log-level: \"never\" is invalid; expected one of crit, error".to_owned(),
+                "db-tx-end: \"random\" is invalid; expected one of commit".to_owned(),
             ])
         );
     }
@@ -329,7 +329,7 @@ mod tests {
 
         let schemas = options.list(&["db-schemas", "db-schema"]);
 
-        assert_eq!(schemas, Given::Is(vec!["api".into(), "other".into()]));
+        assert_eq!(schemas, Given::Value(vec!["api".into(), "other".into()]));
     }
 
     #[test]
@@ -337,8 +337,8 @@ mod tests {
         let mut options = options(&[("a", "")]);
 
         assert_eq!(options.text(&["a"]), Given::Unset);
-        assert_eq!(options.list_or_nothing(&["a"]), Given::Is(vec![]));
-        assert_eq!(options.list_or_nothing(&["b"]), Given::Absent);
+        assert_eq!(options.list_or_empty(&["a"]), Given::Value(vec![]));
+        assert_eq!(options.list_or_empty(&["b"]), Given::Absent);
     }
 
     #[test]

@@ -1,40 +1,45 @@
-//! Settings of the roles that callers get (rest contract §4.2): `ALTER ROLE … SET` speaks of
-//! sessions, and nobody opens a session as one of these roles.
+//! Settings of the roles of callers (rest contract §4.2). PostgreSQL applies `ALTER ROLE … SET`
+//! when a session starts, but callers' roles are assumed within a session, so the service applies
+//! them.
 
 use std::collections::HashMap;
 
+use plinth_project::RoleSettingsSource;
 use postgres_types::Type;
 use tokio_postgres::{Client, Error};
 
-use super::current_user;
+use super::{current_user, stored_settings::stored};
 use crate::schema_cache::Isolation;
 
-/// Without the clause about parameters that are granted, which PostgreSQL has since version 15.
 const SQL: &str = include_str!("role_settings.sql");
+/// Replaces `MAY_BE_SET`, from PostgreSQL 15 on.
 const MAY_BE_SET: &str = "pg_catalog.has_parameter_privilege($1, known.name, 'set')";
 
-/// Of all roles that the login role may assume and that have settings.
+/// Settings of all roles that the login role can assume.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RoleSettings(HashMap<String, RoleSetting>);
 
-/// What holds in transactions of one role.
+/// Settings for transactions of one role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RoleSetting {
     /// `default_transaction_isolation`
     pub(crate) isolation: Option<Isolation>,
-    /// The others. They are made before the role is assumed, with the login role's rights.
+    /// The others. They are set before the role is assumed, with the login role's privileges.
     pub(crate) settings: Vec<(String, String)>,
 }
 
 impl RoleSettings {
-    /// For whoever the connection belongs to.
-    pub(crate) async fn load(client: &Client) -> Result<Self, Error> {
+    /// For the login role of the connection.
+    pub(crate) async fn load(client: &Client, source: RoleSettingsSource) -> Result<Self, Error> {
         let login = current_user(client).await?;
-        Self::load_for(client, &login).await
+        Self::load_for(client, &login, source).await
     }
 
-    /// For another login role than the connection's own.
-    pub(crate) async fn load_for(client: &Client, login: &str) -> Result<Self, Error> {
+    pub(crate) async fn load_for(
+        client: &Client,
+        login: &str,
+        source: RoleSettingsSource,
+    ) -> Result<Self, Error> {
         let version = "select current_setting('server_version_num')::int";
         let rows = client.query_typed(version, &[]).await?;
         let version: i32 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
@@ -43,20 +48,23 @@ impl RoleSettings {
         } else {
             "false"
         };
-        let sql = SQL.replace("MAY_BE_SET", may_be_set);
+        let sql = SQL
+            .replace("MAY_BE_SET", may_be_set)
+            .replace("STORED", stored(source));
         let mut roles = HashMap::<String, RoleSetting>::new();
         for row in client.query_typed(&sql, &[(&login, Type::NAME)]).await? {
             let (name, value): (String, String) = (row.try_get("name")?, row.try_get("value")?);
             let role = roles.entry(row.try_get("role")?).or_default();
-            match name == "default_transaction_isolation" {
-                true => role.isolation = Some(isolation(&value)),
-                false => role.settings.push((name, value)),
+            if name == "default_transaction_isolation" {
+                role.isolation = Some(isolation(&value));
+            } else {
+                role.settings.push((name, value));
             }
         }
         Ok(Self(roles))
     }
 
-    pub(crate) fn of(&self, role: &str) -> Option<&RoleSetting> {
+    pub(crate) fn get(&self, role: &str) -> Option<&RoleSetting> {
         self.0.get(role)
     }
 }
@@ -75,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// A login with two roles that it may assume, one of them through the other.
+    /// A login role that can assume two roles, one through the other.
     async fn roles(db: &TestDatabase, name: &str) -> Client {
         let admin = db.admin().await;
         let sql = format!(
@@ -104,20 +112,40 @@ mod tests {
         let db = TestDatabase::create().await;
         let admin = roles(&db, "reach").await;
 
-        let settings = RoleSettings::load_for(&admin, "reach_login").await;
+        let catalog = RoleSettingsSource::Catalog;
+        let settings = RoleSettings::load_for(&admin, "reach_login", catalog).await;
 
         let settings = settings.expect("a list");
-        let user = settings.of("reach_user").expect("it has settings");
+        let user = settings.get("reach_user").expect("it has settings");
         assert_eq!(user.isolation, Some(Isolation::RepeatableRead));
         assert_eq!(
             user.settings,
             [pair("statement_timeout", "8s"), pair("work_mem", "3MB")],
             "what only a superuser may set is left out"
         );
-        let group = settings.of("reach_group").expect("it has one");
+        let group = settings.get("reach_group").expect("it has one");
         assert_eq!(group.isolation, Some(Isolation::Serializable));
         assert!(group.settings.is_empty());
-        assert_eq!(settings.of("reach_stranger"), None);
+        assert_eq!(settings.get("reach_stranger"), None);
+    }
+
+    #[tokio::test]
+    async fn in_a_project_only_its_own_table_counts() {
+        let db = TestDatabase::create().await;
+        let admin = roles(&db, "project").await;
+        let sql = "insert into plinth_roles.settings \
+                   values ('project_user', 'work_mem', '5MB'), ('project_stranger', 'x.y', '1')";
+        admin.batch_execute(sql).await.expect("settings");
+
+        let project = RoleSettingsSource::Project;
+        let settings = RoleSettings::load_for(&admin, "project_login", project).await;
+
+        let settings = settings.expect("a list");
+        let user = settings.get("project_user").expect("it has settings");
+        assert_eq!(user.isolation, None);
+        assert_eq!(user.settings, [pair("work_mem", "5MB")]);
+        assert_eq!(settings.get("project_group"), None);
+        assert_eq!(settings.get("project_stranger"), None);
     }
 
     #[tokio::test]
@@ -128,9 +156,10 @@ mod tests {
         admin.batch_execute(grant).await.expect("a grant");
         let login = db.connect_as("granted_login").await;
 
-        let settings = RoleSettings::load(&login).await.expect("a list");
+        let settings = RoleSettings::load(&login, RoleSettingsSource::Catalog).await;
+        let settings = settings.expect("a list");
 
-        let user = settings.of("granted_user").expect("it has settings");
+        let user = settings.get("granted_user").expect("it has settings");
         assert!(
             user.settings
                 .contains(&pair("log_min_duration_sample", "12345")),

@@ -1,4 +1,4 @@
--- $1: the login role. Settings of the roles that it may assume, directly or through another.
+-- $1: the login role. Settings of the roles that it can assume, directly or through another.
 with recursive assumable as (
   select member.roleid as id
   from pg_catalog.pg_auth_members member
@@ -10,22 +10,14 @@ with recursive assumable as (
   join assumable on assumable.id = member.member
 ),
 given as (
-  select distinct on (role.oid, entry.name)
+  select distinct on (role.oid, stored.name)
          role.rolname::text as role,
-         entry.name,
-         entry.value
+         stored.name,
+         stored.value
   from assumable
   join pg_catalog.pg_roles role on role.oid = assumable.id
-  join pg_catalog.pg_db_role_setting setting on setting.setrole = role.oid
-  cross join lateral (
-    select split_part(text, '=', 1) as name,
-           substr(text, strpos(text, '=') + 1) as value
-    from unnest(setting.setconfig) text
-  ) entry
-  where setting.setdatabase in (
-    0, (select oid from pg_catalog.pg_database where datname = current_database())
-  )
-  order by role.oid, entry.name, setting.setdatabase desc
+  join STORED stored on stored.role = role.oid
+  order by role.oid, stored.name, stored.is_of_database desc
 )
 select given.role, given.name, given.value
 from given

@@ -1,96 +1,98 @@
 //! [`RestConfig`] from the settings tree of the full server.
 
 use plinth_project::FromSettings;
-use plinth_settings::Settings;
+use plinth_settings::{
+    Key, Settings,
+    keys::{api, auth, plinth_rest as keys},
+};
 
 use super::{
-    OpenApiMode, RestConfig, TxEnd,
+    OpenApiMode, RestConfig, RoleClaim, TxEnd,
     apply::{header_name, qualified},
 };
-use crate::auth::RoleClaim;
 
 impl FromSettings for RestConfig {
     fn from_settings(settings: &Settings) -> Self {
         let default = Self::postgrest_defaults();
-        let text = |name: &str| settings.opt_text(&format!("plinth.rest.{name}"));
-        let flag = |name: &str| settings.bool(&format!("plinth.rest.{name}"));
-        let list = |path: &str| settings.list(path).to_vec();
-        let function = |name: &str| text(name).map(qualified);
+        let flag = |key: Key<bool>| settings.get(key);
+        let list = |key: Key<Vec<String>>| settings.get(key).to_vec();
+        let function = |key: Key<Option<String>>| settings.get(key).map(qualified);
         Self {
             schemas: exposed(settings),
-            extra_search_path: list("api.extra_search_path"),
-            anon_role: text("db_anon_role").map(str::to_owned),
-            max_rows: settings.opt_integer("api.max_rows"),
-            aggregates_enabled: flag("db_aggregates_enabled"),
-            plan_enabled: flag("db_plan_enabled"),
-            tx_end: text("db_tx_end")
-                .and_then(TxEnd::from_word)
-                .unwrap_or(default.tx_end),
-            pre_request: function("db_pre_request"),
-            root_spec: function("db_root_spec"),
-            prepared_statements: flag("db_prepared_statements"),
-            hoisted_tx_settings: list("plinth.rest.db_hoisted_tx_settings"),
-            db_config: flag("db_config"),
-            pre_config: function("db_pre_config"),
-            channel: text("db_channel")
-                .filter(|_| flag("db_channel_enabled"))
-                .map(str::to_owned),
-            jwt_aud: text("jwt_aud").map(str::to_owned),
+            extra_search_path: list(api::EXTRA_SEARCH_PATH),
+            anon_role: Some(settings.get(keys::DB_ANON_ROLE).to_owned()),
+            max_rows: Some(settings.get(api::MAX_ROWS)),
+            aggregates_enabled: flag(keys::DB_AGGREGATES_ENABLED),
+            plan_enabled: flag(keys::DB_PLAN_ENABLED),
+            tx_end: TxEnd::parse(settings.get(keys::DB_TX_END)).unwrap_or(default.tx_end),
+            pre_request: function(keys::DB_PRE_REQUEST),
+            root_spec: function(keys::DB_ROOT_SPEC),
+            prepared_statements: flag(keys::DB_PREPARED_STATEMENTS),
+            hoisted_tx_settings: list(keys::DB_HOISTED_TX_SETTINGS),
+            db_config: flag(keys::DB_CONFIG),
+            pre_config: function(keys::DB_PRE_CONFIG),
+            channel: flag(keys::DB_CHANNEL_ENABLED)
+                .then(|| settings.get(keys::DB_CHANNEL).to_owned()),
+            jwt_aud: settings.get(keys::JWT_AUD).map(str::to_owned),
             role_claim: role_claim(settings),
             jwt: None,
-            errors_are_verbose: text("client_error_verbosity") != Some("minimal"),
-            legacy_target_names: flag("url_use_legacy_target_names"),
-            openapi_mode: text("openapi_mode")
-                .and_then(OpenApiMode::from_word)
+            errors_are_verbose: settings.get(keys::CLIENT_ERROR_VERBOSITY) != "minimal",
+            legacy_target_names: flag(keys::URL_USE_LEGACY_TARGET_NAMES),
+            openapi_mode: OpenApiMode::parse(settings.get(keys::OPENAPI_MODE))
                 .unwrap_or(default.openapi_mode),
-            openapi_security_active: flag("openapi_security_active"),
-            openapi_server_proxy_uri: settings.opt_url("plinth.rest.openapi_server_proxy_uri"),
-            cors_allowed_origins: list("plinth.rest.server_cors_allowed_origins"),
-            server_timing: flag("server_timing_enabled"),
-            trace_header: text("server_trace_header").and_then(|name| {
+            openapi_security_active: flag(keys::OPENAPI_SECURITY_ACTIVE),
+            openapi_server_proxy_uri: settings
+                .get(keys::OPENAPI_SERVER_PROXY_URI)
+                .map(|url| url.url().clone()),
+            cors_allowed_origins: list(keys::SERVER_CORS_ALLOWED_ORIGINS),
+            server_timing: flag(keys::SERVER_TIMING_ENABLED),
+            trace_header: settings.get(keys::SERVER_TRACE_HEADER).and_then(|name| {
                 header_name(name)
-                    .inspect_err(|expected| warn("server_trace_header", name, expected))
+                    .inspect_err(|expected| {
+                        warn("server_trace_header", name, &format!("expected {expected}"));
+                    })
                     .ok()
             }),
             app_settings: app_settings(settings),
             query_log: None,
-            safe_update: flag("safe_update"),
+            safe_update: flag(keys::SAFE_UPDATE),
         }
     }
 }
 
-/// The tree knows no schema's name; what may never be exposed is left out.
+/// Leaves out schemas that must never be exposed; the settings tree does not check that.
 fn exposed(settings: &Settings) -> Vec<String> {
     let is_forbidden = |schema: &&String| {
         let is_forbidden = matches!(schema.as_str(), "pg_catalog" | "information_schema");
         if is_forbidden {
-            tracing::warn!("api.schemas: {schema} cannot be exposed and is left out");
+            tracing::warn!("api.schemas: ignoring {schema}, which cannot be exposed");
         }
         is_forbidden
     };
-    let schemas = settings.list("api.schemas").iter();
+    let schemas = settings.get(api::SCHEMAS).iter();
     let schemas: Vec<String> = schemas.filter(|s| !is_forbidden(s)).cloned().collect();
-    match schemas.is_empty() {
-        true => vec!["public".to_owned()],
-        false => schemas,
+    if schemas.is_empty() {
+        vec!["public".to_owned()]
+    } else {
+        schemas
     }
 }
 
 fn role_claim(settings: &Settings) -> RoleClaim {
-    let text = settings.text("plinth.rest.jwt_role_claim_key");
+    let text = settings.get(keys::JWT_ROLE_CLAIM_KEY);
     RoleClaim::parse(text).unwrap_or_else(|problem| {
         warn("jwt_role_claim_key", text, &problem);
         RoleClaim::default()
     })
 }
 
-/// What SQL may always read is how long tokens last; never the secret they are signed with.
+/// Always has the lifetime of tokens, but never the secret: any SQL function could read it.
 fn app_settings(settings: &Settings) -> Vec<(String, String)> {
     let mut values = vec![(
         "app.settings.jwt_exp".to_owned(),
-        settings.integer("auth.jwt_expiry").to_string(),
+        settings.get(auth::JWT_EXPIRY).to_string(),
     )];
-    for (name, value) in settings.table("plinth.rest.app_settings") {
+    for (name, value) in settings.get(keys::APP_SETTINGS) {
         let name = format!("app.settings.{name}");
         values.retain(|(known, _)| *known != name);
         values.push((name, value.clone()));
@@ -98,8 +100,8 @@ fn app_settings(settings: &Settings) -> Vec<(String, String)> {
     values
 }
 
-fn warn(name: &str, value: &str, expected: &str) {
-    tracing::warn!("plinth.rest.{name}: {value:?} cannot be used and is ignored; {expected}");
+fn warn(name: &str, value: &str, problem: &str) {
+    tracing::warn!("plinth.rest.{name}: ignoring invalid value {value:?}: {problem}");
 }
 
 #[cfg(test)]
@@ -125,7 +127,7 @@ mod tests {
         assert_eq!(config.max_rows, Some(1000));
         assert_eq!(config.channel.as_deref(), Some("pgrst"));
         assert!(config.safe_update);
-        assert!(config.jwt.is_none(), "tokens are the platform's to check");
+        assert!(config.jwt.is_none(), "the platform verifies tokens");
         assert_eq!(
             config.app_settings,
             [("app.settings.jwt_exp".to_owned(), "3600".to_owned())]

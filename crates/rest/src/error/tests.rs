@@ -1,6 +1,9 @@
-//! Every refusal as clients see it.
+//! Every error as clients see it.
 
 use serde_json::Value::Null;
+
+use http::{HeaderName, HeaderValue};
+use serde_json::json;
 
 use super::*;
 
@@ -21,7 +24,7 @@ fn check(error: RestError, status: u16, code: &str, message: &str, details: Valu
     assert_eq!(rendered.reason, None, "{code}");
 }
 
-/// One of which nothing more is known than its message.
+/// An error without details and hint.
 #[track_caller]
 fn check_bare(error: RestError, status: u16, code: &str, message: &str) {
     check(error, status, code, message, Null, Null);
@@ -36,15 +39,15 @@ fn owned(text: &str) -> String {
 }
 
 #[test]
-fn the_database_cannot_be_asked() {
-    let cause = || owned("refused");
+fn the_database_is_not_available() {
+    let cause = || owned("rejected");
     let message = "Database connection error.";
     check(
         RestError::Unreachable(cause()),
         503,
         "PGRST000",
         message,
-        text("refused"),
+        text("rejected"),
         Null,
     );
     let message = "Database client error. Retrying the connection.";
@@ -53,7 +56,7 @@ fn the_database_cannot_be_asked() {
         503,
         "PGRST001",
         message,
-        text("refused"),
+        text("rejected"),
         Null,
     );
     let message = "Could not query the database for the schema cache. Retrying.";
@@ -64,7 +67,7 @@ fn the_database_cannot_be_asked() {
         RestError::UnexpectedResult(cause()),
         500,
         "PGRSTX00",
-        "refused",
+        "rejected",
     );
 }
 

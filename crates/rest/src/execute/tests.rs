@@ -1,6 +1,7 @@
-//! What a transaction is told, and what is made of its answer.
+//! Settings of the transaction, and what is made of its result.
 
 use http::HeaderValue;
+use serde_json::Value;
 
 use super::*;
 
@@ -55,8 +56,8 @@ fn cookies_are_one_object() {
 fn exactly_one_row_is_singular() {
     assert!(check_singular(&page_of(1)).is_ok());
     for rows in [0, 2] {
-        let refusal = check_singular(&page_of(rows)).expect_err("not singular");
-        assert!(matches!(refusal, RestError::NotSingular(found) if found == rows));
+        let error = check_singular(&page_of(rows)).expect_err("not singular");
+        assert!(matches!(error, RestError::NotSingular(found) if found == rows));
     }
 }
 
@@ -64,8 +65,8 @@ fn exactly_one_row_is_singular() {
 fn more_rows_than_wanted_are_too_many() {
     assert!(check_affected(&page_of(5), None).is_ok());
     assert!(check_affected(&page_of(5), Some(5)).is_ok());
-    let refusal = check_affected(&page_of(6), Some(5)).expect_err("too many");
-    assert!(matches!(refusal, RestError::MaxAffected(6)));
+    let error = check_affected(&page_of(6), Some(5)).expect_err("too many");
+    assert!(matches!(error, RestError::MaxAffected(6)));
 }
 
 #[test]
@@ -74,15 +75,4 @@ fn a_statement_that_gave_nothing_shows_nothing() {
 
     assert_eq!((page.total, page.rows), (None, 0));
     assert!(page.body.is_empty());
-}
-
-#[test]
-fn bodies_keep_their_bytes_but_for_the_version_of_jsonb() {
-    let raw = |ty: &Type, bytes| without_version(ty, Bytes::from_static(bytes));
-
-    assert_eq!(raw(&Type::TEXT, b"abc"), "abc");
-    assert_eq!(raw(&Type::JSON, b"{}"), "{}");
-    assert_eq!(raw(&Type::BYTEA, b"\x01\xff"), &b"\x01\xff"[..]);
-    assert_eq!(raw(&Type::JSONB, b"\x01{}"), "{}");
-    assert_eq!(raw(&Type::JSONB, b""), "");
 }

@@ -44,7 +44,7 @@ fn of_column<'a>(table: &Table, column: &'a Column, foreign_keys: &ForeignKeys<'
     }
 }
 
-/// The comment, then notes on keys. Generators look for the tags in the notes.
+/// The comment, then notes on keys, whose tags code generators parse.
 fn description<'a>(
     table: &Table,
     column: &'a Column,
@@ -68,11 +68,10 @@ fn description<'a>(
     }
 }
 
-/// By column: the relation and column that a foreign key of this column alone leads to.
+/// By column: the relation and column that its single-column foreign key references.
 type ForeignKeys<'a> = HashMap<&'a str, (&'a str, &'a str)>;
 
-/// Keys that stay within the schema; those that lead to tables go before those that lead to
-/// views.
+/// Keys within the schema. Those that reference tables win over those that reference views.
 fn foreign_keys<'a>(table: &Table, relationships: &'a [Relationship]) -> ForeignKeys<'a> {
     let (to_views, to_tables): (Vec<_>, Vec<_>) = relationships
         .iter()
@@ -98,10 +97,10 @@ fn foreign_keys<'a>(table: &Table, relationships: &'a [Relationship]) -> Foreign
     foreign_keys
 }
 
-/// A default as JSON: of a text type any expression, of other types what JSON would spell alike.
+/// A default as JSON: any expression for text types, otherwise only what is valid JSON as it is.
 ///
-/// So `now()` becomes `"now()"`. As in PostgREST, quotes and backslashes of a text stay as they
-/// are; where that is not JSON, no default is shown.
+/// So `now()` becomes `"now()"`. As in PostgREST, quotes and backslashes are not escaped; if that
+/// is not JSON, no default is shown.
 fn default_value(pg_type: &str, expression: &str) -> Option<Box<RawValue>> {
     if pg_type::swagger_type(pg_type) != Some(SwaggerType::String) {
         return serde_json::from_str(expression).ok();
@@ -223,7 +222,7 @@ mod tests {
             &[one_to_one("films", "id", "works", "number", false)],
             &note("works"),
         );
-        // The key stands on the other side.
+        // The key is on the other side.
         check(&[one_to_one("films", "id", "works", "number", true)], "");
         // Keys of other columns, of several columns, and into other schemas.
         check(&[many_to_one("films", "title", "works", "number")], "");

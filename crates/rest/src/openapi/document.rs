@@ -1,6 +1,6 @@
-//! The shapes of a Swagger 2.0 document, as far as ours fills them.
+//! The parts of a Swagger 2.0 document that we use.
 //!
-//! Members stand in the order of their names, and what is empty is left out.
+//! Members are in alphabetical order; empty ones are left out.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -30,8 +30,8 @@ pub(super) struct Document<'a, Definitions, Parameters, Paths> {
     pub(super) swagger: &'static str,
 }
 
-/// An object whose members are made while they are written. A large schema has tens of thousands
-/// of them, and to hold them all takes longer than to write them.
+/// An object whose members are generated during serialization. A large schema has tens of
+/// thousands, and collecting them first takes longer than writing them.
 pub(super) struct Members<F>(pub(super) F);
 
 impl<F, I, K, V> Serialize for Members<F>
@@ -68,7 +68,7 @@ pub(super) struct Info<'a> {
     pub(super) version: &'a str,
 }
 
-/// The types Swagger knows.
+/// Types of Swagger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum SwaggerType {
@@ -80,11 +80,11 @@ pub(super) enum SwaggerType {
     String,
 }
 
-/// What a value looks like; empty, it may be anything.
+/// The schema of a value; if empty, any value.
 #[derive(Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Schema<'a> {
-    /// Stands alone: `#/definitions/<name>`.
+    /// `#/definitions/<name>`; excludes all other members.
     #[serde(rename = "$ref", skip_serializing_if = "Option::is_none")]
     pub(super) reference: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -116,7 +116,7 @@ impl Schema<'_> {
     }
 }
 
-/// Where a parameter is sent.
+/// Where a parameter is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Location {
@@ -145,14 +145,14 @@ pub(super) struct Parameter<'a> {
     pub(super) items: Option<Box<Schema<'a>>>,
     pub(super) name: &'a str,
     pub(super) required: bool,
-    /// Only of bodies, which have it in place of a type.
+    /// For bodies, instead of a type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) schema: Option<Box<Schema<'a>>>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub(super) type_: Option<SwaggerType>,
 }
 
-/// Under what name a parameter stands in the document.
+/// The key of a parameter in the document.
 #[derive(Clone, Copy)]
 pub(super) enum ParameterName<'a> {
     Common(&'static str),
@@ -176,7 +176,7 @@ impl Serialize for ParameterName<'_> {
     }
 }
 
-/// A parameter of an operation: its own, or one that stands elsewhere in the document.
+/// A parameter of an operation: inline, or a reference.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum OperationParameter<'a> {

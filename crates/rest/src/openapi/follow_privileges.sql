@@ -1,4 +1,4 @@
--- $1: schema (text); an unknown one is an error. `functions`: input types by oid of function.
+-- $1: schema (text); an unknown one is an error. `functions`: input types, by oid of the function.
 with schema as materialized (
   select pg_catalog.quote_ident($1)::pg_catalog.regnamespace as oid
 )

@@ -1,8 +1,8 @@
-//! The address under which clients reach the API.
+//! The public address of the API.
 
 use url::Url;
 
-/// Scheme, host with port, and path in front of all others.
+/// Scheme, host with port, and base path.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PublicAddress<'a> {
     pub(super) scheme: &'static str,
@@ -10,7 +10,7 @@ pub(super) struct PublicAddress<'a> {
     pub(super) base_path: &'a str,
 }
 
-/// The proxy's address, else the one we listen on. The port is always shown.
+/// The proxy's address, else the listen address. Always with port.
 pub(super) fn public_address<'a>(
     proxy: Option<&'a Url>,
     (host, port): (&'a str, u16),
@@ -18,7 +18,7 @@ pub(super) fn public_address<'a>(
     let Some(proxy) = proxy else {
         return PublicAddress {
             scheme: "http",
-            host: format!("{}:{port}", spelled_out(host)),
+            host: format!("{}:{port}", resolve_special(host)),
             base_path: "/",
         };
     };
@@ -34,8 +34,8 @@ pub(super) fn public_address<'a>(
     }
 }
 
-/// `server-host` has words for all addresses, of one family or of both.
-fn spelled_out(host: &str) -> &str {
+/// Replaces the special values of `server-host` for all addresses.
+fn resolve_special(host: &str) -> &str {
     match host {
         "*" | "*4" | "!4" | "*6" | "!6" => "0.0.0.0",
         host => host,

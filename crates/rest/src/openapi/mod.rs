@@ -1,12 +1,12 @@
 //! The document at the root: what a schema offers, as Swagger 2.0 (rest contract §8).
 //!
-//! [`render`] is pure. What the caller may see is asked for in the caller's transaction
-//! ([`FOLLOW_PRIVILEGES`], [`SCHEMA_COMMENT`]); who asks, and which of the two, is decided
-//! elsewhere. `document` has the shapes on the wire, the other modules fill one part each.
+//! [`load_document`] queries what the caller may see in the caller's transaction; [`render`] is
+//! pure. `document` has the shapes on the wire, the other modules fill one part each.
 
 mod definitions;
 mod document;
 mod host;
+mod load;
 mod parameters;
 mod paths;
 mod pg_type;
@@ -21,51 +21,52 @@ use url::Url;
 use crate::schema_cache::{Relationship, Routine, Table};
 use document::{Document, ExternalDocs, Info, Members};
 
-pub(crate) use privileges::{Accessible, FOLLOW_PRIVILEGES, ParamTypes, SCHEMA_COMMENT};
+pub(crate) use load::{ServerAddress, load_document};
+use privileges::ParamTypes;
 
 /// Everything the document is made from.
-pub(crate) struct Described<'a> {
+struct DocumentInput<'a> {
     /// The relations to show, all of one schema, in any order.
-    pub(crate) tables: Vec<&'a Table>,
+    tables: Vec<&'a Table>,
     /// The functions to show, of the same schema, in any order.
-    pub(crate) routines: Vec<&'a Routine>,
-    /// From [`Accessible`]; without it types of parameters show with their schema.
-    pub(crate) param_types: Option<&'a ParamTypes>,
+    routines: Vec<&'a Routine>,
+    /// Types of parameters without the schemas of the search path; `None` shows them with schema.
+    param_types: Option<&'a ParamTypes>,
     /// The relationships that start at a table.
-    pub(crate) relationships: &'a dyn Fn(&Table) -> &'a [Relationship],
-    pub(crate) schema_comment: Option<String>,
+    relationships: &'a dyn Fn(&Table) -> &'a [Relationship],
+    schema_comment: Option<String>,
     /// `openapi-security-active`
-    pub(crate) security_active: bool,
+    security_active: bool,
     /// `openapi-server-proxy-uri`
-    pub(crate) server_proxy_uri: Option<&'a Url>,
-    /// Where the server listens, which is shown when there is no proxy. The host may be one of
-    /// PostgREST's words for "all addresses", such as `!4`.
-    pub(crate) host_and_port: (&'a str, u16),
-    /// The PostgREST version whose protocol we speak: `16.2`.
-    pub(crate) version: &'a str,
+    server_proxy_uri: Option<&'a Url>,
+    /// The listen address, shown without a proxy. The host may be one of PostgREST's special
+    /// values, such as `!4`.
+    host_and_port: (&'a str, u16),
+    /// The version of PostgREST whose protocol this is: `16.2`.
+    version: &'a str,
 }
 
-/// The document as JSON, the same text for the same input whatever its order.
-pub(crate) fn render(described: &Described<'_>) -> String {
-    let mut tables = described.tables.clone();
+/// The document as JSON. The order of the input does not matter.
+fn render(input: &DocumentInput<'_>) -> String {
+    let mut tables = input.tables.clone();
     tables.sort_unstable_by_key(|table| &table.name.name);
-    let routines = rpc::one_of_each_name(&described.routines);
+    let routines = rpc::one_of_each_name(&input.routines);
 
-    let address = host::public_address(described.server_proxy_uri, described.host_and_port);
-    let definitions = Members(|| definitions::of_tables(&tables, described.relationships));
+    let address = host::public_address(input.server_proxy_uri, input.host_and_port);
+    let definitions = Members(|| definitions::of_tables(&tables, input.relationships));
     let document = Document {
         base_path: address.base_path,
         consumes: TABLE_MEDIA_TYPES,
         definitions: (!tables.is_empty()).then_some(definitions),
-        external_docs: external_docs(described.version),
+        external_docs: external_docs(input.version),
         host: address.host,
-        info: info(described),
+        info: info(input),
         parameters: Members(|| parameters::all(&tables)),
-        paths: Members(|| paths::all(&tables, &routines, described.param_types)),
+        paths: Members(|| paths::all(&tables, &routines, input.param_types)),
         produces: TABLE_MEDIA_TYPES,
         schemes: [address.scheme],
-        security: described.security_active.then(|| json!([{ "JWT": [] }])),
-        security_definitions: described.security_active.then(jwt_definition),
+        security: input.security_active.then(|| json!([{ "JWT": [] }])),
+        security_definitions: input.security_active.then(jwt_definition),
         swagger: "2.0",
     };
     serde_json::to_string(&document).expect("all keys are strings, and no value can fail")
@@ -78,8 +79,8 @@ const TABLE_MEDIA_TYPES: &[&str] = &[
     "text/csv",
 ];
 
-fn info<'a>(described: &'a Described<'_>) -> Info<'a> {
-    let (title, description) = match described.schema_comment.as_deref() {
+fn info<'a>(input: &'a DocumentInput<'_>) -> Info<'a> {
+    let (title, description) = match input.schema_comment.as_deref() {
         Some(comment) => split_comment(comment),
         None => (
             "PostgREST API",
@@ -89,11 +90,11 @@ fn info<'a>(described: &'a Described<'_>) -> Info<'a> {
     Info {
         description,
         title,
-        version: described.version,
+        version: input.version,
     }
 }
 
-/// Links to the pages of the major version; a version without a dot is not released yet.
+/// Links to the documentation of the major version; a version without a dot is a development one.
 fn external_docs(version: &str) -> ExternalDocs {
     let docs_version = match version.split_once('.') {
         Some((major, _)) => format!("v{major}"),
@@ -116,7 +117,7 @@ fn jwt_definition() -> serde_json::Value {
     })
 }
 
-/// The first line, and what follows without the blank lines between.
+/// The first line, and the rest without leading blank lines.
 fn split_comment(comment: &str) -> (&str, &str) {
     let (first_line, rest) = comment.split_once('\n').unwrap_or((comment, ""));
     (first_line, rest.trim_start_matches('\n'))
@@ -135,12 +136,12 @@ fn summary_and_description(comment: Option<&str>) -> (Option<&str>, Option<&str>
 mod tests {
     use serde_json::Value;
 
-    use super::samples::{described, rendered, routine, table};
+    use super::samples::{input, rendered, routine, table};
     use super::*;
 
     #[test]
     fn an_empty_schema_still_makes_a_whole_document() {
-        let document = rendered(&described());
+        let document = rendered(&input());
 
         let expected = json!({
             "swagger": "2.0",
@@ -186,9 +187,9 @@ mod tests {
     #[test]
     fn the_comment_of_the_schema_gives_title_and_description() {
         let check = |comment: &str, title: &str, description: &str| {
-            let info = rendered(&Described {
+            let info = rendered(&DocumentInput {
                 schema_comment: Some(comment.to_owned()),
-                ..described()
+                ..input()
             })["info"]
                 .take();
             let expected = json!({ "title": title, "description": description, "version": "16.2" });
@@ -202,9 +203,9 @@ mod tests {
 
     #[test]
     fn security_is_described_when_it_is_active() {
-        let document = rendered(&Described {
+        let document = rendered(&DocumentInput {
             security_active: true,
-            ..described()
+            ..input()
         });
 
         assert_eq!(document["security"], json!([{ "JWT": [] }]));
@@ -221,9 +222,9 @@ mod tests {
 
     #[test]
     fn a_version_that_is_not_released_links_to_the_latest_pages() {
-        let document = rendered(&Described {
+        let document = rendered(&DocumentInput {
             version: "17",
-            ..described()
+            ..input()
         });
 
         assert_eq!(
@@ -237,11 +238,11 @@ mod tests {
         let (films, actors) = (table("films"), table("actors"));
         let (one, two) = (routine("one"), routine("two"));
         let in_order = |tables: [&Table; 2], routines: [&Routine; 2]| {
-            render(&Described {
+            render(&DocumentInput {
                 tables: tables.to_vec(),
                 routines: routines.to_vec(),
                 relationships: &|_| &[],
-                ..described()
+                ..input()
             })
         };
 

@@ -1,5 +1,5 @@
-//! `parameters`: those that all operations share, and two kinds for each relation: its body, and a
-//! filter per column.
+//! `parameters`: those that all operations share, and for each relation its body and a filter per
+//! column.
 
 use super::document::{Location, Parameter, ParameterName, Schema, SwaggerType};
 use crate::schema_cache::{Column, Table};

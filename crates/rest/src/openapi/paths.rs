@@ -40,7 +40,7 @@ fn of_root<'a>() -> PathItem<'a> {
     }
 }
 
-/// A relation that can be written in one way is shown with all of them.
+/// If a relation supports any kind of write, all of them are shown.
 fn of_table(table: &Table) -> PathItem<'_> {
     let is_writable = table.is_insertable || table.is_updatable || table.is_deletable;
     PathItem {

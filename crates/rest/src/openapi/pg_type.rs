@@ -1,8 +1,8 @@
-//! How types of PostgreSQL look in the document.
+//! Types of PostgreSQL in the document.
 
 use super::document::{Schema, SwaggerType};
 
-/// `None` for JSON, which may be anything.
+/// `None` for JSON, which can be any value.
 pub(super) fn swagger_type(pg_type: &str) -> Option<SwaggerType> {
     match pg_type {
         "json" | "jsonb" => None,
@@ -14,7 +14,7 @@ pub(super) fn swagger_type(pg_type: &str) -> Option<SwaggerType> {
     }
 }
 
-/// The name of the type itself, except for the integers, for which Swagger has words.
+/// The name of the type, except for integers, which have a format in Swagger.
 pub(super) fn format(pg_type: &str) -> &str {
     match pg_type {
         "smallint" | "integer" => "int32",
@@ -23,12 +23,12 @@ pub(super) fn format(pg_type: &str) -> &str {
     }
 }
 
-/// The type of an array's elements; others stay as they are.
+/// The element type of an array; other types are returned unchanged.
 pub(super) fn element_type(pg_type: &str) -> &str {
     pg_type.strip_suffix("[]").unwrap_or(pg_type)
 }
 
-/// Type, format and, for arrays, the type of their elements.
+/// Type, format and, for arrays, element type.
 pub(super) fn schema(pg_type: &str) -> Schema<'_> {
     let type_ = swagger_type(pg_type);
     let items = (type_ == Some(SwaggerType::Array)).then(|| {

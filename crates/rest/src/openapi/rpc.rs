@@ -9,7 +9,7 @@ use super::document::{
 use super::{ParamTypes, pg_type, summary_and_description};
 use crate::schema_cache::{Param, Routine, Volatility};
 
-/// Sorted by name. A path cannot show several overloads: it shows the one with most parameters.
+/// Sorted by name. A path can only have one overload: the one with most parameters.
 pub(super) fn one_of_each_name<'a>(routines: &[&'a Routine]) -> Vec<&'a Routine> {
     let mut shown: BTreeMap<&str, &Routine> = BTreeMap::new();
     for &routine in routines {
@@ -25,7 +25,7 @@ pub(super) fn one_of_each_name<'a>(routines: &[&'a Routine]) -> Vec<&'a Routine>
     shown.into_values().collect()
 }
 
-/// No two overloads are equal in it, because they differ in the types of their parameters.
+/// Unique among overloads, because these differ in the types of their parameters.
 fn rank(routine: &Routine) -> (usize, Option<&str>, &[Param]) {
     let params = &routine.params;
     (params.len(), routine.comment.as_deref(), params)
@@ -60,7 +60,7 @@ pub(super) fn of_routine<'a>(
     }
 }
 
-/// A parameter and how the name of its type is shown.
+/// A parameter and the name of its type.
 type Argument<'a> = (&'a Param, &'a str);
 
 fn arguments<'a>(routine: &'a Routine, param_types: Option<&'a ParamTypes>) -> Vec<Argument<'a>> {
@@ -102,7 +102,7 @@ fn query_parameter<'a>(&(param, type_name): &Argument<'a>) -> OperationParameter
     }))
 }
 
-/// Arrays are one text here, `{1,2}`, and so is JSON: in a query everything must have a type.
+/// Arrays (as `{1,2}`) and JSON are strings, because query parameters must have a type.
 fn single(pg_type: &str) -> Parameter<'_> {
     let type_ = match pg_type::swagger_type(pg_type) {
         Some(SwaggerType::Array) | None => SwaggerType::String,
@@ -115,7 +115,7 @@ fn single(pg_type: &str) -> Parameter<'_> {
     }
 }
 
-/// A variadic parameter is given as often as it has elements.
+/// A variadic parameter is repeated for each element.
 fn repeatable(array_type: &str) -> Parameter<'_> {
     let element_type = pg_type::element_type(array_type);
     Parameter {

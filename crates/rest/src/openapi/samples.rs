@@ -1,16 +1,16 @@
-//! Small relations and functions for the tests of this module; tests fill in what matters.
+//! Minimal relations and functions for tests.
 
 use serde_json::Value;
 
-use super::{Described, render};
+use super::{DocumentInput, render};
 use crate::schema_cache::{
     Column, Join, Link, Param, QualifiedName, Relationship, ReturnType, Returns, Routine, Table,
     Volatility,
 };
 
 /// An empty schema behind no proxy.
-pub(super) fn described() -> Described<'static> {
-    Described {
+pub(super) fn input() -> DocumentInput<'static> {
+    DocumentInput {
         tables: Vec::new(),
         routines: Vec::new(),
         param_types: None,
@@ -23,8 +23,8 @@ pub(super) fn described() -> Described<'static> {
     }
 }
 
-pub(super) fn rendered(described: &Described<'_>) -> Value {
-    serde_json::from_str(&render(described)).expect("the document is JSON")
+pub(super) fn rendered(input: &DocumentInput<'_>) -> Value {
+    serde_json::from_str(&render(input)).expect("the document is JSON")
 }
 
 pub(super) fn table(name: &str) -> Table {

@@ -1,5 +1,5 @@
-//! What a name in a request means for one relation: its column's type decides how paths,
-//! searches and domain representations are written.
+//! Resolves the fields of a request in one relation. A column's type decides about conversions for
+//! JSON paths, full-text search and domain representations.
 
 use super::tree::{Condition, Embed, FieldFilter, FieldRef, OutputColumn};
 use crate::{
@@ -7,10 +7,10 @@ use crate::{
     schema_cache::{Column, SchemaCache, Table},
 };
 
-/// The relation that names are looked up in; `None` for the result of a function that is no
-/// relation's row.
+/// Where fields are resolved.
 pub(super) struct FieldContext<'a> {
     pub(super) cache: &'a SchemaCache,
+    /// `None` for the result of a function that does not return rows of a relation.
     pub(super) table: Option<&'a Table>,
 }
 
@@ -19,8 +19,8 @@ impl<'a> FieldContext<'a> {
         self.table.and_then(|table| table.column(&field.name))
     }
 
-    /// A field as it is, with what a path into it needs.
-    pub(super) fn plain(&self, field: &'a Field) -> FieldRef<'a> {
+    /// A field outside of the select list.
+    pub(super) fn field_ref(&self, field: &'a Field) -> FieldRef<'a> {
         let is_json = self
             .find(field)
             .is_some_and(|column| matches!(&*column.nominal_type, "json" | "jsonb"));
@@ -31,15 +31,15 @@ impl<'a> FieldContext<'a> {
         }
     }
 
-    /// A field of the result, with the function that renders it.
+    /// A field of the select list, with the function of its domain representation.
     pub(super) fn output(&self, field: &'a Field) -> (FieldRef<'a>, Option<&'a str>) {
         let formatter = self
             .find(field)
             .and_then(|column| self.representation(&column.nominal_type, "json"));
-        (self.plain(field), formatter)
+        (self.field_ref(field), formatter)
     }
 
-    /// A column that a star stands for.
+    /// A column of an expanded `*`.
     pub(super) fn column(&self, column: &'a Column) -> OutputColumn<'a> {
         let formatter = self.representation(&column.nominal_type, "json");
         OutputColumn {
@@ -69,8 +69,8 @@ impl<'a> FieldContext<'a> {
     }
 }
 
-/// A field of which nothing is known.
-pub(super) fn unknown(field: &Field) -> FieldRef<'_> {
+/// A field of a relation that is not looked up.
+pub(super) fn untyped(field: &Field) -> FieldRef<'_> {
     FieldRef {
         name: &field.name,
         path: &field.path,
@@ -78,8 +78,8 @@ pub(super) fn unknown(field: &Field) -> FieldRef<'_> {
     }
 }
 
-/// The result's name for a path: its last key, or the column when it has only indexes.
-pub(super) fn name_of(field: &Field) -> &str {
+/// The key of a JSON path in the result: its last key, or the column if it has only indexes.
+pub(super) fn output_name(field: &Field) -> &str {
     let keys = field.path.iter().rev();
     let last_key = keys.into_iter().find_map(|step| match &step.operand {
         JsonOperand::Key(key) => Some(key.as_str()),
@@ -88,7 +88,7 @@ pub(super) fn name_of(field: &Field) -> &str {
     last_key.unwrap_or(&field.name)
 }
 
-/// A filter; on the name of an embed, a test whether that embed has a row.
+/// A filter. `is.null` on the name of an embed tests whether the embed has no row.
 pub(super) fn condition<'a>(
     filter: &'a Filter,
     context: &FieldContext<'a>,
@@ -113,7 +113,7 @@ fn field_filter<'a>(filter: &'a Filter, context: &FieldContext<'a>) -> FieldFilt
     let column = context.find(&filter.field);
     let is_search = matches!(filter.operation, Operation::FullText { .. });
     FieldFilter {
-        field: context.plain(&filter.field),
+        field: context.field_ref(&filter.field),
         is_negated: filter.is_negated,
         operation: &filter.operation,
         parser: column.and_then(|column| context.representation("text", &column.nominal_type)),

@@ -1,16 +1,15 @@
-//! The nearest name to one that was not found, for hints (rest contract §5.4).
+//! Fuzzy matching of names that were not found, for hints (rest contract §5.4).
 //!
-//! Names that have grams (runs of two or three characters) in common with the needle are taken
-//! as candidates, and the one with the smallest edit distance wins. This is what the package
-//! fuzzyset does, on which PostgREST's hints rest.
+//! The algorithm of the package fuzzyset, which PostgREST uses: names that share n-grams with the
+//! needle are candidates, and the one with the smallest edit distance wins.
 
 use std::collections::HashMap;
 
-/// The nearest candidate, if it is near enough. A candidate that differs at most in upper and
-/// lower case is the nearest of all.
+/// The most similar candidate, if it scores at least `min_score`. One that differs only in case
+/// wins.
 ///
-/// Runs of three characters are tried first, pairs when those led to nothing near enough. Among
-/// candidates of equal distance the one with more grams in common wins, then the last.
+/// Trigrams are tried first, then bigrams. Among equal scores the candidate with more n-grams in
+/// common wins, then the last.
 pub(crate) fn best_match<'a>(
     needle: &str,
     candidates: impl Iterator<Item = &'a str>,
@@ -28,12 +27,13 @@ pub(crate) fn best_match<'a>(
 
 struct Candidate<'a> {
     name: &'a str,
-    /// The name in lower case, by which it is compared.
+    /// The name in lower case, for comparison.
     key: String,
 }
 
 impl<'a> Candidate<'a> {
-    /// The last first; of names that differ in case only, one in lower case, else the first.
+    /// In reverse order. Of names that differ only in case, keeps one in lower case, else the
+    /// first.
     fn distinct(names: impl Iterator<Item = &'a str>) -> Vec<Self> {
         let names: Vec<&str> = names.collect();
         let mut places: HashMap<String, usize> = HashMap::new();
@@ -59,7 +59,7 @@ fn nearest<'a>(
     gram_size: usize,
     min_score: f64,
 ) -> Option<&'a str> {
-    /// Only so many are compared in full.
+    /// Only these many have their edit distance computed.
     const SHORT_LIST: usize = 50;
 
     let needle_grams = Grams::of(needle, gram_size);
@@ -84,18 +84,18 @@ fn nearest<'a>(
     best.map(|(_, name)| name)
 }
 
-/// 1 for equal texts, 0 for texts that share nothing.
+/// From 0, nothing in common, to 1, equal.
 fn similarity(left: &str, right: &str) -> f64 {
     let longest = left.chars().count().max(right.chars().count());
     if longest == 0 {
         return 1.0;
     }
-    // One division, so that 33 of 100 is exactly the constant 0.33.
+    // A single division, so that 33 of 100 equals the constant 0.33.
     (longest - strsim::levenshtein(left, right)) as f64 / longest as f64
 }
 
-/// How often each run of some length occurs in a text, from which all but letters, digits,
-/// spaces and commas were taken, and which stands between two hyphens.
+/// The count of each n-gram in a text. The text is reduced to letters, digits, spaces and commas,
+/// and enclosed in hyphens.
 struct Grams(HashMap<Box<[char]>, u32>);
 
 impl Grams {
@@ -112,7 +112,7 @@ impl Grams {
         Self(counts)
     }
 
-    /// The cosine of the angle between two texts, seen as vectors of these counts.
+    /// The cosine similarity of two texts as vectors of counts.
     fn cosine(&self, other: &Self) -> f64 {
         let common: u32 = self
             .0

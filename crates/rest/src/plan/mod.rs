@@ -1,18 +1,20 @@
-//! What a request comes to: names looked up in the schema cache, joins chosen, the kind of body
-//! agreed upon. No database is asked (rest contract §0, steps 10–16).
+//! Plans requests: resolves names in the schema cache, chooses joins and negotiates the media type.
+//! The database is not involved (rest contract §0, steps 10–16).
 
 mod call;
-mod draft;
 mod field;
 mod fuzzy;
 mod mutation;
 mod negotiate;
+mod overload;
 #[cfg(test)]
 mod printer;
 mod read;
 mod relationship;
 #[cfg(test)]
 pub(crate) mod samples;
+mod select_tree;
+mod spread;
 #[cfg(test)]
 mod tests;
 pub(crate) mod tree;
@@ -26,19 +28,19 @@ use crate::{
     request::{Action, ApiRequest, CallMethod, media_type::MediaType, preferences::Representation},
     schema_cache::{QualifiedName, Routine, SchemaCache, Table},
 };
-use draft::{Draft, Scope};
 use negotiate::{Offer, negotiate};
 use read::Resolver;
+use select_tree::{Scope, SelectNode};
 use tree::{From, ReadNode};
 
-/// What is to be done, in full.
+/// A request whose names are resolved.
 #[derive(Debug)]
 pub(crate) enum Plan<'a> {
     Read(ReadPlan<'a>),
     Mutate(MutatePlan<'a>),
     Call(CallPlan<'a>),
     /// The OpenAPI document.
-    Describe {
+    OpenApi {
         is_head: bool,
     },
     /// OPTIONS on a relation.
@@ -56,12 +58,12 @@ pub(crate) struct ReadPlan<'a> {
     pub(crate) is_head: bool,
 }
 
-/// A plan, and names in the query string that will cease to work.
+/// A plan, and deprecated names in the query string.
 #[derive(Debug)]
 pub(crate) struct Planned<'a> {
     pub(crate) plan: Plan<'a>,
-    /// Relation and the alias by which it should be named.
-    pub(crate) old_names: Vec<(&'a str, &'a str)>,
+    /// Relations named by their own name, each with the alias to use instead.
+    pub(crate) deprecated_names: Vec<(&'a str, &'a str)>,
 }
 
 impl<'a> Plan<'a> {
@@ -75,12 +77,12 @@ impl<'a> Plan<'a> {
             cache,
             config,
         };
-        let (plan, old_names) = match &request.action {
+        let (plan, deprecated_names) = match &request.action {
             Action::Read { relation, is_head } => planner.read(relation, *is_head)?,
             Action::Mutate { relation, mutation } => {
                 let table = find_table(cache, &request.schema, relation)?;
-                let draft = planner.draft(mutation::SCOPE)?;
-                let old_names = draft.old_names();
+                let select = planner.select(mutation::SCOPE)?;
+                let deprecated_names = select.deprecated_names();
                 let is_full = request.preferences.representation == Some(Representation::Full);
                 let output = |read: &ReadNode<'a>| {
                     planner.check_preferences()?;
@@ -88,17 +90,19 @@ impl<'a> Plan<'a> {
                 };
                 let plan = planner
                     .resolver()
-                    .mutate(request, table, *mutation, draft, output)?;
-                (Plan::Mutate(plan), old_names)
+                    .mutate(request, table, *mutation, select, output)?;
+                (Plan::Mutate(plan), deprecated_names)
             }
             Action::Call { function, method } => planner.call(function, *method)?,
             Action::FunctionInfo { function } => match planner.call(function, CallMethod::Head)? {
-                (Plan::Call(call), old_names) => (Plan::FunctionInfo(call.routine), old_names),
+                (Plan::Call(call), deprecated_names) => {
+                    (Plan::FunctionInfo(call.routine), deprecated_names)
+                }
                 other => other,
             },
-            Action::Describe { is_head } => {
+            Action::OpenApi { is_head } => {
                 planner.check_document_type()?;
-                (Plan::Describe { is_head: *is_head }, Vec::new())
+                (Plan::OpenApi { is_head: *is_head }, Vec::new())
             }
             Action::RelationInfo { relation } => {
                 let table = find_table(cache, &request.schema, relation)?;
@@ -106,11 +110,14 @@ impl<'a> Plan<'a> {
             }
             Action::SchemaInfo => (Plan::SchemaInfo, Vec::new()),
         };
-        Ok(Planned { plan, old_names })
+        Ok(Planned {
+            plan,
+            deprecated_names,
+        })
     }
 }
 
-type PlanAndOldNames<'a> = (Plan<'a>, Vec<(&'a str, &'a str)>);
+type PlanAndDeprecatedNames<'a> = (Plan<'a>, Vec<(&'a str, &'a str)>);
 
 struct Planner<'a, 'c> {
     request: &'a ApiRequest,
@@ -119,14 +126,14 @@ struct Planner<'a, 'c> {
 }
 
 impl<'a> Planner<'a, '_> {
-    fn read(&self, relation: &str, is_head: bool) -> Result<PlanAndOldNames<'a>, RestError> {
+    fn read(&self, relation: &str, is_head: bool) -> Result<PlanAndDeprecatedNames<'a>, RestError> {
         let table = find_table(self.cache, &self.request.schema, relation)?;
-        let draft = self.draft(Scope::Everything)?;
-        let old_names = draft.old_names();
+        let select = self.select(Scope::Everything)?;
+        let deprecated_names = select.deprecated_names();
         let from = From::Relation(&table.name);
         let read = self
             .resolver()
-            .read(draft, from, &table.name.name, Some(table))?;
+            .read(select, from, &table.name.name, Some(table))?;
         let output = self.output(&table.name, &read, !is_head)?;
         self.check_preferences()?;
         let plan = Plan::Read(ReadPlan {
@@ -135,13 +142,17 @@ impl<'a> Planner<'a, '_> {
             output,
             is_head,
         });
-        Ok((plan, old_names))
+        Ok((plan, deprecated_names))
     }
 
-    fn call(&self, function: &str, method: CallMethod) -> Result<PlanAndOldNames<'a>, RestError> {
-        let routine = call::find(self.cache, self.request, function, method)?;
-        let draft = self.draft(Scope::Everything)?;
-        let old_names = draft.old_names();
+    fn call(
+        &self,
+        function: &str,
+        method: CallMethod,
+    ) -> Result<PlanAndDeprecatedNames<'a>, RestError> {
+        let routine = overload::find(self.cache, self.request, function, method)?;
+        let select = self.select(Scope::Everything)?;
+        let deprecated_names = select.deprecated_names();
         let relation = call::result_relation(routine);
         let output = |read: &ReadNode<'a>| {
             let output = self.output(&relation, read, method != CallMethod::Head)?;
@@ -150,17 +161,17 @@ impl<'a> Planner<'a, '_> {
         };
         let plan = self
             .resolver()
-            .call(self.request, routine, method, draft, output)?;
-        Ok((Plan::Call(plan), old_names))
+            .call(self.request, routine, method, select, output)?;
+        Ok((Plan::Call(plan), deprecated_names))
     }
 
-    fn draft(&self, scope: Scope) -> Result<Draft<'a>, RestError> {
-        let allows_old_names = self.config.legacy_target_names;
-        let mut draft = Draft::new(&self.request.query, scope, allows_old_names)?;
+    fn select(&self, scope: Scope) -> Result<SelectNode<'a>, RestError> {
+        let allows_deprecated_names = self.config.legacy_target_names;
+        let mut select = SelectNode::new(&self.request.query, scope, allows_deprecated_names)?;
         if scope == Scope::Everything {
-            draft.range = self.request.root_range;
+            select.range = self.request.root_range;
         }
-        Ok(draft)
+        Ok(select)
     }
 
     fn resolver(&self) -> Resolver<'a> {
@@ -194,9 +205,10 @@ impl<'a> Planner<'a, '_> {
 
     fn check_preferences(&self) -> Result<(), RestError> {
         let preferences = &self.request.preferences;
-        match preferences.is_strict() && !preferences.invalid.is_empty() {
-            true => Err(RestError::InvalidPreferences(preferences.invalid.clone())),
-            false => Ok(()),
+        if preferences.is_strict() && !preferences.invalid.is_empty() {
+            Err(RestError::InvalidPreferences(preferences.invalid.clone()))
+        } else {
+            Ok(())
         }
     }
 
@@ -208,18 +220,20 @@ impl<'a> Planner<'a, '_> {
                 &MediaType::OpenApi | &MediaType::Json | &MediaType::Any
             )
         };
-        match accept.iter().any(is_offered) {
-            true => Ok(()),
-            false => Err(RestError::NotAcceptable(
+        if accept.iter().any(is_offered) {
+            Ok(())
+        } else {
+            Err(RestError::NotAcceptable(
                 accept.iter().map(MediaType::mime).collect(),
-            )),
+            ))
         }
     }
 }
 
-/// Schemas with more relations than this get no suggestions, which would take too long.
-const MOST_SUGGESTIBLE: usize = 500;
-const MIN_SCORE: f64 = 0.75;
+/// Larger schemas get no hints: comparing all names would take too long.
+const MAX_RELATIONS_FOR_HINT: usize = 500;
+/// The lowest similarity of a name in a hint.
+const MIN_HINT_SCORE: f64 = 0.75;
 
 fn find_table<'a>(
     cache: &'a SchemaCache,
@@ -231,8 +245,8 @@ fn find_table<'a>(
             .tables_in(schema)
             .map(|table| &*table.name.name)
             .collect();
-        let near = (names.len() < MOST_SUGGESTIBLE)
-            .then(|| fuzzy::best_match(relation, names.into_iter(), MIN_SCORE))
+        let near = (names.len() < MAX_RELATIONS_FOR_HINT)
+            .then(|| fuzzy::best_match(relation, names.into_iter(), MIN_HINT_SCORE))
             .flatten();
         RestError::NoTable {
             schema: schema.to_owned(),

@@ -1,14 +1,14 @@
-//! Inserts, updates, upserts and deletes, and what they give back (rest contract §2.3–§2.6).
+//! Plans inserts, updates, upserts and deletes (rest contract §2.3–§2.6).
 
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
 
 use super::{
-    draft::{Draft, Scope},
     field::FieldContext,
     negotiate::Output,
     read::{Resolver, group},
+    select_tree::{Scope, SelectNode},
     tree::{Condition, From, ReadNode},
 };
 use crate::{
@@ -20,13 +20,13 @@ use crate::{
     schema_cache::{Link, Table},
 };
 
-/// A change to one relation and the read of the rows that it touched.
+/// A change to one relation, and the read of the changed rows.
 #[derive(Debug)]
 pub(crate) struct MutatePlan<'a> {
     pub(crate) table: &'a Table,
     pub(crate) mutation: Mutation,
     pub(crate) change: Change<'a>,
-    /// Columns that the change gives to the read; empty when nobody asks for them.
+    /// The columns of `RETURNING`; empty if the rows are not requested.
     pub(crate) returning: Vec<&'a str>,
     pub(crate) read: ReadNode<'a>,
     pub(crate) output: Output<'a>,
@@ -37,7 +37,7 @@ pub(crate) enum Change<'a> {
     Insert {
         body: Body<'a>,
         on_conflict: Option<OnConflict<'a>>,
-        /// Of PUT: rows of the body that are not the row of the URL are left out.
+        /// For PUT: only rows of the body that match the URL are inserted.
         conditions: Vec<Condition<'a>>,
     },
     Update {
@@ -55,22 +55,22 @@ pub(crate) struct OnConflict<'a> {
     pub(crate) columns: Vec<&'a str>,
 }
 
-/// The rows that a body holds.
+/// The rows of the request's body.
 #[derive(Debug)]
 pub(crate) struct Body<'a> {
     pub(crate) json: &'a Bytes,
     pub(crate) is_object: bool,
     pub(crate) columns: Vec<BodyColumn<'a>>,
-    /// Keys that are missing take the column's default instead of null.
+    /// `missing=default`: a missing key means the column's default instead of null.
     pub(crate) applies_defaults: bool,
 }
 
 #[derive(Debug)]
 pub(crate) struct BodyColumn<'a> {
     pub(crate) name: &'a str,
-    /// What the JSON value is read as.
+    /// The type of the JSON value.
     pub(crate) type_name: &'a str,
-    /// A function that reads it, from a domain representation.
+    /// The function of a domain representation that converts the value.
     pub(crate) parser: Option<&'a str>,
     pub(crate) default: Option<&'a str>,
 }
@@ -81,13 +81,13 @@ impl<'a> Resolver<'a> {
         request: &'a ApiRequest,
         table: &'a Table,
         mutation: Mutation,
-        draft: Draft<'a>,
+        select: SelectNode<'a>,
         output: impl FnOnce(&ReadNode<'a>) -> Result<Output<'a>, RestError>,
     ) -> Result<MutatePlan<'a>, RestError> {
         let from = From::Source {
             alias: &table.name.name,
         };
-        let read = self.read(draft, from, &table.name.name, Some(table))?;
+        let read = self.read(select, from, &table.name.name, Some(table))?;
         let change = self.change(request, table, mutation)?;
         let returning = match request.preferences.representation {
             None | Some(Representation::Minimal) => Vec::new(),
@@ -136,7 +136,7 @@ impl<'a> Resolver<'a> {
                 }
             }
             Mutation::Upsert => {
-                if !names_one_row(request, table) {
+                if !filters_by_primary_key(request, table) {
                     return Err(RestError::PutFilters);
                 }
                 Change::Insert {
@@ -201,8 +201,8 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// PUT addresses its row by exactly its primary key.
-fn names_one_row(request: &ApiRequest, table: &Table) -> bool {
+/// Whether the filters are exactly an equality on each column of the primary key, as PUT requires.
+fn filters_by_primary_key(request: &ApiRequest, table: &Table) -> bool {
     let is_plain_equality = |filter: &Filter| {
         let is_equality = matches!(
             filter.operation,
@@ -238,8 +238,8 @@ fn root_conditions<'a>(request: &'a ApiRequest, context: &FieldContext<'a>) -> V
     filters.chain(logic).collect()
 }
 
-/// The columns of a mutation's or call's result that a read of it needs: those selected, those
-/// that joins use, and `keys`. No more than that, so that rights on columns suffice.
+/// The columns of a mutation's or call's result that its read needs: those selected, those that
+/// joins use, and `keys`. No others, so that privileges on these columns suffice.
 pub(super) fn needed_columns<'a>(
     read: &ReadNode<'a>,
     keys: &'a [std::sync::Arc<str>],
@@ -265,5 +265,4 @@ pub(super) fn needed_columns<'a>(
     needed.into_iter().collect()
 }
 
-/// What a mutation's read takes from the query string.
 pub(super) const SCOPE: Scope = Scope::Representation;

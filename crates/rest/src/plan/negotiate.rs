@@ -1,4 +1,4 @@
-//! Which body the client gets (rest contract §3.4, §3.5).
+//! Negotiates the media type of the response (rest contract §3.4, §3.5).
 
 use crate::{
     RestError,
@@ -6,7 +6,7 @@ use crate::{
     schema_cache::{MediaHandler, QualifiedName, SchemaCache},
 };
 
-/// How rows become a body, and what the body is called.
+/// How rows become a body, and the body's media type.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Output<'a> {
     pub(crate) handler: Handler<'a>,
@@ -16,7 +16,7 @@ pub(crate) struct Output<'a> {
 /// What turns rows into a body.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Handler<'a> {
-    /// No body: HEAD, or a mutation whose rows nobody asked for.
+    /// No body: HEAD, or a mutation with `return=minimal`.
     Nothing,
     Json {
         strips_nulls: bool,
@@ -30,7 +30,7 @@ pub(crate) enum Handler<'a> {
 }
 
 impl Output<'_> {
-    /// The plan instead of the rows.
+    /// `Some` if the execution plan is requested instead of the rows.
     pub(crate) fn explain(&self) -> Option<&PlanType> {
         match &self.media_type {
             MediaType::Plan(plan) => Some(plan),
@@ -38,22 +38,22 @@ impl Output<'_> {
         }
     }
 
-    /// Exactly one row is wanted.
+    /// Whether exactly one row is requested.
     pub(crate) fn is_singular(&self) -> bool {
         matches!(self.media_type, MediaType::Object { .. })
     }
 }
 
-/// What is there to choose from.
+/// What is available for a request.
 pub(super) struct Offer<'a, 'n> {
     pub(super) cache: &'a SchemaCache,
     pub(super) relation: &'n QualifiedName,
-    /// Handlers of one relation take whole rows only.
+    /// Media handlers of a relation need whole rows.
     pub(super) selects_everything: bool,
     pub(super) allows_plans: bool,
 }
 
-/// The first accepted type that can be had.
+/// The first accepted type that is available.
 pub(super) fn negotiate<'a>(
     accepted: &[MediaType],
     offer: &Offer<'a, '_>,
@@ -66,20 +66,20 @@ pub(super) fn negotiate<'a>(
 
 impl<'a> Offer<'a, '_> {
     fn find(&self, media_type: &MediaType) -> Option<Output<'a>> {
-        let of_itself = |handler| {
+        let as_requested = |handler| {
             Some(Output {
                 handler,
                 media_type: media_type.clone(),
             })
         };
         match media_type {
-            MediaType::Object { strips_nulls } => of_itself(Handler::Object {
+            MediaType::Object { strips_nulls } => as_requested(Handler::Object {
                 strips_nulls: *strips_nulls,
             }),
-            MediaType::ArrayStripped => of_itself(Handler::Json { strips_nulls: true }),
+            MediaType::ArrayStripped => as_requested(Handler::Json { strips_nulls: true }),
             MediaType::Plan(plan) if self.allows_plans => {
                 let of = self.find(&plan.of)?;
-                of_itself(of.handler)
+                as_requested(of.handler)
             }
             MediaType::Plan(_) => None,
             _ => self.custom(media_type).or_else(|| built_in(media_type)),

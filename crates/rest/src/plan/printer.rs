@@ -1,4 +1,4 @@
-//! Plans as text, for tests: one line per node, what belongs to it indented below.
+//! Plans as text, for tests: one line per node, its parts indented below.
 
 use super::tree::{
     Aggregated, Condition, Embed, FieldRef, From, OrderBy, OutputColumn, Qualifier, ReadNode,
@@ -8,9 +8,10 @@ use crate::request::{Direction, JsonOperand, LogicOperator, Nulls};
 
 pub(super) fn lines(node: &ReadNode<'_>) -> Vec<String> {
     let columns = list(&node.columns, column);
-    let mut lines = vec![match columns.is_empty() {
-        true => from(&node.from),
-        false => format!("{}: {columns}", from(&node.from)),
+    let mut lines = vec![if columns.is_empty() {
+        from(&node.from)
+    } else {
+        format!("{}: {columns}", from(&node.from))
     }];
     let mut add = |words: &str, what: String| {
         if !what.is_empty() {
@@ -84,9 +85,10 @@ fn spread(column: &SpreadColumn<'_>) -> String {
 }
 
 fn column(column: &OutputColumn<'_>) -> String {
-    let mut text = match column.is_whole_row {
-        true => "row".to_owned(),
-        false => field(&column.field),
+    let mut text = if column.is_whole_row {
+        "row".to_owned()
+    } else {
+        field(&column.field)
     };
     if let Some(function) = column.formatter {
         text = format!("{function}({text})");
@@ -111,9 +113,10 @@ fn aggregate(aggregated: Aggregated<'_>, of: &str) -> String {
 }
 
 fn field(field: &FieldRef<'_>) -> String {
-    let mut text = match field.needs_to_jsonb && !field.path.is_empty() {
-        true => format!("to_jsonb({})", field.name),
-        false => field.name.to_owned(),
+    let mut text = if field.needs_to_jsonb && !field.path.is_empty() {
+        format!("to_jsonb({})", field.name)
+    } else {
+        field.name.to_owned()
     };
     for step in field.path {
         text += if step.is_text { "->>" } else { "->" };

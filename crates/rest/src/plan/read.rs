@@ -1,14 +1,14 @@
-//! From the select tree to a [`ReadNode`] tree: relationships found, stars expanded, aggregates
-//! lifted to where they belong (rest contract §1.3–§1.6).
+//! From the select tree to a [`ReadNode`] tree: finds relationships, expands stars, and moves
+//! aggregates of spreads into their parent (rest contract §1.3–§1.6).
 
 use std::borrow::Cow;
 
 use super::{
-    draft::{Draft, output_name},
     field::{self, FieldContext},
     relationship,
-    tree::{Aggregated, Condition, Embed, From, HiddenColumn, OrderBy, OutputColumn, ReadNode},
-    tree::{Shape, SpreadColumn},
+    select_tree::{SelectNode, output_name},
+    spread::{hide_order, lift_aggregates, spread_columns},
+    tree::{Aggregated, Condition, Embed, From, OrderBy, OutputColumn, ReadNode, Shape},
 };
 use crate::{
     RestError,
@@ -16,62 +16,60 @@ use crate::{
     schema_cache::{Link, Relationship, SchemaCache, Table},
 };
 
-/// What looking things up needs.
+/// Resolves names of one request.
 #[derive(Clone, Copy)]
 pub(super) struct Resolver<'a> {
     pub(super) cache: &'a SchemaCache,
     pub(super) schema: &'a str,
     pub(super) allows_aggregates: bool,
-    /// The most rows of any level; `None` too for mutations.
+    /// `db-max-rows`, which applies to every level; `None` for mutations.
     pub(super) max_rows: Option<i64>,
 }
 
-/// A draft whose embeds have their relationships.
+/// A [`SelectNode`] whose embeds have their relationships.
 struct Related<'a> {
-    draft: Draft<'a>,
+    select: SelectNode<'a>,
     relationship: Option<&'a Relationship>,
     children: Vec<Related<'a>>,
 }
 
-/// How a node stands to its parent.
+/// How a node's columns get into its parent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// The root, or an embed of its own.
-    Apart,
+enum Placement {
+    /// They do not: it is the root, or embedded under a key of its own.
+    Separate,
     SpreadOne,
     SpreadMany,
 }
 
 impl<'a> Resolver<'a> {
-    /// The tree of a read whose root comes from `from`; `origin` is what its relationships
-    /// start from.
+    /// The tree of a read. `origin` is the relation where relationships of the root start.
     pub(super) fn read(
         &self,
-        draft: Draft<'a>,
+        select: SelectNode<'a>,
         from: From<'a>,
         origin: &str,
         table: Option<&'a Table>,
     ) -> Result<ReadNode<'a>, RestError> {
-        let related = self.relate(draft, None, origin)?;
+        let related = self.find_relationships(select, None, origin)?;
         check_orders(&related, origin)?;
         if !self.allows_aggregates && has_aggregates(&related) {
             return Err(RestError::AggregatesDisabled);
         }
-        self.node(related, from, table, 0, Place::Apart, false)
+        self.node(related, from, table, 0, Placement::Separate, false)
     }
 
-    /// All relationships are found before anything else is checked: their absence is the first
-    /// error that a client sees.
-    fn relate(
+    /// Finds all relationships before anything else is checked: clients see a missing one first.
+    fn find_relationships(
         &self,
-        mut draft: Draft<'a>,
+        mut select: SelectNode<'a>,
         relationship: Option<&'a Relationship>,
         origin: &str,
     ) -> Result<Related<'a>, RestError> {
-        let children = std::mem::take(&mut draft.children)
+        let children = std::mem::take(&mut select.children)
             .into_iter()
             .map(|child| {
-                let embed = child.embed.expect("only the root is no embed");
+                let embed = child.embed.expect("every node but the root is an embed");
                 let found = relationship::find(
                     self.cache,
                     self.schema,
@@ -79,11 +77,11 @@ impl<'a> Resolver<'a> {
                     &embed.relation,
                     embed.hint.as_deref(),
                 )?;
-                self.relate(child, Some(found), &found.foreign_table.name)
+                self.find_relationships(child, Some(found), &found.foreign_table.name)
             })
             .collect::<Result<_, _>>()?;
         Ok(Related {
-            draft,
+            select,
             relationship,
             children,
         })
@@ -95,35 +93,35 @@ impl<'a> Resolver<'a> {
         from: From<'a>,
         table: Option<&'a Table>,
         depth: usize,
-        place: Place,
+        placement: Placement,
         is_below_aggregate: bool,
     ) -> Result<ReadNode<'a>, RestError> {
         let Related {
-            draft, children, ..
+            select, children, ..
         } = related;
         let context = FieldContext {
             cache: self.cache,
             table,
         };
-        let has_aggregate = draft.fields.iter().any(|field| field.aggregate.is_some());
-        let expands = is_below_aggregate || has_aggregate || place == Place::SpreadMany;
-        let columns = self.columns(&draft.fields, &context, place, expands);
+        let has_aggregate = select.fields.iter().any(|field| field.aggregate.is_some());
+        let expands = is_below_aggregate || has_aggregate || placement == Placement::SpreadMany;
+        let columns = self.columns(&select.fields, &context, placement, expands);
         let embeds = children
             .into_iter()
-            .map(|child| self.embed(child, &from, depth + 1, place, expands))
+            .map(|child| self.embed(child, &from, depth + 1, placement, expands))
             .collect::<Result<Vec<_>, _>>()?;
-        let order = draft
+        let order = select
             .order
             .iter()
             .map(|term| order_by(term, &context, &embeds))
             .collect();
-        let mut conditions: Vec<_> = draft
+        let mut conditions: Vec<_> = select
             .filters
             .iter()
             .map(|filter| field::condition(filter, &context, &embeds))
             .collect();
         conditions.extend(
-            draft
+            select
                 .logic
                 .iter()
                 .map(|tree| group(tree, &context, &embeds)),
@@ -134,7 +132,7 @@ impl<'a> Resolver<'a> {
             hidden: Vec::new(),
             conditions,
             order,
-            range: draft.range.at_most(self.max_rows),
+            range: select.range.at_most(self.max_rows),
             embeds,
         })
     }
@@ -143,7 +141,7 @@ impl<'a> Resolver<'a> {
         &self,
         fields: &[&'a SelectField],
         context: &FieldContext<'a>,
-        place: Place,
+        placement: Placement,
         expands: bool,
     ) -> Vec<OutputColumn<'a>> {
         let expands = expands || context.has_output_representation();
@@ -155,7 +153,7 @@ impl<'a> Resolver<'a> {
                     let all = table.columns.iter().map(|column| context.column(column));
                     columns.extend(all);
                 }
-                _ => columns.push(self.column(select, context, place, is_star)),
+                _ => columns.push(self.column(select, context, placement, is_star)),
             }
         }
         columns
@@ -165,7 +163,7 @@ impl<'a> Resolver<'a> {
         &self,
         select: &'a SelectField,
         context: &FieldContext<'a>,
-        place: Place,
+        placement: Placement,
         is_star: bool,
     ) -> OutputColumn<'a> {
         let (field, formatter) = context.output(&select.field);
@@ -176,10 +174,14 @@ impl<'a> Resolver<'a> {
         let counts_rows = aggregate.is_some_and(|a| a.function == AggregateFunction::Count);
         let alias = match (&select.alias, &aggregate) {
             (Some(alias), _) => Some(alias.as_str()),
-            // The parent must know the name of what it takes over.
-            (None, Some(aggregate)) if place != Place::Apart => Some(aggregate.function.name()),
+            // The parent refers to the column by this name.
+            (None, Some(aggregate)) if placement != Placement::Separate => {
+                Some(aggregate.function.name())
+            }
             (None, Some(_)) => None,
-            (None, None) if !select.field.path.is_empty() => Some(field::name_of(&select.field)),
+            (None, None) if !select.field.path.is_empty() => {
+                Some(field::output_name(&select.field))
+            }
             (None, None) => formatter.map(|_| select.field.name.as_str()),
         };
         OutputColumn {
@@ -188,7 +190,7 @@ impl<'a> Resolver<'a> {
             cast: select.cast.as_deref(),
             aggregate,
             alias: alias.map(Cow::Borrowed),
-            is_whole_row: is_star && counts_rows && place != Place::Apart,
+            is_whole_row: is_star && counts_rows && placement != Placement::Separate,
         }
     }
 
@@ -197,31 +199,35 @@ impl<'a> Resolver<'a> {
         child: Related<'a>,
         parent: &From<'a>,
         depth: usize,
-        parent_place: Place,
+        parent_placement: Placement,
         is_below_aggregate: bool,
     ) -> Result<Embed<'a>, RestError> {
-        let select = child.draft.embed.expect("only the root is no embed");
+        let select = child
+            .select
+            .embed
+            .expect("every node but the root is an embed");
         let relationship = child.relationship.expect("found for every embed");
         let name = output_name(select);
         let foreign = &relationship.foreign_table;
         let table = self.cache.table(&foreign.schema, &foreign.name);
         let is_empty = is_empty(&child);
-        let place = match (select.is_spread, relationship.is_to_one()) {
-            (false, _) => Place::Apart,
-            (true, true) => Place::SpreadOne,
-            (true, false) => Place::SpreadMany,
+        let placement = match (select.is_spread, relationship.is_to_one()) {
+            (false, _) => Placement::Separate,
+            (true, true) => Placement::SpreadOne,
+            (true, false) => Placement::SpreadMany,
         };
-        let from = from_of(relationship, parent, depth);
-        let mut node = self.node(child, from, table, depth, place, is_below_aggregate)?;
+        let from = from_relationship(relationship, parent, depth);
+        let mut node = self.node(child, from, table, depth, placement, is_below_aggregate)?;
         let join_alias = format!("{}_{name}_{depth}", relationship.table.name);
-        let shape = match place {
-            Place::Apart if is_empty => Shape::Hidden,
-            Place::Apart if relationship.is_to_one() => Shape::Object,
-            Place::Apart => Shape::Array,
-            Place::SpreadOne => {
-                Shape::SpreadOne(lift_aggregates(&mut node, parent_place != Place::SpreadOne))
-            }
-            Place::SpreadMany => {
+        let shape = match placement {
+            Placement::Separate if is_empty => Shape::Hidden,
+            Placement::Separate if relationship.is_to_one() => Shape::Object,
+            Placement::Separate => Shape::Array,
+            Placement::SpreadOne => Shape::SpreadOne(lift_aggregates(
+                &mut node,
+                parent_placement != Placement::SpreadOne,
+            )),
+            Placement::SpreadMany => {
                 if node.has_aggregates() {
                     return Err(RestError::NotImplemented(
                         "Aggregates are not implemented for one-to-many or many-to-many spreads.",
@@ -242,12 +248,16 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Whether neither it nor anything below it has a column to show.
+/// Whether neither the node nor its descendants have columns.
 fn is_empty(related: &Related<'_>) -> bool {
-    related.draft.fields.is_empty() && related.children.iter().all(is_empty)
+    related.select.fields.is_empty() && related.children.iter().all(is_empty)
 }
 
-fn from_of<'a>(relationship: &'a Relationship, parent: &From<'a>, depth: usize) -> From<'a> {
+fn from_relationship<'a>(
+    relationship: &'a Relationship,
+    parent: &From<'a>,
+    depth: usize,
+) -> From<'a> {
     let relation = &relationship.foreign_table;
     let alias = || format!("{}_{depth}", relation.name);
     match &relationship.link {
@@ -268,67 +278,13 @@ fn from_of<'a>(relationship: &'a Relationship, parent: &From<'a>, depth: usize) 
     }
 }
 
-/// What a to-one spread gives to its parent. Its aggregates happen there, or further up when
-/// the parent is spread itself: a sum over the one row of a join would be no sum.
-fn lift_aggregates<'a>(node: &mut ReadNode<'a>, aggregates_here: bool) -> Vec<SpreadColumn<'a>> {
-    let mut columns = spread_columns(node);
-    for (column, lifted) in node.columns.iter_mut().zip(&mut columns) {
-        lifted.aggregate = column.aggregate.take();
-    }
-    for column in &mut columns {
-        column.aggregates_here = aggregates_here;
-    }
-    columns
-}
-
-/// All columns that a spread node has for its parent: its own, then those of its embeds.
-fn spread_columns<'a>(node: &ReadNode<'a>) -> Vec<SpreadColumn<'a>> {
-    let plain = |name: Cow<'a, str>| SpreadColumn {
-        name,
-        aggregate: None,
-        aggregates_here: false,
-    };
-    let mut columns: Vec<_> = node
-        .columns
-        .iter()
-        .map(|column| match &column.alias {
-            Some(alias) => plain(alias.clone()),
-            None => plain(Cow::Borrowed(column.field.name)),
-        })
-        .collect();
-    for embed in &node.embeds {
-        match &embed.shape {
-            Shape::Hidden => {}
-            Shape::Object | Shape::Array => columns.push(plain(Cow::Borrowed(embed.name))),
-            Shape::SpreadOne(lifted) | Shape::SpreadMany(lifted) => {
-                columns.extend(lifted.iter().cloned());
-            }
-        }
-    }
-    columns
-}
-
-/// The arrays of a to-many spread are ordered where they are made, by columns that the rows
-/// carry along for it.
-fn hide_order(node: &mut ReadNode<'_>, join_alias: &str) {
-    let order = std::mem::take(&mut node.order);
-    node.hidden = order
-        .into_iter()
-        .enumerate()
-        .map(|(index, by)| HiddenColumn {
-            alias: format!("{join_alias}_{}_{}", by.field.name, index + 1),
-            by,
-        })
-        .collect();
-}
-
-/// A parent can be ordered by an embed of at most one row.
+/// Rejects an order by an embed that is not to-one.
 fn check_orders(related: &Related<'_>, origin: &str) -> Result<(), RestError> {
-    let ordered_by = related.draft.order.iter();
+    let ordered_by = related.select.order.iter();
     for name in ordered_by.filter_map(|term| term.relation.as_ref()) {
-        let is_it =
-            |child: &&Related<'_>| child.draft.embed.is_some_and(|e| output_name(e) == name);
-        let Some(embed) = related.children.iter().find(is_it) else {
+        let is_match =
+            |child: &&Related<'_>| child.select.embed.is_some_and(|e| output_name(e) == name);
+        let Some(embed) = related.children.iter().find(is_match) else {
             return Err(RestError::NotEmbedded {
                 name: name.clone(),
                 alias: None,
@@ -348,7 +304,7 @@ fn check_orders(related: &Related<'_>, origin: &str) -> Result<(), RestError> {
 }
 
 fn has_aggregates(related: &Related<'_>) -> bool {
-    let mut fields = related.draft.fields.iter();
+    let mut fields = related.select.fields.iter();
     fields.any(|field| field.aggregate.is_some()) || related.children.iter().any(has_aggregates)
 }
 
@@ -358,10 +314,10 @@ fn order_by<'a>(
     embeds: &[Embed<'a>],
 ) -> OrderBy<'a> {
     let (embed, field) = match &term.relation {
-        None => (None, context.plain(&term.field)),
+        None => (None, context.field_ref(&term.field)),
         Some(relation) => {
             let found = embeds.iter().position(|embed| embed.name == relation);
-            (found, field::unknown(&term.field))
+            (found, field::untyped(&term.field))
         }
     };
     OrderBy {

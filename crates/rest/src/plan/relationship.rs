@@ -1,4 +1,4 @@
-//! Which relationship an embed means (rest contract §5.3, §5.4).
+//! Finds the relationship of an embed (rest contract §5.3, §5.4).
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(super) fn find<'a>(
     let candidates = cache.relationships(schema, origin);
     let found: Vec<&Relationship> = candidates
         .iter()
-        .filter(|relationship| is_meant(relationship, target, hint))
+        .filter(|relationship| is_match(relationship, target, hint))
         .collect();
     match found.as_slice() {
         [] => Err(missing(cache, schema, origin, target, hint)),
@@ -30,7 +30,7 @@ pub(super) fn find<'a>(
     }
 }
 
-fn is_meant(relationship: &Relationship, target: &str, hint: Option<&str>) -> bool {
+fn is_match(relationship: &Relationship, target: &str, hint: Option<&str>) -> bool {
     let link = &relationship.link;
     let names_relation = *relationship.foreign_table.name == *target;
     match (link, hint) {
@@ -91,27 +91,27 @@ fn missing(
             "Searched for a foreign key relationship between '{origin}' and '{target}'{using} in \
              the schema '{schema}', but no matches were found."
         ),
-        hint: near_name(cache, schema, origin, target),
+        hint: self::hint(cache, schema, origin, target),
     }
 }
 
-/// The lowest score at which a name is near enough to be suggested.
-const MIN_SCORE: f64 = 0.33;
+/// The lowest similarity of a name in a hint.
+const MIN_HINT_SCORE: f64 = 0.33;
 
-fn near_name(cache: &SchemaCache, schema: &str, origin: &str, target: &str) -> Option<String> {
+fn hint(cache: &SchemaCache, schema: &str, origin: &str, target: &str) -> Option<String> {
     let candidates = cache.relationships(schema, origin);
     if candidates.is_empty() {
-        // A relation that is there is not a misspelt one, however lonely.
+        // The relation exists, so its name is not misspelt; it has no relationships.
         if cache.table(schema, origin).is_some() {
             return None;
         }
-        let near = fuzzy::best_match(origin, cache.origins_in(schema), MIN_SCORE)?;
+        let near = fuzzy::best_match(origin, cache.origins_in(schema), MIN_HINT_SCORE)?;
         return Some(format!("Perhaps you meant '{near}' instead of '{origin}'."));
     }
     let targets = candidates
         .iter()
         .map(|relationship| &*relationship.foreign_table.name);
-    let near = fuzzy::best_match(target, targets, MIN_SCORE)?;
+    let near = fuzzy::best_match(target, targets, MIN_HINT_SCORE)?;
     if near.to_lowercase() == target.to_lowercase() {
         return None;
     }
@@ -131,7 +131,10 @@ fn ambiguous(origin: &str, target: &str, found: &[&Relationship]) -> RestError {
     RestError::AmbiguousRelationship {
         origin: origin.to_owned(),
         target: target.to_owned(),
-        details: sorted.iter().map(|found| describe(found)).collect(),
+        details: sorted
+            .iter()
+            .map(|found| candidate_details(found))
+            .collect(),
         hint: format!(
             "Try changing '{target}' to one of the following: {}. Find the desired relationship \
              in the 'details' key.",
@@ -152,7 +155,7 @@ fn sort_key(relationship: &Relationship) -> (&QualifiedName, u8, &str) {
     (&relationship.foreign_table, rank, by)
 }
 
-fn describe(relationship: &Relationship) -> Value {
+fn candidate_details(relationship: &Relationship) -> Value {
     let (origin, target) = (&relationship.table.name, &relationship.foreign_table.name);
     let by_key = |join: &Join| {
         format!(

@@ -1,5 +1,5 @@
-//! A small cinema for tests: relations with every kind of relationship, functions of every shape,
-//! and requests over them that need no database.
+//! A schema cache of a small cinema, for tests without a database: relations with every kind of
+//! relationship, and functions of every shape.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -17,7 +17,7 @@ mod functions;
 mod relations;
 mod relationships;
 
-/// The cinema and the settings under which it is asked.
+/// The cinema's schema cache, and settings.
 pub(crate) struct Cinema {
     cache: SchemaCache,
     config: RestConfig,
@@ -50,34 +50,33 @@ impl Cinema {
         self
     }
 
-    /// Hands over the plan of a request that is written as over HTTP: a line, headers, an empty
-    /// line, the body.
+    /// Plans a request, which is written as in HTTP: request line, headers, empty line, body.
     pub(crate) fn plan<T>(
         &self,
         text: &str,
-        look: impl FnOnce(Result<Planned<'_>, RestError>) -> T,
+        inspect: impl FnOnce(Result<Planned<'_>, RestError>) -> T,
     ) -> T {
         match parse(text) {
-            Ok(request) => look(Plan::build(&request, &self.cache, &self.config)),
-            Err(error) => look(Err(error)),
+            Ok(request) => inspect(Plan::build(&request, &self.cache, &self.config)),
+            Err(error) => inspect(Err(error)),
         }
     }
 
     pub(crate) fn statements<T>(
         &self,
         text: &str,
-        look: impl FnOnce(Result<Statements<'_>, RestError>) -> T,
+        inspect: impl FnOnce(Result<Statements<'_>, RestError>) -> T,
     ) -> T {
         let request = match parse(text) {
             Ok(request) => request,
-            Err(error) => return look(Err(error)),
+            Err(error) => return inspect(Err(error)),
         };
         let planned = match Plan::build(&request, &self.cache, &self.config) {
             Ok(planned) => planned,
-            Err(error) => return look(Err(error)),
+            Err(error) => return inspect(Err(error)),
         };
         let (preferences, range) = (&request.preferences, request.root_range);
-        look(Ok(match &planned.plan {
+        inspect(Ok(match &planned.plan {
             Plan::Read(plan) => plan.to_sql(preferences, &self.config, range),
             Plan::Mutate(plan) => plan.to_sql(preferences),
             Plan::Call(plan) => plan.to_sql(preferences, &self.config, range),

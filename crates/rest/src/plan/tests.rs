@@ -1,4 +1,4 @@
-//! What requests come to, over the cinema of the samples.
+//! Plans of requests to the sample cinema.
 
 use serde_json::Value;
 
@@ -7,14 +7,14 @@ use super::{Plan, printer, samples::Cinema};
 mod aggregates;
 mod conditions;
 mod embeds;
+mod errors;
 mod functions;
 mod mutations;
 mod negotiation;
-mod refusals;
 mod spreads;
 mod unresolved;
 
-/// The tree of the read that a request comes to.
+/// Checks the read tree of a request.
 #[track_caller]
 fn check(request: &str, expected: &[&str]) {
     check_in(&Cinema::new(), request, expected);
@@ -31,23 +31,23 @@ fn check_in(cinema: &Cinema, request: &str, expected: &[&str]) {
     assert_eq!(lines, expected, "{request}");
 }
 
-/// Code, message, details and hint of a refusal.
+/// Checks code, message, details and hint of an error.
 #[track_caller]
-fn check_refusal(request: &str, expected: (&str, &str, Value, Value)) {
-    check_refusal_in(&Cinema::new(), request, expected);
+fn check_error(request: &str, expected: (&str, &str, Value, Value)) {
+    check_error_in(&Cinema::new(), request, expected);
 }
 
 #[track_caller]
-fn check_refusal_in(cinema: &Cinema, request: &str, expected: (&str, &str, Value, Value)) {
-    let refusal = cinema.plan(request, |planned| planned.expect_err("a refusal").render());
+fn check_error_in(cinema: &Cinema, request: &str, expected: (&str, &str, Value, Value)) {
+    let error = cinema.plan(request, |planned| planned.expect_err("an error").render());
     let (code, message, details, hint) = expected;
-    assert_eq!(refusal.code, code, "{request}");
-    assert_eq!(refusal.message, message, "{request}");
-    assert_eq!(refusal.details, details, "{request}");
-    assert_eq!(refusal.hint, hint, "{request}");
+    assert_eq!(error.code, code, "{request}");
+    assert_eq!(error.message, message, "{request}");
+    assert_eq!(error.details, details, "{request}");
+    assert_eq!(error.hint, hint, "{request}");
 }
 
-/// The refusal's code, or nothing where there is none.
+/// The error's code; empty if there is none.
 fn code(cinema: &Cinema, request: &str) -> String {
     cinema.plan(request, |planned| match planned {
         Ok(_) => String::new(),

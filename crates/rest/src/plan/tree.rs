@@ -1,6 +1,6 @@
 //! A read as a tree: one node per relation, embeds below their parent.
 //!
-//! Everything is looked up and decided here; turning it into SQL needs no further knowledge.
+//! All names are resolved: writing the SQL needs neither request nor schema cache.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub(crate) struct ReadNode<'a> {
     pub(crate) from: From<'a>,
     /// Empty for all columns, unless there are embeds.
     pub(crate) columns: Vec<OutputColumn<'a>>,
-    /// Carried along for the order of a to-many spread, and shown nowhere.
+    /// For the order of a to-many spread; not part of the result.
     pub(crate) hidden: Vec<HiddenColumn<'a>>,
     pub(crate) conditions: Vec<Condition<'a>>,
     pub(crate) order: Vec<OrderBy<'a>>,
@@ -29,7 +29,7 @@ pub(crate) struct ReadNode<'a> {
 #[derive(Debug)]
 pub(crate) enum From<'a> {
     Relation(&'a QualifiedName),
-    /// What a mutation or a call gave, under the name of its relation.
+    /// The result of a mutation or call, under the name of its relation.
     Source {
         alias: &'a str,
     },
@@ -44,14 +44,14 @@ pub(crate) enum From<'a> {
     },
     Computed {
         function: &'a QualifiedName,
-        /// What the parent is called there, and its row type.
+        /// The parent's alias, and its row type.
         argument: String,
         argument_type: &'a QualifiedName,
         alias: String,
     },
 }
 
-/// What stands before a column's name.
+/// The prefix of a column's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Qualifier<'p> {
     Relation(&'p QualifiedName),
@@ -69,7 +69,7 @@ impl<'a> From<'a> {
         }
     }
 
-    /// Its alias, or else its relation's bare name: how functions over rows refer to it.
+    /// The name that refers to a whole row: the alias, or the relation's name without schema.
     pub(crate) fn row_name(&self) -> &str {
         match self.qualifier() {
             Qualifier::Relation(relation) => &relation.name,
@@ -78,13 +78,13 @@ impl<'a> From<'a> {
     }
 }
 
-/// A column, a place in a json column, or a computed field.
+/// A column, a path into a json column, or a computed field.
 #[derive(Debug, Clone)]
 pub(crate) struct FieldRef<'a> {
     /// `*` for all of them.
     pub(crate) name: &'a str,
     pub(crate) path: &'a [JsonStep],
-    /// Whether a path into it needs a conversion first.
+    /// Whether a path into it needs `to_jsonb` first.
     pub(crate) needs_to_jsonb: bool,
 }
 
@@ -92,12 +92,12 @@ pub(crate) struct FieldRef<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct OutputColumn<'a> {
     pub(crate) field: FieldRef<'a>,
-    /// A function that renders it, from a domain representation.
+    /// The function of a domain representation that formats the value.
     pub(crate) formatter: Option<&'a str>,
     pub(crate) cast: Option<&'a str>,
     pub(crate) aggregate: Option<Aggregated<'a>>,
     pub(crate) alias: Option<Cow<'a, str>>,
-    /// The row itself instead of a column: what `count()` inside a spread counts.
+    /// The whole row instead of a column: `count()` inside a spread.
     pub(crate) is_whole_row: bool,
 }
 
@@ -107,7 +107,7 @@ pub(crate) struct Aggregated<'a> {
     pub(crate) cast: Option<&'a str>,
 }
 
-/// What rows must fulfil; several of them are joined by AND.
+/// A condition on rows.
 #[derive(Debug)]
 pub(crate) enum Condition<'a> {
     Filter(FieldFilter<'a>),
@@ -129,9 +129,9 @@ pub(crate) struct FieldFilter<'a> {
     pub(crate) field: FieldRef<'a>,
     pub(crate) is_negated: bool,
     pub(crate) operation: &'a Operation,
-    /// A function that reads the value, from a domain representation.
+    /// The function of a domain representation that parses the value.
     pub(crate) parser: Option<&'a str>,
-    /// A column that is no `tsvector` and must become one to be searched.
+    /// Whether full-text search needs `to_tsvector` first.
     pub(crate) needs_to_tsvector: bool,
 }
 
@@ -144,55 +144,55 @@ pub(crate) struct OrderBy<'a> {
     pub(crate) nulls: Option<Nulls>,
 }
 
-/// What the arrays of a to-many spread are ordered by.
+/// A column by which the arrays of a to-many spread are ordered.
 #[derive(Debug)]
 pub(crate) struct HiddenColumn<'a> {
     pub(crate) alias: String,
     pub(crate) by: OrderBy<'a>,
 }
 
-/// Rows of another relation inside each row.
+/// Related rows inside each row of the parent.
 #[derive(Debug)]
 pub(crate) struct Embed<'a> {
     pub(crate) node: ReadNode<'a>,
     pub(crate) relationship: &'a Relationship,
-    /// Its key in the result.
+    /// The key in the result.
     pub(crate) name: &'a str,
     /// `<origin>_<name>_<depth>`, which clients see in error messages.
     pub(crate) join_alias: String,
-    /// Parents without such rows go.
+    /// `!inner`: parents without related rows are left out.
     pub(crate) is_inner: bool,
     pub(crate) shape: Shape<'a>,
 }
 
-/// What an embed puts into its parent.
+/// What an embed adds to its parent.
 #[derive(Debug)]
 pub(crate) enum Shape<'a> {
     /// An object or null.
     Object,
     /// An array of objects.
     Array,
-    /// Nothing; it is there for its filters.
+    /// Nothing; it only filters.
     Hidden,
-    /// Its columns, lifted into the parent.
+    /// Its columns, as columns of the parent.
     SpreadOne(Vec<SpreadColumn<'a>>),
     /// Its columns, each as an array, in the order of its hidden columns.
     SpreadMany(Vec<SpreadColumn<'a>>),
 }
 
-/// A column that an embed gives to its parent.
+/// A column of a spread embed.
 #[derive(Debug, Clone)]
 pub(crate) struct SpreadColumn<'a> {
     /// In the embed's rows; `*` for all.
     pub(crate) name: Cow<'a, str>,
-    /// Aggregated in the nearest ancestor that is no spread itself.
+    /// Computed in the nearest ancestor that is not a spread.
     pub(crate) aggregate: Option<Aggregated<'a>>,
-    /// `true` where the aggregate happens in this parent, and not further up.
+    /// Whether this parent computes the aggregate, not one further up.
     pub(crate) aggregates_here: bool,
 }
 
 impl ReadNode<'_> {
-    /// Whether rows are grouped: an aggregate stands in this node, or was lifted into it.
+    /// Whether rows are grouped, because the node or one of its spreads has an aggregate.
     pub(crate) fn has_aggregates(&self) -> bool {
         self.columns.iter().any(|column| column.aggregate.is_some())
             || self.embeds.iter().any(|embed| match &embed.shape {
@@ -203,7 +203,7 @@ impl ReadNode<'_> {
             })
     }
 
-    /// Whether the result is exactly what `select=*` gives.
+    /// Whether it is exactly `select=*`.
     pub(crate) fn selects_everything(&self) -> bool {
         match self.columns.as_slice() {
             [column] => {

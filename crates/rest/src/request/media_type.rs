@@ -3,7 +3,7 @@
 mod accept;
 mod parse;
 
-/// A media type that means something here, or any other.
+/// A media type; those with a meaning in the protocol have a variant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum MediaType {
     /// `*/*`.
@@ -51,7 +51,7 @@ pub(crate) enum PlanOption {
 }
 
 impl MediaType {
-    /// As in lists of media types; a value of `Content-Type` but for the charset.
+    /// As in lists of media types: without charset.
     pub(crate) fn mime(&self) -> String {
         let text = match self {
             Self::Any => "*/*",
@@ -102,7 +102,7 @@ impl PlanType {
 }
 
 impl PlanOption {
-    /// In the order in which they are named.
+    /// In the order in which `options` lists them.
     const ALL: [Self; 5] = [
         Self::Analyze,
         Self::Verbose,

@@ -1,7 +1,7 @@
-//! From the text of a request to its meaning; no database is asked (rest contract §1–§3).
+//! Parses HTTP requests into [`ApiRequest`], without the schema cache (rest contract §1–§3).
 //!
-//! `parse` takes the steps in the order whose first failure clients see: path, profile, method,
-//! query string, ranges, body. The grammar of the query string's values is in `grammar`.
+//! `parse` goes from path to profile, method, query string, ranges and body, in this order, because
+//! clients see the first error. The grammar of the query string's values is in `grammar`.
 
 mod body;
 mod grammar;

@@ -1,4 +1,4 @@
-//! The steps from a request's parts to its meaning (rest contract §0, steps 4–9).
+//! From the parts of an HTTP request to an [`ApiRequest`] (rest contract §0, steps 4–9).
 
 use bytes::Bytes;
 use http::{HeaderMap, Method};
@@ -14,18 +14,18 @@ use super::{
     range,
 };
 
-/// What of an HTTP request is read, but for the body.
+/// The parts of an HTTP request that are parsed, except the body.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestParts<'a> {
     pub(crate) method: &'a Method,
-    /// The raw path behind the mount point.
+    /// Raw, without the mount point.
     pub(crate) path: &'a str,
-    /// The raw query string without `?`.
+    /// Raw, without `?`.
     pub(crate) query: &'a str,
     pub(crate) headers: &'a HeaderMap,
 }
 
-/// What of the configuration matters to parsing.
+/// The settings that parsing depends on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestRules<'a> {
     /// Exposed schemas, the default one first.
@@ -34,7 +34,7 @@ pub(crate) struct RequestRules<'a> {
     pub(crate) allows_tx_override: bool,
 }
 
-/// What answers at `/`.
+/// What `/` responds with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RootMode<'a> {
     Document,
@@ -43,13 +43,13 @@ pub(crate) enum RootMode<'a> {
 }
 
 impl ApiRequest {
-    /// Takes the steps in the order whose first failure is the answer.
+    /// The order of the steps is part of the contract: the first error is the response.
     pub(crate) fn parse(
         parts: &RequestParts<'_>,
         body: Bytes,
         rules: &RequestRules<'_>,
     ) -> Result<Self, RestError> {
-        let resource = Resource::at(parts.path, rules.root)?;
+        let resource = Resource::from_path(parts.path, rules.root)?;
         let (schema, is_profile_negotiated) = schema(parts, rules.schemas)?;
         let action = resource.action(parts.method)?;
         let query_rules = QueryRules {
@@ -58,7 +58,7 @@ impl ApiRequest {
         };
         let (query, limits) = query::parse(parts.query, query_rules)?;
         let root_range = range::root_range(parts.method, parts.headers, limits)?;
-        let content_type = MediaType::of_body(parts.headers);
+        let content_type = MediaType::of_request_body(parts.headers);
         let payload = payload(&action, &query, &content_type, body)?;
         Ok(Self {
             action,
@@ -73,9 +73,9 @@ impl ApiRequest {
         })
     }
 
-    /// Whether [`Self::parse`] will look at the body, so that it need not be read otherwise.
+    /// Whether [`Self::parse`] needs the body.
     pub(crate) fn reads_body(method: &Method, path: &str) -> bool {
-        match Resource::at(path, RootMode::Function("")) {
+        match Resource::from_path(path, RootMode::Function("")) {
             Ok(Resource::Relation(_)) => {
                 matches!(*method, Method::POST | Method::PATCH | Method::PUT)
             }
@@ -86,7 +86,7 @@ impl ApiRequest {
 }
 
 impl Action {
-    /// Whether parameters of the query may be arguments of a function.
+    /// Whether query parameters can be arguments of a function.
     fn has_query_arguments(&self) -> bool {
         let method = match self {
             Self::Call { method, .. } => *method,
@@ -105,7 +105,7 @@ enum Resource {
 }
 
 impl Resource {
-    fn at(path: &str, root: RootMode<'_>) -> Result<Self, RestError> {
+    fn from_path(path: &str, root: RootMode<'_>) -> Result<Self, RestError> {
         let path = path.strip_prefix('/').unwrap_or(path);
         match path.split_once('/') {
             None if path.is_empty() => match root {
@@ -113,9 +113,9 @@ impl Resource {
                 RootMode::Function(name) => Ok(Self::Function(name.to_owned())),
                 RootMode::Disabled => Err(RestError::RootDisabled),
             },
-            None => Ok(Self::Relation(segment(path)?)),
-            Some((first, second)) if segment(first)? == "rpc" && !second.contains('/') => {
-                Ok(Self::Function(segment(second)?))
+            None => Ok(Self::Relation(decode_segment(path)?)),
+            Some((first, second)) if decode_segment(first)? == "rpc" && !second.contains('/') => {
+                Ok(Self::Function(decode_segment(second)?))
             }
             Some(_) => Err(RestError::InvalidPath),
         }
@@ -126,8 +126,8 @@ impl Resource {
             Self::Relation(relation) => relation_action(relation, method),
             Self::Function(function) => function_action(function, method),
             Self::Schema => match *method {
-                Method::GET => Ok(Action::Describe { is_head: false }),
-                Method::HEAD => Ok(Action::Describe { is_head: true }),
+                Method::GET => Ok(Action::OpenApi { is_head: false }),
+                Method::HEAD => Ok(Action::OpenApi { is_head: true }),
                 Method::OPTIONS => Ok(Action::SchemaInfo),
                 _ => Err(RestError::UnsupportedMethod(method.to_string())),
             },
@@ -162,7 +162,7 @@ fn function_action(function: String, method: &Method) -> Result<Action, RestErro
     Ok(Action::Call { function, method })
 }
 
-fn segment(raw: &str) -> Result<String, RestError> {
+fn decode_segment(raw: &str) -> Result<String, RestError> {
     let decoded = pairs::decode(raw.as_bytes(), false);
     match pairs::into_text(decoded) {
         Some(text) => Ok(text.into_owned()),
@@ -173,7 +173,7 @@ fn segment(raw: &str) -> Result<String, RestError> {
     }
 }
 
-/// The schema, and whether responses are to name it.
+/// The schema, and whether the response has `Content-Profile`.
 fn schema(parts: &RequestParts<'_>, exposed: &[String]) -> Result<(String, bool), RestError> {
     let header = match *parts.method {
         Method::POST | Method::PATCH | Method::PUT | Method::DELETE => "content-profile",
@@ -184,12 +184,13 @@ fn schema(parts: &RequestParts<'_>, exposed: &[String]) -> Result<(String, bool)
         return Ok((default, exposed.len() != 1));
     };
     let schema = String::from_utf8_lossy(profile.as_bytes()).into_owned();
-    match exposed.contains(&schema) {
-        true => Ok((schema, true)),
-        false => Err(RestError::UnknownSchema {
+    if exposed.contains(&schema) {
+        Ok((schema, true))
+    } else {
+        Err(RestError::UnknownSchema {
             schema,
             exposed: exposed.to_vec(),
-        }),
+        })
     }
 }
 

@@ -2,19 +2,19 @@
 
 use http::HeaderMap;
 
-/// What a client would like.
+/// The preferences of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Preferences {
     pub(crate) resolution: Option<Resolution>,
     pub(crate) representation: Option<Representation>,
     pub(crate) count: Option<Count>,
-    /// `None` too when the server does not let clients choose.
+    /// Always `None` where `db-tx-end` does not allow an override.
     pub(crate) transaction: Option<TransactionEnd>,
     pub(crate) missing: Option<Missing>,
     pub(crate) handling: Option<Handling>,
     pub(crate) timezone: Option<String>,
     pub(crate) max_affected: Option<i64>,
-    /// Tokens that mean nothing, as written.
+    /// Unknown tokens, as written.
     pub(crate) invalid: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ pub(crate) enum Handling {
 }
 
 impl Preferences {
-    /// From all `Prefer` headers together. Of each kind the first that makes sense counts.
+    /// From all `Prefer` headers. The first valid token of each kind wins.
     pub(crate) fn parse(headers: &HeaderMap, allows_tx_override: bool) -> Self {
         let mut preferences = Self::default();
         let mut has_max_affected = false;
@@ -72,7 +72,7 @@ impl Preferences {
                         preferences.max_affected = whole_number(rows);
                     }
                     has_max_affected = true;
-                } else if !preferences.accept(token) {
+                } else if !preferences.accept_token(token) {
                     preferences.invalid.push(token.to_owned());
                 }
             }
@@ -87,18 +87,18 @@ impl Preferences {
         self.handling == Some(Handling::Strict)
     }
 
-    /// Takes a token of a fixed text; `false` for any other.
-    fn accept(&mut self, token: &str) -> bool {
-        take(&mut self.resolution, &Resolution::TOKENS, token)
-            || take(&mut self.representation, &Representation::TOKENS, token)
-            || take(&mut self.count, &Count::TOKENS, token)
-            || take(&mut self.transaction, &TransactionEnd::TOKENS, token)
-            || take(&mut self.missing, &Missing::TOKENS, token)
-            || take(&mut self.handling, &Handling::TOKENS, token)
+    /// Returns `false` if the token is unknown.
+    fn accept_token(&mut self, token: &str) -> bool {
+        set_if_known(&mut self.resolution, &Resolution::TOKENS, token)
+            || set_if_known(&mut self.representation, &Representation::TOKENS, token)
+            || set_if_known(&mut self.count, &Count::TOKENS, token)
+            || set_if_known(&mut self.transaction, &TransactionEnd::TOKENS, token)
+            || set_if_known(&mut self.missing, &Missing::TOKENS, token)
+            || set_if_known(&mut self.handling, &Handling::TOKENS, token)
     }
 }
 
-fn take<T: Copy>(place: &mut Option<T>, tokens: &[(&str, T)], token: &str) -> bool {
+fn set_if_known<T: Copy>(place: &mut Option<T>, tokens: &[(&str, T)], token: &str) -> bool {
     let found = tokens.iter().find(|(text, _)| *text == token);
     if let Some((_, value)) = found {
         place.get_or_insert(*value);
@@ -106,16 +106,17 @@ fn take<T: Copy>(place: &mut Option<T>, tokens: &[(&str, T)], token: &str) -> bo
     found.is_some()
 }
 
-/// Without a plus sign, which numbers here do not have.
+/// `None` for a leading plus sign, which Rust would accept.
 fn whole_number(text: &str) -> Option<i64> {
     let text = text.trim();
-    match text.starts_with('+') {
-        true => None,
-        false => text.parse().ok(),
+    if text.starts_with('+') {
+        None
+    } else {
+        text.parse().ok()
     }
 }
 
-/// The texts of a preference, in requests and in `Preference-Applied`.
+/// The tokens of a preference, in requests and in `Preference-Applied`.
 macro_rules! tokens {
     ($preference:ty { $($value:ident => $text:literal,)+ }) => {
         impl $preference {

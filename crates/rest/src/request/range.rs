@@ -1,10 +1,10 @@
-//! Which rows of a result: `limit`, `offset` and the `Range` header (rest contract §1.5, §3.3).
+//! Row ranges: `limit`, `offset` and the `Range` header (rest contract §1.5, §3.3).
 
 use http::{HeaderMap, Method, header};
 
 use crate::error::{RangeProblem, RestError};
 
-/// A piece of a result. The default is all of it.
+/// `LIMIT` and `OFFSET`. The default is all rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct RowRange {
     pub(crate) offset: i64,
@@ -27,11 +27,11 @@ impl RowRange {
     }
 }
 
-/// Rows from the first to the last, counted from zero; what ranges are while they are put together.
+/// First and last row, counted from zero. Ranges of query and header are combined in this form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Interval {
     first: i64,
-    /// `None` where there is no end.
+    /// `None` for an open end.
     last: Option<i64>,
 }
 
@@ -45,9 +45,9 @@ impl Interval {
         last: Some(-1),
     };
 
-    /// From the texts of `limit` and `offset`. Text that is no number is as good as none, except
-    /// that such a limit beside an offset counts as zero.
-    pub(super) fn of(limit: Option<&str>, offset: Option<&str>) -> Self {
+    /// From the texts of `limit` and `offset`. Text that is not a number counts as absent, except
+    /// for a limit beside an offset, which counts as zero.
+    pub(super) fn from_limit_offset(limit: Option<&str>, offset: Option<&str>) -> Self {
         let first = offset.and_then(integer).unwrap_or(0);
         let limit = match (limit, offset) {
             (Some(limit), Some(_)) => Some(integer(limit).unwrap_or(0)),
@@ -67,8 +67,8 @@ impl Interval {
         }
     }
 
-    /// `5-9` or `5-`; anything else asks for nothing in particular.
-    fn of_header(text: &[u8]) -> Self {
+    /// `5-9` or `5-`; anything else means all rows.
+    fn from_range_header(text: &[u8]) -> Self {
         let parse = || {
             let (first, last) = std::str::from_utf8(text).ok()?.split_once('-')?;
             let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -85,13 +85,14 @@ impl Interval {
         self.last.is_some_and(|last| last < self.first)
     }
 
-    /// `limit=0`. An offset moves the end, so that with one it is an empty range like others.
+    /// Whether it is `limit=0` without an offset. With an offset the end moves, and it is an empty
+    /// range like others.
     fn is_limit_zero(self) -> bool {
         self.last == Self::NO_ROWS.last
     }
 
-    /// What both have; `None` where that is nothing.
-    fn and(self, other: Self) -> Option<Self> {
+    /// The intersection; `None` if it is empty.
+    fn intersect(self, other: Self) -> Option<Self> {
         let last = match (self.last, other.last) {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
@@ -105,17 +106,17 @@ impl Interval {
     }
 }
 
-/// The rows of the root, from the query's `limit` and `offset` and the `Range` header.
+/// The range of the root: `limits` from the query string, combined with the `Range` header.
 pub(super) fn root_range(
     method: &Method,
     headers: &HeaderMap,
     limits: Interval,
 ) -> Result<RowRange, RestError> {
     let header = match headers.get(header::RANGE) {
-        Some(range) if method == Method::GET => Interval::of_header(range.as_bytes()),
+        Some(range) if method == Method::GET => Interval::from_range_header(range.as_bytes()),
         _ => Interval::ALL,
     };
-    let range = match (limits.is_limit_zero(), header.and(limits)) {
+    let range = match (limits.is_limit_zero(), header.intersect(limits)) {
         (true, _) => Interval::NO_ROWS,
         (false, Some(range)) => range,
         (false, None) if header.is_empty() => {
@@ -123,22 +124,24 @@ pub(super) fn root_range(
         }
         (false, None) => return Err(RestError::InvalidRange(RangeProblem::NegativeLimit)),
     };
-    match method == Method::PUT && range != Interval::ALL {
-        true => Err(RestError::PutRange),
-        false => Ok(range.rows()),
+    if method == Method::PUT && range != Interval::ALL {
+        Err(RestError::PutRange)
+    } else {
+        Ok(range.rows())
     }
 }
 
-/// A whole number with blanks around it at most; what is too large is as large as can be.
+/// An integer, perhaps with blanks around it; saturates.
 fn integer(text: &str) -> Option<i64> {
     let text = text.trim();
     let digits = text.strip_prefix('-').unwrap_or(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    let largest = match text.starts_with('-') {
-        true => i64::MIN,
-        false => i64::MAX,
+    let largest = if text.starts_with('-') {
+        i64::MIN
+    } else {
+        i64::MAX
     };
     Some(text.parse().unwrap_or(largest))
 }
@@ -149,31 +152,31 @@ mod tests {
 
     use super::*;
 
-    struct Asked {
+    struct Requested {
         method: Method,
         limit: Option<&'static str>,
         offset: Option<&'static str>,
         header: Option<&'static str>,
     }
 
-    const GET: Asked = Asked {
+    const GET: Requested = Requested {
         method: Method::GET,
         limit: None,
         offset: None,
         header: None,
     };
 
-    fn range(asked: Asked) -> Result<RowRange, RestError> {
+    fn range(requested: Requested) -> Result<RowRange, RestError> {
         let mut headers = HeaderMap::new();
-        if let Some(range) = asked.header {
+        if let Some(range) = requested.header {
             headers.insert(header::RANGE, HeaderValue::from_static(range));
         }
-        let limits = Interval::of(asked.limit, asked.offset);
-        root_range(&asked.method, &headers, limits)
+        let limits = Interval::from_limit_offset(requested.limit, requested.offset);
+        root_range(&requested.method, &headers, limits)
     }
 
-    fn check(asked: Asked, offset: i64, limit: Option<i64>) {
-        let range = range(asked).expect("a range");
+    fn check(requested: Requested, offset: i64, limit: Option<i64>) {
+        let range = range(requested).expect("a range");
         assert_eq!(range, RowRange { offset, limit });
     }
 
@@ -181,7 +184,7 @@ mod tests {
         let given = |text: &'static str| (!text.is_empty()).then_some(text);
         let (limit, offset) = (given(limit), given(offset));
         check(
-            Asked {
+            Requested {
                 limit,
                 offset,
                 ..GET
@@ -191,8 +194,8 @@ mod tests {
         );
     }
 
-    fn check_problem(asked: Asked, expected: RangeProblem) {
-        match range(asked) {
+    fn check_problem(requested: Requested, expected: RangeProblem) {
+        match range(requested) {
             Err(RestError::InvalidRange(problem)) => assert_eq!(problem, expected),
             other => panic!("{other:?}"),
         }
@@ -224,8 +227,8 @@ mod tests {
     }
 
     #[test]
-    fn limits_that_leave_nothing_are_refused() {
-        let of = |limit, offset| Asked {
+    fn limits_that_leave_nothing_are_rejected() {
+        let of = |limit, offset| Requested {
             limit,
             offset,
             ..GET
@@ -238,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_header_counts_for_get_only() {
-        let of = |method, header| Asked {
+        let of = |method, header| Requested {
             method,
             header: Some(header),
             ..GET
@@ -255,7 +258,7 @@ mod tests {
 
     #[test]
     fn header_and_limits_meet() {
-        let of = |header, limit, offset| Asked {
+        let of = |header, limit, offset| Requested {
             header,
             limit,
             offset,
@@ -273,7 +276,7 @@ mod tests {
     #[test]
     fn put_takes_no_range() {
         let of = |limit, offset| {
-            range(Asked {
+            range(Requested {
                 method: Method::PUT,
                 limit,
                 offset,

@@ -1,4 +1,4 @@
-//! Whole requests, and the order of the steps.
+//! Whole requests, and the order of checks.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
@@ -93,13 +93,13 @@ fn paths_and_methods_make_actions() {
             Method::GET,
             Ok(read(false)),
             Ok(call(CallMethod::Get)),
-            Ok(Action::Describe { is_head: false }),
+            Ok(Action::OpenApi { is_head: false }),
         ),
         (
             Method::HEAD,
             Ok(read(true)),
             Ok(call(CallMethod::Head)),
-            Ok(Action::Describe { is_head: true }),
+            Ok(Action::OpenApi { is_head: true }),
         ),
         (
             Method::POST,
@@ -178,12 +178,12 @@ fn path_segments_are_names_once_decoded() {
         );
     }
     for path in ["/%ff", "/rpc/%ff"] {
-        let refused = Err("PGRST100".to_owned());
-        assert_eq!(action(Method::GET, path), refused, "{path}");
+        let rejected = Err("PGRST100".to_owned());
+        assert_eq!(action(Method::GET, path), rejected, "{path}");
     }
     assert!(matches!(
         action(Method::GET, ""),
-        Ok(Action::Describe { .. })
+        Ok(Action::OpenApi { .. })
     ));
 }
 

@@ -1,4 +1,4 @@
-//! The meaning of a request, before anything is looked up.
+//! A parsed request. Its names are not resolved yet.
 
 use std::collections::BTreeSet;
 
@@ -6,16 +6,17 @@ use bytes::Bytes;
 
 use super::{media_type::MediaType, preferences::Preferences, range::RowRange};
 
-/// A request as parsed (rest contract §1–§3).
+/// A parsed request (rest contract §1–§3).
 #[derive(Debug, Clone)]
 pub(crate) struct ApiRequest {
     pub(crate) action: Action,
-    /// The schema that the profile header chose, else the first exposed one.
+    /// From the profile header, else the first exposed one.
     pub(crate) schema: String,
-    /// Whether responses name the schema: a profile was sent, or several are exposed.
+    /// Whether the response has `Content-Profile`: a profile was sent, or several schemas are
+    /// exposed.
     pub(crate) is_profile_negotiated: bool,
     pub(crate) query: QueryParams,
-    /// `limit`, `offset` and the Range header of the root, as one.
+    /// `limit` and `offset` of the root, combined with the Range header.
     pub(crate) root_range: RowRange,
     pub(crate) preferences: Preferences,
     /// In the order of preference; never empty.
@@ -25,7 +26,7 @@ pub(crate) struct ApiRequest {
     pub(crate) payload: Option<Payload>,
 }
 
-/// What is to be done.
+/// What the request does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Action {
     Read {
@@ -41,7 +42,7 @@ pub(crate) enum Action {
         method: CallMethod,
     },
     /// The OpenAPI document.
-    Describe {
+    OpenApi {
         is_head: bool,
     },
     /// OPTIONS.
@@ -73,24 +74,24 @@ pub(crate) enum CallMethod {
 /// The query string.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct QueryParams {
-    /// Never empty; where nothing is asked for it is `*`.
+    /// Never empty; `*` by default.
     pub(crate) select: Vec<SelectItem>,
     pub(crate) columns: Option<BTreeSet<String>>,
     pub(crate) on_conflict: Option<Vec<String>>,
-    /// All of them, with the path of the embed they are for; empty path for the root.
+    /// With the path of the embed that each filters; the path of the root is empty.
     pub(crate) filters: Vec<(EmbedPath, Filter)>,
     pub(crate) logic: Vec<(EmbedPath, LogicTree)>,
-    /// One for each level at most.
+    /// At most one per level.
     pub(crate) order: Vec<(EmbedPath, Vec<OrderTerm>)>,
     /// `limit` and `offset` of embeds; the root's are in [`ApiRequest::root_range`].
     pub(crate) ranges: Vec<(EmbedPath, RowRange)>,
-    /// Arguments of a function called with GET or HEAD, in order, repeats included.
+    /// Arguments of a function called with GET or HEAD, in order, with repeats.
     pub(crate) arguments: Vec<(String, String)>,
     /// Sorted by key and encoded again, for `Content-Location`; empty unless a relation is read.
     pub(crate) canonical: String,
 }
 
-/// Names of embeds from the root inwards.
+/// Names of nested embeds, outermost first.
 pub(crate) type EmbedPath = Vec<String>;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -109,7 +110,7 @@ pub(crate) struct SelectField {
 }
 
 impl SelectField {
-    /// A column of its own name.
+    /// A column without alias, cast or aggregate.
     pub(crate) fn column(name: &str) -> Self {
         let field = Field {
             name: name.to_owned(),
@@ -173,7 +174,7 @@ pub(crate) enum JoinKind {
     Left,
 }
 
-/// A column, or a place inside a json column.
+/// A column, or a path into a json column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Field {
     pub(crate) name: String,
@@ -308,8 +309,8 @@ pub(crate) enum Nulls {
 /// The request's body.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Payload {
-    /// JSON text for `json_to_recordset` and its kin. CSV and, for relations, forms arrive here
-    /// converted. Anything that is neither object nor array has become `[]`.
+    /// JSON text for `json_to_recordset` and similar. CSV and, for relations, forms have been
+    /// converted to it; JSON that is neither object nor array has become `[]`.
     Json {
         text: Bytes,
         /// Keys to use: those of the objects, or the parameter `columns`.

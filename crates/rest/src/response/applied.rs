@@ -1,6 +1,8 @@
-//! `Preference-Applied`: what became of the client's wishes (rest contract §3.2).
+//! `Preference-Applied`: the preferences that took effect (rest contract §3.2).
 
-use super::{Answer, PREFERENCE_APPLIED};
+use http::HeaderName;
+
+use super::ResponseBuilder;
 use crate::{
     plan::MutatePlan,
     request::{
@@ -11,7 +13,9 @@ use crate::{
     },
 };
 
-impl Answer {
+const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
+
+impl ResponseBuilder {
     pub(super) fn applied(&mut self, preferences: Preferences) {
         let text = render(&preferences);
         if !text.is_empty() {
@@ -20,14 +24,14 @@ impl Answer {
     }
 }
 
-/// Those that every request may have.
+/// Preferences that apply to every request.
 pub(super) fn of_read(request: &ApiRequest) -> Preferences {
-    let asked = &request.preferences;
+    let requested = &request.preferences;
     Preferences {
-        count: asked.count,
-        transaction: asked.transaction,
-        handling: asked.handling,
-        timezone: asked.timezone.clone(),
+        count: requested.count,
+        transaction: requested.transaction,
+        handling: requested.handling,
+        timezone: requested.timezone.clone(),
         ..Preferences::default()
     }
 }
@@ -40,16 +44,16 @@ pub(super) fn of_call(request: &ApiRequest) -> Preferences {
 }
 
 pub(super) fn of_mutation(request: &ApiRequest, plan: &MutatePlan<'_>) -> Preferences {
-    let asked = &request.preferences;
+    let requested = &request.preferences;
     let has_target = !plan.table.primary_key.is_empty() || request.query.on_conflict.is_some();
     let is_insert = plan.mutation == Mutation::Insert;
     let is_update = plan.mutation == Mutation::Update;
     let is_delete = plan.mutation == Mutation::Delete;
     Preferences {
-        resolution: asked.resolution.filter(|_| is_insert && has_target),
-        representation: asked.representation,
-        missing: asked.missing.filter(|_| is_insert || is_update),
-        max_affected: asked.max_affected.filter(|_| is_update || is_delete),
+        resolution: requested.resolution.filter(|_| is_insert && has_target),
+        representation: requested.representation,
+        missing: requested.missing.filter(|_| is_insert || is_update),
+        max_affected: requested.max_affected.filter(|_| is_update || is_delete),
         ..of_read(request)
     }
 }

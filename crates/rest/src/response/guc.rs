@@ -1,34 +1,34 @@
-//! What SQL may say about the response: `response.status` and `response.headers`
+//! The settings `response.status` and `response.headers`, by which SQL can change the response
 //! (rest contract §4.2).
 
 use http::{HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value};
 
-use super::Answer;
+use super::ResponseBuilder;
 use crate::RestError;
 
-/// Lets the database's wishes replace what we would have sent.
+/// The settings win over status and headers of the response.
 pub(super) fn apply(
-    answer: &mut Answer,
+    response: &mut ResponseBuilder,
     status: Option<&str>,
     headers: Option<&str>,
 ) -> Result<(), RestError> {
     if let Some(status) = status {
-        answer.status = parse_status(status).ok_or(RestError::ResponseStatus)?;
+        response.status = parse_status(status).ok_or(RestError::ResponseStatus)?;
     }
     if let Some(headers) = headers {
         let headers = parse_headers(headers).ok_or(RestError::ResponseHeaders)?;
         for (name, _) in &headers {
-            answer.headers.remove(name);
+            response.headers.remove(name);
         }
         for (name, value) in headers {
-            answer.headers.append(name, value);
+            response.headers.append(name, value);
         }
     }
     Ok(())
 }
 
-/// Digits at the beginning, as upstream reads them.
+/// Leading digits, as in PostgREST.
 fn parse_status(text: &str) -> Option<StatusCode> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit())
@@ -36,7 +36,7 @@ fn parse_status(text: &str) -> Option<StatusCode> {
     StatusCode::from_u16(text[..digits].parse().ok()?).ok()
 }
 
-/// An array of objects with one key and a text each.
+/// An array of objects with one key and a string value each.
 fn parse_headers(text: &str) -> Option<Vec<(HeaderName, HeaderValue)>> {
     let objects: Vec<Map<String, Value>> = serde_json::from_str(text).ok()?;
     objects

@@ -1,10 +1,10 @@
-//! `Location`: where an inserted row can be found (rest contract §2.3).
+//! `Location` of an inserted row (rest contract §2.3).
 
 use std::{collections::BTreeMap, fmt::Write, sync::Arc};
 
 use serde_json::value::RawValue;
 
-/// The query that finds the row by its primary key; `None` when its columns are not there.
+/// The query that selects the row by its primary key; `None` if it has none.
 pub(super) fn of_row(row: &str, primary_key: &[Arc<str>]) -> Option<String> {
     let row: BTreeMap<String, &RawValue> = serde_json::from_str(row).ok()?;
     let mut key: Vec<(&str, &RawValue)> = primary_key
@@ -25,8 +25,7 @@ pub(super) fn of_row(row: &str, primary_key: &[Arc<str>]) -> Option<String> {
     (!pairs.is_empty()).then(|| pairs.join("&"))
 }
 
-/// A JSON value as Postgres would print it as text: strings lose their quotes, numbers keep
-/// every digit.
+/// A JSON value as PostgreSQL prints it as text: strings without quotes, numbers with every digit.
 fn as_text(raw: &str) -> String {
     match serde_json::from_str::<String>(raw) {
         Ok(text) => text,

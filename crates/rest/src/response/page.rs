@@ -1,10 +1,9 @@
-//! Which page of how many rows this is (rest contract §3.3).
+//! Status and `Content-Range` of a page of rows (rest contract §3.3).
 
 use http::StatusCode;
 
 use crate::{RangeProblem, request::range::RowRange};
 
-/// A page among all rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PageStatus {
     offset: i64,
@@ -13,7 +12,7 @@ pub(super) struct PageStatus {
 }
 
 impl PageStatus {
-    pub(super) fn of(range: RowRange, rows: i64, total: Option<i64>) -> Self {
+    pub(super) fn new(range: RowRange, rows: i64, total: Option<i64>) -> Self {
         Self {
             offset: range.offset,
             rows,
@@ -29,8 +28,8 @@ impl PageStatus {
         }
     }
 
-    /// The page lies behind the last row.
-    pub(super) fn problem(self) -> Option<RangeProblem> {
+    /// `Some` if the offset is past the last row.
+    pub(super) fn range_problem(self) -> Option<RangeProblem> {
         let total = self.total.filter(|total| self.offset > *total)?;
         Some(RangeProblem::OutOfBounds {
             offset: self.offset,
@@ -44,12 +43,13 @@ impl PageStatus {
     }
 }
 
-/// `<lower>-<upper>/<total>`, with stars for what is not known or not there.
+/// `<lower>-<upper>/<total>`, with `*` for an empty range and for an unknown total.
 pub(super) fn content_range(lower: i64, upper: i64, total: Option<i64>) -> String {
     let total_text = total.map_or("*".to_owned(), |total| total.to_string());
-    match lower <= upper && total != Some(0) {
-        true => format!("{lower}-{upper}/{total_text}"),
-        false => format!("*/{total_text}"),
+    if lower <= upper && total != Some(0) {
+        format!("{lower}-{upper}/{total_text}")
+    } else {
+        format!("*/{total_text}")
     }
 }
 
@@ -58,11 +58,11 @@ mod tests {
     use super::*;
 
     fn check(offset: i64, rows: i64, total: Option<i64>, status: u16, range: &str) {
-        let range_asked = RowRange {
+        let requested = RowRange {
             offset,
             limit: None,
         };
-        let page = PageStatus::of(range_asked, rows, total);
+        let page = PageStatus::new(requested, rows, total);
         assert_eq!(page.code().as_u16(), status);
         assert_eq!(page.content_range(), range);
     }

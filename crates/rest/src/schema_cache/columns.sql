@@ -1,5 +1,5 @@
--- $1: exposed schemas. One row per column. A domain shows as its innermost base type only where
--- that is a type of Postgres itself; other types keep their own name.
+-- $1: exposed schemas. One row per column. A domain is shown as its base type only if that is a
+-- built-in type; other types keep their name.
 with recursive domain_steps as (
   select oid, typbasetype as base
   from pg_type

@@ -1,4 +1,4 @@
-//! Computed relationships: functions from a row of one relation to rows of another.
+//! Computed relationships: functions that take a row of one relation and return rows of another.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ fn from_row(row: &Row, names: &mut Interner) -> Result<Relationship, Error> {
         table: names.share_name(schema, row.try_get("origin_name")?),
         foreign_table: names.share_name(row.try_get("target_schema")?, row.try_get("target_name")?),
         is_self: row.try_get("is_self")?,
-        // Which of the two are views matters only where a foreign key is looked for by name.
+        // Only relevant for foreign keys that are found by name.
         table_is_view: false,
         foreign_table_is_view: false,
         link: Link::Computed {
@@ -26,8 +26,8 @@ fn from_row(row: &Row, names: &mut Interner) -> Result<Relationship, Error> {
     })
 }
 
-/// A function that is called like a related relation stands for all relationships detected
-/// between the two.
+/// A function with the name of a related relation replaces all detected relationships between the
+/// two.
 pub(super) fn replace(
     mut detected: Vec<Relationship>,
     computed: Vec<Relationship>,

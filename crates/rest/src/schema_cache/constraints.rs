@@ -18,7 +18,7 @@ pub(super) struct Constraint {
 pub(super) enum Kind {
     Primary,
     Unique,
-    /// With the columns it refers to, in the same order.
+    /// With the referenced columns, in the same order.
     Foreign(KeyColumns),
 }
 

@@ -1,5 +1,5 @@
--- All keys outside the catalog, whatever their schema: a view may show a table of any. Foreign
--- keys that partitions have from their parent are left out.
+-- Keys of all schemas but the system's, because a view may use tables of any schema. Foreign keys
+-- that partitions inherit are left out.
 select
   k.contype::text as kind,
   k.conname as name,

@@ -1,4 +1,4 @@
-//! One copy of every text: a large schema repeats the same few names and types thousands of times.
+//! String interning: a large schema repeats the same few names and types thousands of times.
 
 use std::{collections::HashSet, sync::Arc};
 

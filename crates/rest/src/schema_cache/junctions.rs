@@ -1,11 +1,11 @@
-//! Many-to-many relationships: through a relation with two foreign keys inside its primary key.
+//! Many-to-many relationships, through a relation with two foreign keys inside its primary key.
 
 use std::{collections::HashMap, sync::Arc};
 
 use super::{Join, Junction, Link, QualifiedName, Relationship, relations::Relation};
 
-/// `direct`: the relationships from the side of the foreign key. Gives every ordered pair of them
-/// that a junction makes.
+/// `direct`: the relationships from the side of the foreign key. Every ordered pair of them with
+/// the same junction gives a relationship.
 pub(super) fn detect(
     direct: &[Relationship],
     relations: &HashMap<u32, Relation>,
@@ -30,7 +30,7 @@ pub(super) fn detect(
     pairs.collect()
 }
 
-/// The way from a junction to one of its ends.
+/// The foreign key from a junction to one of its ends.
 struct Leg<'a> {
     relationship: &'a Relationship,
     join: &'a Join,

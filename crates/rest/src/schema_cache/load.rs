@@ -1,8 +1,7 @@
-//! Reads the catalogs and puts the cache together.
+//! Reads the catalogs and builds the cache.
 //!
-//! All questions leave at once, so that distance to the server costs two round trips however many
-//! there are. They see one snapshot, and an empty search path makes Postgres print every type
-//! name in full.
+//! All queries are pipelined, so the load takes two round trips. They run in one snapshot, and with
+//! an empty search path, so that PostgreSQL qualifies all type names.
 
 use std::{collections::HashMap, panic};
 
@@ -15,13 +14,13 @@ use super::{
     routines,
 };
 
-/// Compiling these statements would take longer than running them.
+/// JIT compilation would take longer than the queries.
 const SETTINGS: &str = "set local search_path = ''; set local jit = off";
 const NAMESPACES: &str = "select nspname as name from pg_namespace where nspname = any($1)";
 const ENUMS: &str = "select enumtypid as type, array_agg(enumlabel::text order by enumsortorder) \
                      as labels from pg_enum group by enumtypid";
 
-/// The answers, as Postgres gave them.
+/// The result of each query.
 struct Catalog {
     namespaces: Vec<Row>,
     relations: Vec<Row>,
@@ -44,13 +43,13 @@ pub(super) async fn load(client: &mut Client, scope: &Scope) -> Result<SchemaCac
         .await?;
     let catalog = Catalog::read(&transaction, scope).await?;
     transaction.rollback().await?;
-    // Large schemas take long enough to be noticed by requests on the same thread.
+    // Building the cache of a large schema would block requests on the same thread.
     let scope = scope.clone();
     match tokio::task::spawn_blocking(move || catalog.assemble(&scope)).await {
         Ok(assembled) => assembled,
         Err(failed) => match failed.try_into_panic() {
             Ok(reason) => panic::resume_unwind(reason),
-            // Only the end of the process cancels it, and this task with it.
+            // Blocking tasks are cancelled only when the runtime shuts down.
             Err(_cancelled) => std::future::pending().await,
         },
     }
@@ -138,7 +137,7 @@ impl Catalog {
     }
 }
 
-/// Of each view, by its id: which column of which relation each of its columns shows.
+/// By oid of the view: the relation and column that each of its columns comes from.
 fn view_sources(rows: &[Row]) -> Result<HashMap<u32, node_tree::Sources>, Error> {
     rows.iter()
         .map(|row| {

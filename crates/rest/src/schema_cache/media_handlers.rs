@@ -1,4 +1,5 @@
-//! What the user made to produce bodies of other media types (rest contract §3.5).
+//! Media handlers: functions of the user that produce bodies of other media types (rest contract
+//! §3.5).
 
 use tokio_postgres::{Error, Row};
 

@@ -1,5 +1,5 @@
 -- $1: exposed schemas. First the aggregates over rows (`anyelement`: of any relation), then the
--- functions that return a media type themselves; for these the domain stands as the handler.
+-- functions that return a media type themselves, with the domain as the handler.
 with media_types as (
   select t.oid, t.typname as name, n.nspname as schema
   from pg_type t

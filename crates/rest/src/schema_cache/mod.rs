@@ -1,9 +1,8 @@
-//! What requests may name in a project's database (rest contract §5.1).
+//! The schema cache: relations, relationships and functions that requests can name (rest contract
+//! §5.1).
 //!
-//! Postgres' own catalogs are read once per change of the schema, in [`load`]; from then on every
-//! lookup is answered from memory. Names are shared: one text, however many columns are called
-//! `id`. When to load again, and which of several relationships a request means, is decided
-//! elsewhere.
+//! [`load`] reads PostgreSQL's catalogs; after that every lookup is answered from memory. Names are
+//! interned. When to load is up to `snapshot`, which relationship an embed means up to `plan`.
 
 mod computed;
 mod constraints;
@@ -29,18 +28,18 @@ use std::{
 pub(crate) use objects::Objects;
 pub(crate) use types::*;
 
-/// What of a database is read.
+/// The part of a database that is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scope {
     /// Exposed schemas.
     pub(crate) schemas: Vec<String>,
-    /// Schemas whose views may stand between an exposed view and its tables.
+    /// Further schemas whose views can be between an exposed view and its tables.
     pub(crate) extra_search_path: Vec<String>,
-    /// Names of the function settings that hold for a whole transaction.
+    /// Names of function settings that apply to the whole transaction.
     pub(crate) hoisted_settings: Vec<String>,
 }
 
-/// Everything known about the exposed schemas, as of one moment.
+/// The exposed schemas as of one moment.
 #[derive(Debug, Default)]
 pub(crate) struct SchemaCache {
     schemas: HashMap<Arc<str>, SchemaObjects>,
@@ -51,11 +50,11 @@ pub(crate) struct SchemaCache {
     missing_schemas: Vec<String>,
 }
 
-/// What one exposed schema holds, each by name.
+/// The objects of one exposed schema, by name.
 #[derive(Debug, Default)]
 struct SchemaObjects {
     tables: BTreeMap<Arc<str>, Table>,
-    /// By their origin. Only those whose two ends are in this schema can ever be asked for.
+    /// By origin. Only relationships with both ends in this schema can be used.
     relationships: BTreeMap<Arc<str>, Vec<Relationship>>,
     routines: BTreeMap<Arc<str>, Vec<Routine>>,
 }
@@ -122,7 +121,7 @@ impl SchemaCache {
             .flat_map(|objects| objects.routines.values().flatten())
     }
 
-    /// The user's cast from one type to another, where one of them is a domain.
+    /// The domain representation that casts one type to the other.
     pub(crate) fn representation(
         &self,
         source_type: &str,
@@ -134,8 +133,8 @@ impl SchemaCache {
             .find(|representation| *representation.target_type == *target_type)
     }
 
-    /// The handler of exactly this media type (in lower case) and relation or function, or of any
-    /// relation for `None`. What stands in for what is up to negotiation.
+    /// The handler of exactly this media type (in lower case) and relation or function; `None`
+    /// means handlers for any relation. Fallbacks are up to negotiation.
     pub(crate) fn media_handler(
         &self,
         target: Option<(&str, &str)>,
@@ -148,7 +147,7 @@ impl SchemaCache {
         })
     }
 
-    /// Schemas of the scope that the database does not have.
+    /// Schemas of the scope that do not exist.
     pub(crate) fn missing_schemas(&self) -> &[String] {
         &self.missing_schemas
     }
@@ -173,7 +172,7 @@ fn total<'a, T: 'a>(groups: impl Iterator<Item = &'a Vec<T>>) -> usize {
     groups.map(Vec::len).sum()
 }
 
-/// How much there is of everything.
+/// Numbers of objects, for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counts {
     pub(crate) relations: usize,

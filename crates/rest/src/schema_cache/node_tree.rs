@@ -1,13 +1,13 @@
-//! Where a view's columns come from, read out of its stored query.
+//! Parses the origin of a view's columns from its stored query.
 //!
-//! Postgres keeps a view's query as text of nested nodes: `({QUERY :commandType 1 … :targetList
+//! PostgreSQL stores a view's query as text of nested nodes: `({QUERY :commandType 1 … :targetList
 //! ({TARGETENTRY :expr {VAR …} :resno 1 … :resorigtbl 16400 :resorigcol 2 …} …) …})`. The outer
-//! target list names, for each column that is shown unchanged, the relation and column it shows.
-//! Anything else in the text is skipped, so versions may differ in it.
+//! target list has the relation and column that each unchanged column comes from. Everything else
+//! is skipped, so it may differ between versions.
 
 use std::collections::HashMap;
 
-/// A column of some relation: the relation's id, the column's position.
+/// A column: the relation's oid, the column's position.
 pub(super) type ColumnId = (u32, i16);
 
 /// By the position of the view's column.
@@ -16,7 +16,7 @@ pub(super) type Sources = HashMap<i16, ColumnId>;
 const QUERY_DEPTH: usize = 2;
 const ENTRY_DEPTH: usize = 4;
 
-/// What the columns of a view show; those that are computed are left out.
+/// The origin of a view's columns; computed ones are left out.
 pub(super) fn sources(query: &str) -> Sources {
     let mut sources = Sources::new();
     let mut entry = TargetEntry::default();
@@ -55,7 +55,7 @@ struct TargetEntry {
 }
 
 impl TargetEntry {
-    /// Zeros stand for "none", and column zero for a whole row.
+    /// Zero means none; column zero is a whole row.
     fn source(self) -> Option<(i16, ColumnId)> {
         let position = i16::try_from(self.position).ok()?;
         let column = i16::try_from(self.column).ok()?;
@@ -89,7 +89,7 @@ impl<'a> Tokens<'a> {
         Some(token)
     }
 
-    /// The number that follows; zero if something else does.
+    /// The next number; zero if something else follows.
     fn number(&mut self) -> u32 {
         match self.next() {
             Some(Token::Word(word)) => word.parse().unwrap_or(0),
@@ -98,8 +98,8 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Up to a space or bracket that no backslash protects. Ends between characters, since all it
-/// looks for is ASCII.
+/// Up to a space or bracket that is not escaped. The end is a character boundary, because all
+/// delimiters are ASCII.
 fn word_length(bytes: &[u8]) -> usize {
     let mut length = 0;
     while let Some(byte) = bytes.get(length) {

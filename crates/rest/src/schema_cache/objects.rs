@@ -1,5 +1,4 @@
-//! From loose objects to a cache: what requests can reach, where and in which order lookups
-//! expect it.
+//! Builds a cache from objects: drops what requests cannot reach, and sorts the rest.
 
 use std::sync::Arc;
 
@@ -7,7 +6,7 @@ use super::{
     MediaHandler, Relationship, Representation, Routine, SchemaCache, SchemaObjects, Table,
 };
 
-/// Everything found in a database, in any order.
+/// The objects of a database, in any order.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
     pub(crate) tables: Vec<Table>,
@@ -18,7 +17,7 @@ pub(crate) struct Objects {
 }
 
 impl SchemaCache {
-    /// `schemas`: the exposed ones; what is in no such schema is left out.
+    /// Objects outside of the exposed `schemas` are dropped.
     pub(crate) fn new(schemas: impl IntoIterator<Item = Arc<str>>, objects: Objects) -> Self {
         let mut cache = Self::default();
         for schema in schemas {
@@ -50,12 +49,15 @@ impl SchemaCache {
                 of_type.push(handler);
             }
         }
-        cache.schemas.values_mut().for_each(SchemaObjects::tidy);
+        cache
+            .schemas
+            .values_mut()
+            .for_each(SchemaObjects::sort_and_shrink);
         cache
     }
 
-    /// Reachable is what has both ends, or the origin and its function, in the schema of a
-    /// request, and nothing on the way that is not exposed.
+    /// Dropped unless both ends, or the origin and the function, are in the same schema, and all
+    /// relations in between are exposed.
     fn add_relationship(&mut self, relationship: Relationship) {
         let is_reachable = relationship.target_schema() == &relationship.table.schema
             && relationship
@@ -70,8 +72,8 @@ impl SchemaCache {
 }
 
 impl SchemaObjects {
-    /// Everything in its promised order, and no memory held in reserve.
-    fn tidy(&mut self) {
+    /// Sorts the lists and frees excess capacity.
+    fn sort_and_shrink(&mut self) {
         for of_origin in self.relationships.values_mut() {
             of_origin.sort_unstable_by(|a, b| a.sort_key().cmp(&b.sort_key()));
             of_origin.shrink_to_fit();
@@ -83,7 +85,7 @@ impl SchemaObjects {
     }
 }
 
-/// Fewest parameters first, so that messages list them alike every time.
+/// Fewest parameters first, so that the order in messages is deterministic.
 fn sort_overloads(overloads: &mut [Routine]) {
     overloads.sort_unstable_by(|a, b| {
         let by_count = a.params.len().cmp(&b.params.len());

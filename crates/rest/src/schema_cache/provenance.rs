@@ -1,4 +1,4 @@
-//! Which views show the columns of which tables, through any number of views in between.
+//! Traces columns of views to columns of tables, through any number of views.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -8,23 +8,23 @@ use super::{
     relations::Relation,
 };
 
-/// For each table, by its id, the exposed views that show some of its columns.
+/// By oid of a table: the exposed views that have columns of it.
 #[derive(Debug, Default)]
 pub(super) struct Provenance {
     views: HashMap<u32, Vec<ViewOfTable>>,
 }
 
-/// One view, seen from one of its tables.
+/// A view, and its columns that come from one table.
 #[derive(Debug)]
 pub(super) struct ViewOfTable {
     id: u32,
     pub(super) view: QualifiedName,
-    /// For a column of the table the columns of the view that show it, in the view's order.
+    /// By position of the table's column: the columns of the view, in the view's order.
     columns: HashMap<i16, Vec<Arc<str>>>,
 }
 
 impl Provenance {
-    /// `sources`: of all views on the way, exposed or not.
+    /// `sources`: of all views, exposed or not.
     pub(super) fn new(sources: HashMap<u32, Sources>, relations: &HashMap<u32, Relation>) -> Self {
         let mut provenance = Self::default();
         for (&id, relation) in relations {
@@ -44,8 +44,8 @@ impl Provenance {
         provenance
     }
 
-    /// The views that show a whole key, each with the view's columns for it: all combinations
-    /// where a column is shown more than once.
+    /// The views that have all columns of a key, with the view's columns. If the view has a column
+    /// several times, all combinations.
     pub(super) fn keys<'a>(
         &'a self,
         table: u32,
@@ -59,7 +59,7 @@ impl Provenance {
         })
     }
 
-    /// As [`Self::keys`], but each view once (by its id), with the first column of several.
+    /// As [`Self::keys`], but each view once, by oid, with the first of several columns.
     pub(super) fn first_keys<'a>(
         &'a self,
         table: u32,
@@ -80,7 +80,7 @@ impl Provenance {
 
     fn view_of_table(&mut self, table: u32, id: u32, view: &QualifiedName) -> &mut ViewOfTable {
         let views = self.views.entry(table).or_default();
-        // Columns come view by view, so it is the last one or a new one.
+        // Columns are grouped by view, so it is the last one or a new one.
         if views.last().is_none_or(|last| last.id != id) {
             views.push(ViewOfTable {
                 id,
@@ -94,7 +94,7 @@ impl Provenance {
 }
 
 impl ViewOfTable {
-    /// `None` unless the view shows every column of the key.
+    /// `None` unless the view has every column of the key.
     fn key_columns(&self, key: &[i16]) -> Option<Vec<&[Arc<str>]>> {
         key.iter()
             .map(|position| self.columns.get(position).map(Vec::as_slice))
@@ -102,8 +102,8 @@ impl ViewOfTable {
     }
 }
 
-/// Follows a column through views to what is none. Views cannot be built in a circle, but
-/// replaced into one: then there is no end, and no answer.
+/// Follows a column through views to a table. `CREATE OR REPLACE VIEW` can make a cycle; then the
+/// result is `None`.
 fn trace(sources: &HashMap<u32, Sources>, start: ColumnId) -> Option<ColumnId> {
     let mut column = start;
     for _ in 0..=sources.len() {
@@ -115,15 +115,15 @@ fn trace(sources: &HashMap<u32, Sources>, start: ColumnId) -> Option<ColumnId> {
     None
 }
 
-/// One choice from each list, in every way.
+/// The Cartesian product.
 fn combine(choices: &[&[Arc<str>]]) -> Vec<Vec<Arc<str>>> {
     let mut combinations = vec![Vec::with_capacity(choices.len())];
     for choice in choices {
         combinations = combinations
             .iter()
-            .flat_map(|begun| {
+            .flat_map(|prefix| {
                 choice.iter().map(move |column| {
-                    let mut longer = begun.clone();
+                    let mut longer = prefix.clone();
                     longer.push(column.clone());
                     longer
                 })

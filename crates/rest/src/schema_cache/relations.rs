@@ -16,15 +16,15 @@ const UPDATE: i32 = 1 << 2;
 const INSERT: i32 = 1 << 3;
 const DELETE: i32 = 1 << 4;
 
-/// An exposed relation, with what only loading needs to know.
+/// An exposed relation, with data that only the load needs.
 #[derive(Debug)]
 pub(super) struct Relation {
     pub(super) table: Table,
-    /// Of each of its columns; dropped ones leave gaps.
+    /// Of each column; dropped columns leave gaps.
     pub(super) positions: Vec<i16>,
 }
 
-/// All exposed relations by their id, still without primary keys.
+/// All exposed relations by oid, without primary keys yet.
 pub(super) fn from_rows(
     relations: &[Row],
     columns: &[Row],
@@ -95,7 +95,7 @@ pub(super) fn text(row: &Row, column: &str) -> Result<Option<Box<str>>, Error> {
     Ok(row.try_get::<_, Option<&str>>(column)?.map(Box::from))
 }
 
-/// Tables have their own key, sorted by name; views that of every table whose key they show.
+/// Tables get their key, sorted by name; views the keys of all tables whose key columns they have.
 pub(super) fn set_primary_keys(
     relations: &mut HashMap<u32, Relation>,
     constraints: &[Constraint],

@@ -1,5 +1,5 @@
 -- $1: exposed schemas. `events` are the bits of pg_relation_is_updatable: 4 update, 8 insert,
--- 16 delete. It is asked only where the answer is not known beforehand.
+-- 16 delete. The function is called only for views and foreign tables.
 select
   c.oid,
   n.nspname as schema,

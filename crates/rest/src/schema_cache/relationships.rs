@@ -1,4 +1,4 @@
-//! Relationships that foreign keys make, between tables and between the views that show them.
+//! Relationships of foreign keys, between tables and between views that have the key's columns.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -13,15 +13,15 @@ use super::{
     relations::Relation,
 };
 
-/// One side of a foreign key: the table itself, or a view that shows all columns of the key.
+/// One side of a foreign key: the table, or a view that has all columns of the key.
 struct End<'a> {
     name: &'a QualifiedName,
     is_view: bool,
     columns: Vec<Arc<str>>,
 }
 
-/// All of them, in both directions. What has an end or a middle that is not exposed is left out,
-/// since nothing could ever ask for it.
+/// All relationships, in both directions. Those with an end or junction that is not exposed are
+/// left out: no request can use them.
 pub(super) fn detect(
     constraints: &[Constraint],
     provenance: &Provenance,
@@ -56,7 +56,7 @@ pub(super) fn detect(
     found
 }
 
-/// Relation and positions, in ascending order, of all primary keys and unique constraints.
+/// Relation and sorted column positions of all primary keys and unique constraints.
 fn unique_keys(constraints: &[Constraint]) -> HashSet<(u32, Vec<i16>)> {
     constraints
         .iter()

@@ -1,4 +1,4 @@
-//! Casts that users made between their domains and `json` or `text`.
+//! Domain representations: casts of users between domains and `json` or `text`.
 
 use tokio_postgres::{Error, Row};
 

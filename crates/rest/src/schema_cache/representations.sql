@@ -1,5 +1,5 @@
--- Implicit casts by function between a domain and json or text, of which the login role may call
--- the function.
+-- Implicit casts by function between a domain and json or text, if the login role can execute the
+-- function.
 select
   format_type(c.castsource, null) as source_type,
   format_type(c.casttarget, null) as target_type,

@@ -1,4 +1,4 @@
-//! Functions that can be called by name (rest contract §2.7).
+//! Functions that requests can call (rest contract §2.7).
 
 use tokio_postgres::{Error, Row};
 
@@ -6,7 +6,7 @@ use super::{
     Isolation, Param, ReturnType, Returns, Routine, Volatility, interner::Interner, relations::text,
 };
 
-/// The types of which one value without a name can be the whole body of a request.
+/// Types of a single unnamed parameter that takes the whole body of a request.
 const BODY_TYPES: [&str; 5] = ["bytea", "json", "jsonb", "text", "xml"];
 
 /// All functions that requests can call. `hoisted_settings`: names of the settings to keep.
@@ -21,8 +21,8 @@ pub(super) fn from_rows(
     routines.collect()
 }
 
-/// `None` for a function that cannot be called: its parameters have no names, and are not the
-/// one that takes a body.
+/// `None` for a function that cannot be called: it has unnamed parameters, other than a single one
+/// for the body.
 fn from_row(
     row: &Row,
     hoisted_settings: &[String],
@@ -65,7 +65,7 @@ fn from_row(
     }))
 }
 
-/// Parameters as the catalog has them: names and modes of all, if any; types of the input.
+/// Parameters as in the catalog: names and modes of all, types of input parameters only.
 struct Declaration<'a> {
     names: Option<Vec<&'a str>>,
     modes: Option<Vec<&'a str>>,
@@ -82,7 +82,7 @@ impl Declaration<'_> {
         }
     }
 
-    /// Output parameters make a row, even a single one.
+    /// Output parameters make the result a row, even a single one.
     fn has_output(&self) -> bool {
         let modes = self.modes.iter().flatten();
         modes
@@ -118,7 +118,7 @@ impl Declaration<'_> {
     }
 }
 
-/// Without a length these two would be cut to one character.
+/// Without a length `char` and `bit` would be truncated to one character.
 fn cast_type(type_name: &str) -> &str {
     match type_name {
         "bit" => "bit varying",

@@ -1,4 +1,4 @@
--- $1: exposed schemas. Names and modes cover all parameters, types and defaults only the input.
+-- $1: exposed schemas. Names and modes are of all parameters, types and defaults of input ones.
 -- A domain over a row type counts as that row type.
 with recursive domain_steps as (
   select oid, typbasetype as base

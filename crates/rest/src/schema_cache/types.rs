@@ -1,5 +1,4 @@
-//! What the service knows about a database: the relations, relationships and functions that
-//! requests may name.
+//! The objects of the schema cache.
 
 use std::sync::Arc;
 
@@ -29,7 +28,7 @@ pub(crate) struct Table {
     pub(crate) is_insertable: bool,
     pub(crate) is_updatable: bool,
     pub(crate) is_deletable: bool,
-    /// For a view: of its base table, when all columns of that key are in the view.
+    /// For a view: of its base table, if the view has all columns of the key.
     pub(crate) primary_key: Vec<Arc<str>>,
     /// In their order in the table.
     pub(crate) columns: Vec<Column>,
@@ -47,34 +46,34 @@ pub(crate) struct Column {
     pub(crate) name: Arc<str>,
     pub(crate) comment: Option<Box<str>>,
     pub(crate) is_nullable: bool,
-    /// Without modifiers, domains unwrapped down to the base type.
+    /// Without modifiers; for domains the base type.
     pub(crate) base_type: Arc<str>,
-    /// As declared, with modifiers: what payloads are cast to.
+    /// As declared, with modifiers. Payloads are cast to it.
     pub(crate) nominal_type: Arc<str>,
     pub(crate) max_length: Option<i32>,
-    /// The expression of its default (rest contract §2.3).
+    /// The default expression (rest contract §2.3).
     pub(crate) default: Option<Box<str>>,
     pub(crate) enum_labels: Vec<Box<str>>,
 }
 
-/// How rows of one relation lead to rows of another.
+/// A relationship from one relation to another.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Relationship {
     pub(crate) table: QualifiedName,
     pub(crate) foreign_table: QualifiedName,
-    /// A table that refers to itself.
+    /// Whether a table references itself.
     pub(crate) is_self: bool,
     pub(crate) table_is_view: bool,
     pub(crate) foreign_table_is_view: bool,
     pub(crate) link: Link,
 }
 
-/// What makes two relations related.
+/// The kind of a relationship.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Link {
     ManyToOne(Join),
     OneToMany(Join),
-    /// `is_parent`: the foreign key stands on the other side.
+    /// `is_parent`: the foreign key is on the other side.
     OneToOne {
         join: Join,
         is_parent: bool,
@@ -95,7 +94,7 @@ pub(crate) struct Join {
     pub(crate) columns: Vec<(Arc<str>, Arc<str>)>,
 }
 
-/// The table between two others.
+/// The table of a many-to-many relationship.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Junction {
     pub(crate) table: QualifiedName,
@@ -117,7 +116,7 @@ impl Relationship {
         }
     }
 
-    /// The schema in which a request must be to follow it.
+    /// The schema that a request must use to follow it.
     pub(super) fn target_schema(&self) -> &Arc<str> {
         match &self.link {
             Link::Computed { function, .. } => &function.schema,
@@ -125,7 +124,7 @@ impl Relationship {
         }
     }
 
-    /// Every relation it touches.
+    /// All relations involved.
     pub(super) fn relations(&self) -> impl Iterator<Item = &QualifiedName> {
         let junction = match &self.link {
             Link::ManyToMany(junction) => Some(&junction.table),
@@ -136,8 +135,8 @@ impl Relationship {
             .chain(junction)
     }
 
-    /// In which order clients see the relationships of one table: by the other table, kind and
-    /// name, then by whatever tells them apart; computed ones last.
+    /// The order in which clients see the relationships of a table: by the other table, kind and
+    /// name, then by whatever distinguishes them; computed ones last.
     pub(super) fn sort_key(&self) -> impl Ord + '_ {
         let (kind, names, columns) = match &self.link {
             Link::OneToMany(join) => (0, [&*join.constraint, "", "", ""], [&*join.columns, &[]]),
@@ -186,7 +185,7 @@ impl Join {
     }
 }
 
-/// A function of an exposed schema; overloads are several of them.
+/// A function of an exposed schema; each overload is one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Routine {
     pub(crate) name: QualifiedName,
@@ -196,9 +195,9 @@ pub(crate) struct Routine {
     pub(crate) volatility: Volatility,
     pub(crate) has_variadic: bool,
     pub(crate) isolation: Option<Isolation>,
-    /// Its own settings that hold for the whole transaction (§4.2, hoisted).
+    /// Hoisted settings, which apply to the whole transaction (§4.2).
     pub(crate) settings: Vec<(Box<str>, Box<str>)>,
-    /// Last, so that it decides the order of overloads only when nothing else does.
+    /// Last, so that it orders overloads only if everything else is equal.
     pub(crate) oid: u32,
 }
 
@@ -228,10 +227,10 @@ impl Routine {
 /// One input parameter of a function.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Param {
-    /// Empty when it has none.
+    /// Empty if unnamed.
     pub(crate) name: Arc<str>,
     pub(crate) type_name: Arc<str>,
-    /// As `type_name`, but `varchar` for `char` and `varbit` for `bit`, so that nothing is cut.
+    /// As `type_name`, but `varchar` for `char` and `varbit` for `bit`, which would truncate.
     pub(crate) cast_type: Arc<str>,
     pub(crate) is_required: bool,
     pub(crate) is_variadic: bool,
@@ -265,22 +264,21 @@ pub(crate) enum Isolation {
     Serializable,
 }
 
-/// What turns the rows of `target` into a body of some media type (§3.5).
+/// A function that turns the rows of `target` into a body of some media type (§3.5).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MediaHandler {
-    /// An aggregate over rows; for a function that returns the media type itself, the domain,
-    /// which as a cast does nothing.
+    /// An aggregate over rows. For a function that returns the media type itself, its domain, as a
+    /// cast without effect.
     pub(crate) function: QualifiedName,
-    /// The relation or function whose rows it takes; `None` for any.
+    /// The relation or function; `None` for any.
     pub(crate) target: Option<QualifiedName>,
     /// Lower case, possibly `*/*`.
     pub(crate) media_type: Box<str>,
-    /// What the response says: `application/octet-stream` for `*/*`.
+    /// The `Content-Type` of the response: `application/octet-stream` for `*/*`.
     pub(crate) response_type: Box<str>,
 }
 
-/// A cast between a domain and `json` or `text` that a user made to be ours (§5.1, domain
-/// representations).
+/// A domain representation: a cast of the user between a domain and `json` or `text` (§5.1).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Representation {
     pub(crate) source_type: Arc<str>,

@@ -1,160 +1,214 @@
-//! The task of one project: it listens, loads when somebody says so, and tries again when that fails.
+//! The background task of one project: listens for notifications, loads snapshots on request, and
+//! retries failed loads with backoff.
 
 use std::{
-    collections::HashMap,
-    sync::{Arc, atomic::Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use plinth_db::Heard;
+use arc_swap::ArcSwapOption;
+use plinth_db::ListenEvent;
 use plinth_project::ProjectDb;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    FIRST_RETRY, LoadError, Order, PART_FACTOR, SettingsRole, Shared, Snapshot, State, Why,
-};
-use crate::{
-    RestConfig,
-    config::{RoleSettings, load_in_database, session_user},
-    numbers::Numbers,
-    schema_cache::{SchemaCache, Scope},
-};
+use super::{LoadError, SPECULATIVE_FACTOR, SettingsRole, Snapshot, load::load_snapshot};
+use crate::{RestConfig, metrics::RestMetrics};
 
-/// Loads asked for within this time after one become one.
-const COOL_DOWN: Duration = Duration::from_millis(100);
-/// A project that nobody asked for this long stops listening.
-const IDLE: Duration = Duration::from_secs(300);
-const LONGEST_RETRY: Duration = Duration::from_secs(32);
+/// Notifications within this time after a load are coalesced into one more load.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+/// Without requests for this long the task stops listening.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(300);
+pub(super) const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
+const MAX_BACKOFF: Duration = Duration::from_secs(32);
 
-pub(super) struct Task {
-    pub(super) db: ProjectDb,
-    pub(super) numbers: Arc<Numbers>,
-    pub(super) base: Arc<RestConfig>,
-    pub(super) settings_of: SettingsRole,
-    pub(super) config_asked: Arc<Notify>,
-    pub(super) shared: Arc<Shared>,
-    pub(super) orders: mpsc::UnboundedReceiver<Order>,
-    pub(super) started: Instant,
-    pub(super) stop: CancellationToken,
-    pub(super) retry_in: Duration,
+/// What the task and the requests share.
+pub(super) struct Shared {
+    pub(super) snapshot: ArcSwapOption<Snapshot>,
+    pub(super) state: watch::Sender<State>,
+    /// When a request last used the snapshot, in milliseconds after the start.
+    pub(super) last_used: AtomicU64,
 }
 
-/// Why a session of listening ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// For the first time.
+    Loading,
+    /// Loaded, and listening for notifications.
+    Listening,
+    /// The last load failed; the snapshot before it is served.
+    Failing,
+    /// Not listening; the snapshot may be outdated.
+    Idle,
+}
+
+/// A request waits for a load. Dropping this tells it that the load has ended.
+pub(super) struct LoadRequest {
+    pub(super) reason: LoadReason,
+    pub(super) _done: oneshot::Sender<()>,
+}
+
+/// Checked again when the task takes the request: a load in between may have answered it.
+pub(super) enum LoadReason {
+    /// An explicit reload.
+    Requested(Arc<RestConfig>),
+    /// The settings were replaced, or the task was idle.
+    Outdated(Arc<RestConfig>),
+    /// Something of this name exists in the database and is not in the snapshot.
+    NameExists { schema: String, name: String },
+    /// A column, a relationship or an overload may be new.
+    MaybeOutdated,
+}
+
+impl LoadReason {
+    fn base(&self) -> Option<&Arc<RestConfig>> {
+        match self {
+            Self::Requested(base) | Self::Outdated(base) => Some(base),
+            Self::NameExists { .. } | Self::MaybeOutdated => None,
+        }
+    }
+}
+
+pub(super) struct LoadTask {
+    pub(super) db: ProjectDb,
+    pub(super) metrics: Arc<RestMetrics>,
+    pub(super) base: Arc<RestConfig>,
+    pub(super) settings_role: SettingsRole,
+    pub(super) config_reload: Arc<Notify>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) load_requests: mpsc::UnboundedReceiver<LoadRequest>,
+    pub(super) started: Instant,
+    pub(super) stop: CancellationToken,
+    pub(super) backoff: Duration,
+}
+
+/// Why listening ended.
 enum Ended {
     Stopped,
     Idle,
-    /// The channel to listen on is another one now.
-    OtherChannel,
+    /// The settings name another channel now.
+    ChannelChanged,
 }
 
-impl Task {
+impl LoadTask {
     pub(super) async fn run(mut self) {
-        // Listening starts before the first load, so that nothing falls between the two.
+        // Listening starts before the first load, so that no change is missed in between.
         loop {
             match self.listen().await {
                 Ended::Stopped => return,
-                Ended::OtherChannel => continue,
+                Ended::ChannelChanged => continue,
                 Ended::Idle => {}
             }
-            self.shared.state.send_replace(State::Asleep);
-            let Some(order) = self.orders.recv().await else {
+            self.shared.state.send_replace(State::Idle);
+            let Some(request) = self.load_requests.recv().await else {
                 return;
             };
-            self.load_for(Some(order)).await;
+            self.load_for(Some(request)).await;
         }
     }
 
     async fn listen(&mut self) -> Ended {
         let channel = self.channel();
-        let hang_up = self.stop.child_token();
-        let _hang_up_at_end = hang_up.clone().drop_guard();
-        let (_open, closed) = mpsc::channel(1);
-        let mut heard = match &channel {
-            Some(channel) => self.db.listen(channel, hang_up),
-            None => closed,
+        let unlisten = self.stop.child_token();
+        let _unlisten_at_end = unlisten.clone().drop_guard();
+        // Without a channel nothing arrives; `_sender` keeps the receiver open.
+        let (_sender, silent) = mpsc::channel(1);
+        let mut notifications = match &channel {
+            Some(channel) => self.db.listen(channel, unlisten),
+            None => silent,
         };
         if channel.is_none() || self.shared.snapshot.load().is_none() {
             self.load_for(None).await;
         }
         loop {
             if self.channel() != channel {
-                return Ended::OtherChannel;
+                return Ended::ChannelChanged;
             }
             let is_failing = *self.shared.state.borrow() == State::Failing;
-            let mut ordered = None;
+            let mut request = None;
             tokio::select! {
                 () = self.stop.cancelled() => return Ended::Stopped,
-                order = self.orders.recv() => match order {
-                    Some(order) if self.is_answered(&order.why) => continue,
-                    Some(order) => ordered = Some(order),
+                received = self.load_requests.recv() => match received {
+                    Some(received) if self.is_answered(&received.reason) => continue,
+                    Some(received) => request = Some(received),
                     None => return Ended::Stopped,
                 },
-                heard = heard.recv() => match heard {
-                    Some(heard) if self.asks_for_load(&heard) => {}
+                notification = notifications.recv() => match notification {
+                    Some(notification) if self.requires_load(&notification) => {}
                     Some(_) => continue,
                     None => return Ended::Stopped,
                 },
-                () = tokio::time::sleep(self.retry_in), if is_failing => {
-                    self.retry_in = (self.retry_in * 2).min(LONGEST_RETRY);
+                () = tokio::time::sleep(self.backoff), if is_failing => {
+                    self.backoff = (self.backoff * 2).min(MAX_BACKOFF);
                 }
-                () = tokio::time::sleep(IDLE) => {
+                () = tokio::time::sleep(IDLE_TIMEOUT) => {
                     if self.is_idle() {
                         return Ended::Idle;
                     }
                     continue;
                 }
             }
-            self.load_for(ordered).await;
-            self.coalesce(&mut heard).await;
+            self.load_for(request).await;
+            self.debounce(&mut notifications).await;
         }
     }
 
-    /// A burst of notifications, as a migration sends them, makes one more load.
-    async fn coalesce(&mut self, heard: &mut mpsc::Receiver<Heard>) {
+    /// A burst of notifications, such as a migration sends, leads to one more load.
+    async fn debounce(&mut self, notifications: &mut mpsc::Receiver<ListenEvent>) {
         let mut again = false;
-        let until = tokio::time::Instant::now() + COOL_DOWN;
-        let mut ordered = None;
+        let until = tokio::time::Instant::now() + DEBOUNCE;
+        let mut request = None;
         loop {
             tokio::select! {
                 () = tokio::time::sleep_until(until) => break,
-                Some(heard) = heard.recv() => again |= self.asks_for_load(&heard),
-                Some(order) = self.orders.recv() => {
-                    if !self.is_answered(&order.why) {
-                        ordered = Some(order);
+                Some(notification) = notifications.recv() => {
+                    again |= self.requires_load(&notification);
+                }
+                Some(received) = self.load_requests.recv() => {
+                    if !self.is_answered(&received.reason) {
+                        request = Some(received);
                         break;
                     }
                 }
             }
         }
-        if again || ordered.is_some() {
-            self.load_for(ordered).await;
+        if again || request.is_some() {
+            self.load_for(request).await;
         }
     }
 
-    fn asks_for_load(&self, heard: &Heard) -> bool {
-        let Heard::Notification { payload, .. } = heard else {
+    /// Also tells the server when the settings are to be read again.
+    fn requires_load(&self, notification: &ListenEvent) -> bool {
+        let ListenEvent::Notification { payload, .. } = notification else {
+            // The connection is new: notifications may have been missed.
             return true;
         };
         if payload == RELOAD_CONFIG {
-            self.config_asked.notify_one();
+            self.config_reload.notify_one();
         }
         is_reload(payload)
     }
 
-    /// Whether what is known answers an order, so that loading again would be in vain.
-    fn is_answered(&self, why: &Why) -> bool {
+    /// Whether the latest snapshot satisfies a request, so that no load is needed.
+    fn is_answered(&self, reason: &LoadReason) -> bool {
         let state = *self.shared.state.borrow();
-        let Some(known) = self.shared.snapshot.load_full() else {
+        let Some(latest) = self.shared.snapshot.load_full() else {
             return false;
         };
-        match why {
-            Why::Asked(_) => false,
-            Why::OutOfDate(base) => state != State::Asleep && Arc::ptr_eq(&known.base, base),
-            // The next attempt has its time.
-            Why::Unknown { .. } | Why::Suspicion if state == State::Failing => true,
-            Why::Unknown { schema, name } => known.cache.has(schema, name),
-            Why::Suspicion => !known.is_older_than(PART_FACTOR),
+        match reason {
+            LoadReason::Requested(_) => false,
+            LoadReason::Outdated(base) => state != State::Idle && Arc::ptr_eq(&latest.base, base),
+            // Loads are retried with backoff already.
+            LoadReason::NameExists { .. } | LoadReason::MaybeOutdated
+                if state == State::Failing =>
+            {
+                true
+            }
+            LoadReason::NameExists { schema, name } => latest.cache.has(schema, name),
+            LoadReason::MaybeOutdated => !latest.may_be_outdated(SPECULATIVE_FACTOR),
         }
     }
 
@@ -167,16 +221,17 @@ impl Task {
 
     fn is_idle(&self) -> bool {
         let last_used = Duration::from_millis(self.shared.last_used.load(Ordering::Relaxed));
-        self.started.elapsed().saturating_sub(last_used) >= IDLE
+        self.started.elapsed().saturating_sub(last_used) >= IDLE_TIMEOUT
     }
 
-    /// For everybody who has ordered a load by now.
-    async fn load_for(&mut self, first: Option<Order>) {
+    /// One load for all requests that are queued. The latest settings win.
+    async fn load_for(&mut self, first: Option<LoadRequest>) {
         let mut waiting = Vec::from_iter(first);
-        while let Ok(order) = self.orders.try_recv() {
-            waiting.push(order);
+        while let Ok(request) = self.load_requests.try_recv() {
+            waiting.push(request);
         }
-        if let Some(base) = waiting.iter().rev().find_map(|order| order.why.base()) {
+        let mut newest_first = waiting.iter().rev();
+        if let Some(base) = newest_first.find_map(|request| request.reason.base()) {
             self.base = base.clone();
         }
         self.load().await;
@@ -184,94 +239,44 @@ impl Task {
 
     async fn load(&mut self) {
         let started = Instant::now();
-        match self.fetch().await {
+        let previous = self.shared.snapshot.load_full();
+        let loaded = load_snapshot(
+            &self.db,
+            &self.base,
+            self.settings_role,
+            previous.as_deref(),
+        );
+        match loaded.await {
             Ok(snapshot) => {
-                self.retry_in = FIRST_RETRY;
+                self.backoff = INITIAL_BACKOFF;
                 let counts = snapshot.cache.counts();
                 let elapsed = started.elapsed();
-                self.numbers.loaded(elapsed);
+                self.metrics.record_load(elapsed);
                 tracing::debug!(
                     duration_ms = elapsed.as_millis() as u64,
-                    "the schema cache was loaded: {counts}"
+                    "schema cache loaded: {counts}"
                 );
                 self.shared.snapshot.store(Some(Arc::new(snapshot)));
-                self.db.forget_statements();
-                self.shared.state.send_replace(State::Awake);
+                self.db.discard_statements();
+                self.shared.state.send_replace(State::Listening);
             }
             Err(error) => {
-                self.numbers.load_failed();
+                self.metrics.count_failed_load();
                 match error {
-                    LoadError::Settings(_) => tracing::error!("nothing is served: {error}"),
+                    LoadError::Settings(_) => {
+                        tracing::error!("schema cache not loaded, responding with 503: {error}");
+                    }
                     LoadError::Connect(_) | LoadError::Query(_) => {
-                        tracing::warn!("the schema cache could not be loaded: {error}");
+                        tracing::warn!(
+                            retry_in_s = self.backoff.as_secs(),
+                            "loading the schema cache failed, retrying with backoff: {error}"
+                        );
                     }
                 }
                 self.shared.state.send_replace(State::Failing);
             }
         }
     }
-
-    /// The settings from before. Without any, serving without those of the database could show
-    /// what they hide.
-    fn instead_of_invalid(&self, problems: &[String]) -> Result<RestConfig, LoadError> {
-        let Some(previous) = self.shared.snapshot.load_full() else {
-            return Err(LoadError::Settings(problems.join("; ")));
-        };
-        for problem in problems {
-            tracing::warn!("the settings of the database are left aside: {problem}");
-        }
-        Ok(previous.config.clone())
-    }
-
-    async fn fetch(&self) -> Result<Snapshot, LoadError> {
-        let started = Instant::now();
-        let mut client = self.db.as_login().await?;
-        let mut config = (*self.base).clone();
-        if config.db_config {
-            let role = match self.settings_of {
-                SettingsRole::Authenticator => "authenticator".to_owned(),
-                SettingsRole::Login => session_user(&client).await?,
-            };
-            let found = load_in_database(&client, &role, config.pre_config.as_ref()).await?;
-            config = match config.with_overrides(&found) {
-                Ok(config) => config,
-                Err(problems) => self.instead_of_invalid(&problems)?,
-            };
-        }
-        if let Some(previous) = self.shared.snapshot.load_full() {
-            config = config.continuing(&previous.config);
-        }
-        let roles = RoleSettings::load(&client).await?;
-        let scope = Scope {
-            schemas: config.schemas.clone(),
-            extra_search_path: config.extra_search_path.clone(),
-            hoisted_settings: config.hoisted_tx_settings.clone(),
-        };
-        let cache = SchemaCache::load(&mut client, &scope).await?;
-        for schema in cache.missing_schemas() {
-            tracing::debug!("the exposed schema {schema:?} does not exist");
-        }
-        Ok(Snapshot {
-            search_paths: search_paths(&config),
-            config,
-            roles,
-            cache,
-            base: self.base.clone(),
-            loaded_at: Instant::now(),
-            loading_took: started.elapsed(),
-        })
-    }
-}
-
-/// The schema itself, then those that every request may use.
-fn search_paths(config: &RestConfig) -> HashMap<String, String> {
-    let quoted = |schema: &String| plinth_db::QuotedIdent::new(schema).to_string();
-    let of_schema = |schema: &String| {
-        let all = std::iter::once(schema).chain(&config.extra_search_path);
-        let path: Vec<String> = all.map(quoted).collect();
-        (schema.clone(), path.join(", "))
-    };
-    config.schemas.iter().map(of_schema).collect()
 }
 
 const RELOAD_CONFIG: &str = "reload config";

@@ -1,4 +1,4 @@
-//! The rows of the page, as a body (rest contract §3.4, §6.3).
+//! Expressions that turn the rows of the page into the body (rest contract §3.4, §6.3).
 
 use super::writer::Sql;
 use crate::{
@@ -9,19 +9,19 @@ use crate::{
     schema_cache::{Routine, Table},
 };
 
-/// What the rows of the page are called. Were a column called the same, it would be taken for the
-/// row: hence several names, of which one is free.
+/// The alias of the page's rows. A column of the same name would shadow it, so there are several to
+/// choose from.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Page {
     name: &'static str,
-    /// A function that returns no set has one row, whatever it returns.
+    /// Set for functions that do not return a set.
     has_one_row: bool,
 }
 
 const NAMES: [&str; 4] = ["_pgrst_row", "_pgrst_row_", "_pgrst_row__", "_pgrst_row___"];
 
 impl Page {
-    pub(super) fn of(read: &ReadNode<'_>, table: Option<&Table>) -> Self {
+    pub(super) fn new(read: &ReadNode<'_>, table: Option<&Table>) -> Self {
         let is_free = |name: &&&str| !has_column(read, table, name);
         Self {
             name: NAMES.iter().find(is_free).unwrap_or(&NAMES[0]),
@@ -58,15 +58,16 @@ fn has_column(read: &ReadNode<'_>, table: Option<&Table>, name: &str) -> bool {
 }
 
 impl<'a> Sql<'a> {
-    /// How many rows the page has.
+    /// The number of rows on the page.
     pub(super) fn page_rows(&mut self, page: Page) -> &mut Self {
-        match page.has_one_row {
-            true => self.push("1::bigint"),
-            false => self.push("pg_catalog.count(").push(page.name).push(")"),
+        if page.has_one_row {
+            self.push("1::bigint")
+        } else {
+            self.push("pg_catalog.count(").push(page.name).push(")")
         }
     }
 
-    /// How many rows there are: `total`, or as many as the page has.
+    /// The total count: `total`, or the number of rows on the page.
     pub(super) fn total(&mut self, total: Option<&'static str>, page: Page) -> &mut Self {
         match total {
             Some(total) => self.push(total),
@@ -74,14 +75,13 @@ impl<'a> Sql<'a> {
         }
     }
 
-    /// The only row, for its primary key.
+    /// The inserted row as JSON if there is exactly one, for the header `Location`.
     pub(super) fn location(&mut self, page: Page) -> &mut Self {
         self.push("case when ")
             .page_rows(page)
             .push(" = 1 then (select row_to_json(one)::text from pgrst_source as one limit 1) end")
     }
 
-    /// The rows as a body.
     pub(super) fn body(&mut self, handler: &Handler<'a>, routine: Option<&Routine>, page: Page) {
         let is_scalar = routine.is_some_and(Routine::returns_scalar);
         let is_set_of_scalars = routine.is_some_and(Routine::returns_set_of_scalar);
@@ -95,7 +95,7 @@ impl<'a> Sql<'a> {
                 self.push("''::text");
             }
             Handler::Object { strips_nulls } => {
-                // A set of scalars has no name for its values but this.
+                // An element of a set of scalars is an object with the key `pgrst_scalar`.
                 let rows = Rows {
                     are_scalars: is_scalar,
                     ..rows
@@ -149,7 +149,7 @@ impl<'a> Sql<'a> {
         self.push(", ").push(otherwise).push(")");
     }
 
-    /// Header and rows; a row's text form is a line of CSV in parentheses.
+    /// Header line and rows. The text form of a row is a line of CSV in parentheses.
     fn csv(&mut self, page: Page) {
         self.push(
             "(select coalesce(string_agg(keys.name, ','), '') from (\
@@ -164,10 +164,10 @@ impl<'a> Sql<'a> {
     }
 }
 
-/// What goes into a JSON array.
+/// The elements of a JSON array.
 #[derive(Clone, Copy)]
 struct Rows {
     page: Page,
-    /// Values of a function's only column instead of rows.
+    /// Values of the column `pgrst_scalar` instead of rows.
     are_scalars: bool,
 }

@@ -13,11 +13,12 @@ const CALL: Qualifier<'static> = Qualifier::Alias("pgrst_call");
 impl<'a> Sql<'a> {
     pub(super) fn call(&mut self, plan: &CallPlan<'a>) {
         self.push("select ");
-        match is_of_scalars(plan) {
-            true => self.push("pgrst_call.pgrst_scalar"),
-            false => self.list(", ", &plan.returning, |sql, column| {
+        if is_of_scalars(plan) {
+            self.push("pgrst_call.pgrst_scalar")
+        } else {
+            self.list(", ", &plan.returning, |sql, column| {
                 sql.column(CALL, column);
-            }),
+            })
         };
         self.push(" from ");
         if let Arguments::Json {
@@ -47,9 +48,10 @@ impl<'a> Sql<'a> {
         }
         self.name(&plan.routine.name).push("(");
         self.arguments(&plan.arguments);
-        self.push(match is_of_scalars {
-            true => ") pgrst_scalar) pgrst_call",
-            false => ") pgrst_call",
+        self.push(if is_of_scalars {
+            ") pgrst_scalar) pgrst_call"
+        } else {
+            ") pgrst_call"
         });
     }
 
@@ -76,9 +78,10 @@ impl<'a> Sql<'a> {
             }
             Arguments::Body { param, body } => {
                 let is_binary = *param.type_name == *"bytea";
-                self.literal(match is_binary {
-                    true => Literal::Binary(body.clone()),
-                    false => Literal::Utf8(body.clone()),
+                self.literal(if is_binary {
+                    Literal::Binary(body.clone())
+                } else {
+                    Literal::Utf8(body.clone())
                 });
                 self.push("::").catalog(&param.type_name);
             }

@@ -1,8 +1,8 @@
-//! Mutations: INSERT, UPDATE and DELETE whose rows the read then takes (rest contract §6.5).
+//! INSERT, UPDATE and DELETE, whose rows are then read (rest contract §6.5).
 
 use plinth_db::Literal;
 
-use super::{condition::Joined, writer::Sql};
+use super::{condition::ByJoin, writer::Sql};
 use crate::{
     plan::{
         Body, BodyColumn, Change, MutatePlan,
@@ -11,10 +11,11 @@ use crate::{
     request::preferences::Resolution,
 };
 
-/// What the rows of a body are called.
+/// The alias of the body's rows.
 const BODY: Qualifier<'static> = Qualifier::Alias("pgrst_body");
 
-/// Counts a row that is about to be inserted; a conflict takes it back. Both are always true.
+/// Counts inserted rows in a setting: up for each row to insert, down for each conflict. Both are
+/// conditions that are always true.
 const COUNT_UP: &str = "set_config('plinth.inserted', \
      (coalesce(nullif(current_setting('plinth.inserted', true), ''), '0')::int + 1)::text, true) \
      is not null";
@@ -52,7 +53,7 @@ impl<'a> Sql<'a> {
                     self.push(" where ").push(COUNT_UP);
                     for condition in conditions {
                         self.push(" and ");
-                        self.conditions(std::slice::from_ref(condition), BODY, &Joined(&[]));
+                        self.conditions(std::slice::from_ref(condition), BODY, &ByJoin(&[]));
                     }
                 }
                 if let Some(on_conflict) = on_conflict.as_ref().filter(|on| !on.columns.is_empty())
@@ -67,13 +68,14 @@ impl<'a> Sql<'a> {
                 self.returning(&plan.returning, table);
             }
             Change::Update { body, .. } if body.columns.is_empty() => {
-                // There is no UPDATE of nothing; but the read must find its columns.
+                // SQL has no UPDATE without columns; the read needs the same columns all the same.
                 self.push("select ");
-                match plan.returning.is_empty() {
-                    true => self.push("null"),
-                    false => self.list(", ", &plan.returning, |sql, column| {
+                if plan.returning.is_empty() {
+                    self.push("null")
+                } else {
+                    self.list(", ", &plan.returning, |sql, column| {
                         sql.column(Qualifier::Alias(&plan.table.name.name), column);
-                    }),
+                    })
                 };
                 self.push(" from ")
                     .name(&plan.table.name)
@@ -114,25 +116,27 @@ impl<'a> Sql<'a> {
     fn where_all(&mut self, conditions: &[Condition<'a>], table: Qualifier<'_>) {
         if !conditions.is_empty() {
             self.push(" where ");
-            self.conditions(conditions, table, &Joined(&[]));
+            self.conditions(conditions, table, &ByJoin(&[]));
         }
     }
 
     fn returning(&mut self, columns: &[&str], table: Qualifier<'_>) {
         self.push(" returning ");
-        match columns.is_empty() {
-            true => self.push("1"),
-            false => self.list(", ", columns, |sql, column| {
+        if columns.is_empty() {
+            self.push("1")
+        } else {
+            self.list(", ", columns, |sql, column| {
                 sql.column(table, column);
-            }),
+            })
         };
     }
 
-    /// The body as rows under the name `pgrst_body`.
+    /// The body as rows with the alias `pgrst_body`.
     pub(super) fn body_rows(&mut self, body: &Body<'a>, is_first_only: bool) {
-        let kind = match body.applies_defaults {
-            true => "::jsonb",
-            false => "::json",
+        let kind = if body.applies_defaults {
+            "::jsonb"
+        } else {
+            "::json"
         };
         self.push("(select ")
             .literal(Literal::Utf8(body.json.clone()))
@@ -164,19 +168,16 @@ impl<'a> Sql<'a> {
 
     fn with_defaults(&mut self, body: &Body<'a>) {
         self.push("lateral (select ");
-        match body.is_object {
-            true => {
-                self.defaults(&body.columns);
-                self.push(" || pgrst_payload.json_data as val) pgrst_json_defs, ");
-            }
-            false => {
-                self.push("jsonb_agg(");
-                self.defaults(&body.columns);
-                self.push(
-                    " || elem) as val from jsonb_array_elements(pgrst_payload.json_data) elem) \
+        if body.is_object {
+            self.defaults(&body.columns);
+            self.push(" || pgrst_payload.json_data as val) pgrst_json_defs, ");
+        } else {
+            self.push("jsonb_agg(");
+            self.defaults(&body.columns);
+            self.push(
+                " || elem) as val from jsonb_array_elements(pgrst_payload.json_data) elem) \
                      pgrst_json_defs, ",
-                );
-            }
+            );
         }
     }
 
@@ -192,9 +193,10 @@ impl<'a> Sql<'a> {
     }
 
     fn recordset(&mut self, body: &Body<'a>) {
-        let json = match body.applies_defaults {
-            true => "pgrst_json_defs.val",
-            false => "pgrst_payload.json_data",
+        let json = if body.applies_defaults {
+            "pgrst_json_defs.val"
+        } else {
+            "pgrst_payload.json_data"
         };
         let function = match (
             body.columns.is_empty(),

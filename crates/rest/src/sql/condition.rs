@@ -9,20 +9,21 @@ use crate::{
     },
 };
 
-/// How an embed's absence is tested: on the joined row in a read, by EXISTS in a count, where
-/// nothing is joined.
-pub(super) trait EmbedTest<'a> {
+/// How to test whether an embed has no rows: on the joined row in a read, by EXISTS in a count,
+/// which has no joins.
+pub(super) trait EmbedNullTest<'a> {
     fn embed_is_null(&self, sql: &mut Sql<'a>, embed: usize, is_negated: bool);
 }
 
-/// In a read, where every embed is joined.
-pub(super) struct Joined<'p, 'a>(pub(super) &'p [Embed<'a>]);
+/// In a read, which joins every embed.
+pub(super) struct ByJoin<'p, 'a>(pub(super) &'p [Embed<'a>]);
 
-impl<'a> EmbedTest<'a> for Joined<'_, 'a> {
+impl<'a> EmbedNullTest<'a> for ByJoin<'_, 'a> {
     fn embed_is_null(&self, sql: &mut Sql<'a>, embed: usize, is_negated: bool) {
-        let words = match is_negated {
-            true => " is distinct from null",
-            false => " is not distinct from null",
+        let words = if is_negated {
+            " is distinct from null"
+        } else {
+            " is not distinct from null"
         };
         sql.ident(&self.0[embed].join_alias).push(words);
     }
@@ -33,7 +34,7 @@ impl<'a> Sql<'a> {
         &mut self,
         conditions: &[Condition<'a>],
         qualifier: Qualifier<'_>,
-        embeds: &impl EmbedTest<'a>,
+        embeds: &impl EmbedNullTest<'a>,
     ) -> &mut Self {
         self.list(" and ", conditions, |sql, condition| {
             sql.condition(condition, qualifier, embeds);
@@ -44,7 +45,7 @@ impl<'a> Sql<'a> {
         &mut self,
         condition: &Condition<'a>,
         qualifier: Qualifier<'_>,
-        embeds: &impl EmbedTest<'a>,
+        embeds: &impl EmbedNullTest<'a>,
     ) {
         match condition {
             Condition::Filter(filter) => self.filter(filter, qualifier),
@@ -80,7 +81,7 @@ impl<'a> Sql<'a> {
         match filter.operation {
             Operation::Simple(operator, value) => {
                 self.push(simple(*operator));
-                self.parsed(filter.parser, value);
+                self.parsed_value(filter.parser, value);
             }
             Operation::Quantified {
                 operator,
@@ -98,7 +99,7 @@ impl<'a> Sql<'a> {
                     QuantOperator::Like | QuantOperator::ILike => {
                         self.value(value.replace('*', "%"));
                     }
-                    _ => self.parsed(filter.parser, value),
+                    _ => self.parsed_value(filter.parser, value),
                 }
                 if quantifier.is_some() {
                     self.push(")");
@@ -154,8 +155,8 @@ impl<'a> Sql<'a> {
         }
     }
 
-    /// A value, through the function that reads values of its column's domain.
-    fn parsed(&mut self, parser: Option<&'a str>, value: &'a str) {
+    /// A value, converted by the function of a domain representation.
+    fn parsed_value(&mut self, parser: Option<&'a str>, value: &'a str) {
         match parser {
             Some(function) => {
                 self.catalog(function).push("(").value(value).push(")");
@@ -166,7 +167,7 @@ impl<'a> Sql<'a> {
         }
     }
 
-    /// One array, so that the statement is the same for every number of values.
+    /// One array parameter, so that the statement does not depend on the number of values.
     fn in_list(&mut self, values: &'a [String], parser: Option<&'a str>) {
         if values.len() == 1 && values[0].is_empty() {
             self.push(" = any('{}')");
@@ -207,7 +208,7 @@ impl<'a> Sql<'a> {
     }
 }
 
-/// The text form of an array of texts.
+/// The text form of `text[]`.
 pub(super) fn array_literal<'v>(values: impl Iterator<Item = &'v str>) -> String {
     let mut array = String::from("{");
     for (index, value) in values.enumerate() {

@@ -1,12 +1,13 @@
-//! From a plan to a statement and its parameters (rest contract §6).
+//! Writes the statement of a plan, and its parameters (rest contract §6).
 //!
-//! Every statement has the same columns: rows of the whole, rows of the page, body, and what the
-//! database wants to say about the response. An insert may have the row's location, too.
+//! Every statement returns one row: total count, number of rows on the page, body, and the settings
+//! `response.headers` and `response.status`; mutations also the location of an inserted row.
 
 mod body;
 mod call;
 mod change;
 mod condition;
+mod join;
 mod read;
 #[cfg(test)]
 mod tests;
@@ -30,11 +31,11 @@ use body::Page;
 const RESPONSE_SETTINGS: &str = ", nullif(current_setting('response.headers', true), '') as \
      response_headers, nullif(current_setting('response.status', true), '') as response_status";
 
-/// What to run for one request.
+/// The statements of one request.
 #[derive(Debug)]
 pub(crate) struct Statements<'a> {
     pub(crate) main: Sql<'a>,
-    /// EXPLAIN of the count, for counts that are estimated.
+    /// EXPLAIN of the count, for `count=planned` and `count=estimated`.
     pub(crate) explain: Option<Sql<'a>>,
 }
 
@@ -51,11 +52,11 @@ impl<'a> ReadPlan<'a> {
         sql.read(&self.read, None);
         sql.push(")");
         let counts = Counts {
-            wanted: preferences.count,
+            requested: preferences.count,
             max_rows: config.max_rows,
             range,
         };
-        let page = Page::of(&self.read, Some(self.table));
+        let page = Page::new(&self.read, Some(self.table));
         let total = sql.count_rows(&counts, &self.read);
         sql.push(" select ");
         sql.total(total, page).push(" as total, ");
@@ -84,15 +85,16 @@ impl<'a> MutatePlan<'a> {
         sql.explain_of(self.output.explain());
         sql.push("with pgrst_source as (");
         sql.change(self);
-        let page = Page::of(&self.read, Some(self.table));
+        let page = Page::new(&self.read, Some(self.table));
         sql.push(") select null::bigint as total, ");
         sql.page_rows(page).push(" as rows, ");
         let has_location = self.mutation == Mutation::Insert
             && preferences.representation == Some(Representation::HeadersOnly)
             && !self.table.primary_key.is_empty();
-        match has_location {
-            true => sql.location(page),
-            false => sql.push("null::text"),
+        if has_location {
+            sql.location(page)
+        } else {
+            sql.push("null::text")
         };
         sql.push(" as location, ");
         sql.body(&self.output.handler, None, page);
@@ -102,14 +104,13 @@ impl<'a> MutatePlan<'a> {
             Mutation::Insert => preferences.resolution == Some(Resolution::MergeDuplicates),
             Mutation::Update | Mutation::Delete => false,
         };
-        sql.push(match counts_inserts {
-            true => {
-                ", nullif(current_setting('plinth.inserted', true), '')::int as inserted from ("
-            }
-            false => ", null::int as inserted from (",
+        sql.push(if counts_inserts {
+            ", nullif(current_setting('plinth.inserted', true), '')::int as inserted from ("
+        } else {
+            ", null::int as inserted from ("
         });
         match self.output.handler {
-            // Names in `select` are not even looked at when nobody sees the rows.
+            // Without a body `select` is not evaluated, so unknown columns in it are no error.
             Handler::Nothing => {
                 sql.push("select * from pgrst_source");
             }
@@ -136,17 +137,18 @@ impl<'a> CallPlan<'a> {
         sql.call(self);
         sql.push(")");
         let counts = Counts {
-            // Of a function nothing is known beforehand.
-            wanted: preferences.count.map(|count| match count {
+            // The planner cannot estimate the result of a function.
+            requested: preferences.count.map(|count| match count {
                 Count::Planned => Count::Planned,
                 Count::Exact | Count::Estimated => Count::Exact,
             }),
             max_rows: config.max_rows,
             range,
         };
-        let page = match self.routine.returns.is_set {
-            true => Page::of(&self.read, self.table),
-            false => Page::of(&self.read, self.table).with_one_row(),
+        let page = if self.routine.returns.is_set {
+            Page::new(&self.read, self.table)
+        } else {
+            Page::new(&self.read, self.table).with_one_row()
         };
         let total = sql.count_rows(&counts, &self.read);
         sql.push(" select ");
@@ -165,17 +167,18 @@ impl<'a> CallPlan<'a> {
     }
 }
 
-/// Which total is wanted of which page.
+/// How the total is counted.
 struct Counts {
-    wanted: Option<Count>,
+    requested: Option<Count>,
     max_rows: Option<i64>,
     range: RowRange,
 }
 
 impl<'a> Sql<'a> {
-    /// Adds what a total needs; gives its expression, or `None` where the page is all there is.
+    /// Adds the CTE of the total. Returns the total's expression, or `None` if the page has all
+    /// rows.
     fn count_rows(&mut self, counts: &Counts, read: &ReadNode<'a>) -> Option<&'static str> {
-        let limits_count = match counts.wanted {
+        let limits_count = match counts.requested {
             None | Some(Count::Planned) => return Some("null::bigint"),
             Some(Count::Exact) => false,
             Some(Count::Estimated) => true,
@@ -185,7 +188,7 @@ impl<'a> Sql<'a> {
         }
         self.push(", pgrst_source_count as (");
         self.count(read, None);
-        // One more than the page can hold tells that there is more.
+        // One more than `db-max-rows` is enough to tell that there are more.
         if let Some(max_rows) = counts.max_rows.filter(|_| limits_count) {
             self.push(" limit ")
                 .value(max_rows.saturating_add(1).to_string());
@@ -214,7 +217,7 @@ impl<'a> Sql<'a> {
         self.push(") ");
     }
 
-    /// The function that runs before every request.
+    /// The call of `db-pre-request`.
     pub(crate) fn pre_request(function: &QualifiedName) -> Self {
         let mut sql = Self::new();
         sql.push("select ").name(function).push("()");

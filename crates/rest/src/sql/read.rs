@@ -1,7 +1,8 @@
-//! Reads: one SELECT per node, embeds as lateral joins (rest contract §6.3, §6.4).
+//! Reads: one SELECT per node (rest contract §6.3).
 
 use super::{
-    condition::{EmbedTest, Joined},
+    condition::{ByJoin, EmbedNullTest},
+    join::{JsonForm, Parent},
     writer::Sql,
 };
 use crate::{
@@ -9,48 +10,46 @@ use crate::{
         Aggregated, Embed, From, OrderBy, OutputColumn, Qualifier, ReadNode, Shape, SpreadColumn,
     },
     request::{AggregateFunction, Direction, Nulls, range::RowRange},
-    schema_cache::{Junction, Link},
 };
 
-/// What mutations and calls name the rows that they give to their read.
+/// The CTE with the rows of a mutation or call.
 pub(super) const SOURCE: &str = "pgrst_source";
 
 impl<'a> Sql<'a> {
-    /// The rows of a node, with everything that is embedded in them.
+    /// The rows of a node and its embeds.
     pub(super) fn read(&mut self, node: &ReadNode<'a>, parent: Option<Parent<'_, 'a>>) {
         let qualifier = node.from.qualifier();
-        let form = JsonForm::in_rows_of(node, parent);
+        let form = JsonForm::for_embeds_of(node, parent);
         self.push("select ");
         self.select_list(node, qualifier, form);
         self.push(" from ").from(&node.from);
         for embed in &node.embeds {
             self.join(embed, qualifier, form);
         }
-        self.filters(node, parent, &Joined(&node.embeds), &[]);
+        self.where_clause(node, parent, &ByJoin(&node.embeds), &[]);
         self.group_by(node, qualifier);
         if !node.order.is_empty() {
             self.push(" order by ");
             self.list(", ", &node.order, |sql, by| {
-                sql.order_by(by, node, qualifier)
+                sql.order_by(by, node, qualifier);
             });
         }
         self.limit(node.range);
     }
 
-    /// One row for each row of the root, whatever the page: what an exact count counts.
+    /// One row per row of the node, without limit: for counts and EXISTS.
     pub(super) fn count(&mut self, node: &ReadNode<'a>, parent: Option<Parent<'_, 'a>>) {
         self.push("select 1 from ").from(&node.from);
         let required: Vec<&Embed<'a>> = node.embeds.iter().filter(|embed| embed.is_inner).collect();
-        self.filters(node, parent, &Existing(node), &required);
+        self.where_clause(node, parent, &ByExists(node), &required);
     }
 
-    /// WHERE: the node's own conditions, what joins it to its parent, and embeds that must be
-    /// there.
-    fn filters(
+    /// WHERE: the node's conditions, the join with its parent, and embeds that must exist.
+    fn where_clause(
         &mut self,
         node: &ReadNode<'a>,
         parent: Option<Parent<'_, 'a>>,
-        embeds: &impl EmbedTest<'a>,
+        embeds: &impl EmbedNullTest<'a>,
         required: &[&Embed<'a>],
     ) {
         let joins = parent.map_or(Vec::new(), |parent| parent.conditions(node));
@@ -79,7 +78,7 @@ impl<'a> Sql<'a> {
     }
 
     fn exists(&mut self, embed: &Embed<'a>, parent: Qualifier<'_>) {
-        let form = JsonForm::Text;
+        let form = JsonForm::Json;
         self.push("exists (");
         self.count(
             &embed.node,
@@ -229,70 +228,16 @@ impl<'a> Sql<'a> {
         }
     }
 
-    fn join(&mut self, embed: &Embed<'a>, parent: Qualifier<'_>, form: JsonForm) {
-        let alias = &embed.join_alias;
-        self.push(match embed.is_inner {
-            true => " inner join lateral (",
-            false => " left join lateral (",
-        });
-        let relation = Parent {
-            embed,
-            parent,
-            form,
-        };
-        let aggregates = match &embed.shape {
-            Shape::SpreadMany(columns) => Some(columns.as_slice()),
-            Shape::Array => Some(&[][..]),
-            Shape::Hidden if !embed.relationship.is_to_one() => Some(&[][..]),
-            Shape::Object | Shape::SpreadOne(_) | Shape::Hidden => None,
-        };
-        let Some(spread) = aggregates else {
-            self.read(&embed.node, Some(relation));
-            self.push(") as ").ident(alias).push(" on true");
-            return;
-        };
-        self.push("select json_agg(")
-            .ident(alias)
-            .push(")")
-            .push(form.cast())
-            .push(" as ")
-            .ident(alias);
-        for column in spread {
-            self.push(", coalesce(json_agg(");
-            self.column(Qualifier::Alias(alias), &column.name);
-            self.hidden_order(&embed.node, alias);
-            self.push("), '[]')").push(form.cast());
-            self.push(" as ").ident(&column.name);
-        }
-        self.push(" from (");
-        self.read(&embed.node, Some(relation));
-        self.push(") as ").ident(alias).push(") as ").ident(alias);
-        match embed.is_inner {
-            true => self.push(" on ").ident(alias).push(" is not null"),
-            false => self.push(" on true"),
-        };
-    }
-
-    fn hidden_order(&mut self, node: &ReadNode<'a>, alias: &str) {
-        if node.hidden.is_empty() {
-            return;
-        }
-        self.push(" order by ");
-        self.list(", ", &node.hidden, |sql, hidden| {
-            sql.column(Qualifier::Alias(alias), &hidden.alias);
-            sql.direction(&hidden.by);
-        });
-    }
-
     fn group_by(&mut self, node: &ReadNode<'a>, qualifier: Qualifier<'_>) {
         if !node.has_aggregates() {
             return;
         }
         let mut is_first = true;
         let mut next = |sql: &mut Self| {
-            let words = match std::mem::take(&mut is_first) {
-                true => " group by ",
-                false => ", ",
+            let words = if std::mem::take(&mut is_first) {
+                " group by "
+            } else {
+                ", "
             };
             sql.push(words);
         };
@@ -340,7 +285,7 @@ impl<'a> Sql<'a> {
         self.field(&by.field, qualifier);
     }
 
-    fn direction(&mut self, by: &OrderBy<'a>) {
+    pub(super) fn direction(&mut self, by: &OrderBy<'a>) {
         match by.direction {
             Some(Direction::Ascending) => self.push(" asc"),
             Some(Direction::Descending) => self.push(" desc"),
@@ -366,83 +311,10 @@ impl<'a> Sql<'a> {
     }
 }
 
-/// What embedded rows are made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum JsonForm {
-    /// As text, which costs half of the other.
-    Text,
-    /// As a value that can be compared, which grouping needs.
-    Comparable,
-}
+/// In a count, which has no joins.
+struct ByExists<'p, 'a>(&'p ReadNode<'a>);
 
-impl JsonForm {
-    /// The columns of a spread are its parent's columns, too.
-    fn in_rows_of(node: &ReadNode<'_>, parent: Option<Parent<'_, '_>>) -> Self {
-        let is_grouped_above = parent.is_some_and(|parent| {
-            let is_spread = matches!(
-                parent.embed.shape,
-                Shape::SpreadOne(_) | Shape::SpreadMany(_)
-            );
-            is_spread && parent.form == Self::Comparable
-        });
-        match node.has_aggregates() || is_grouped_above {
-            true => Self::Comparable,
-            false => Self::Text,
-        }
-    }
-
-    fn cast(self) -> &'static str {
-        match self {
-            Self::Text => "",
-            Self::Comparable => "::jsonb",
-        }
-    }
-}
-
-/// What a node hangs on.
-#[derive(Clone, Copy)]
-pub(super) struct Parent<'p, 'a> {
-    embed: &'p Embed<'a>,
-    parent: Qualifier<'p>,
-    /// What the parent's rows need.
-    form: JsonForm,
-}
-
-/// Two columns that must be equal.
-type JoinCondition<'p> = (Qualifier<'p>, &'p str, Qualifier<'p>, &'p str);
-
-impl<'p, 'a> Parent<'p, 'a> {
-    fn conditions(self, node: &'p ReadNode<'a>) -> Vec<JoinCondition<'p>> {
-        let own = node.from.qualifier();
-        match &self.embed.relationship.link {
-            Link::ManyToOne(join) | Link::OneToMany(join) | Link::OneToOne { join, .. } => join
-                .columns
-                .iter()
-                .map(|(column, foreign)| (own, &**foreign, self.parent, &**column))
-                .collect(),
-            Link::ManyToMany(junction) => self.across(junction, own),
-            Link::Computed { .. } => Vec::new(),
-        }
-    }
-
-    fn across(self, junction: &'p Junction, own: Qualifier<'p>) -> Vec<JoinCondition<'p>> {
-        let between = Qualifier::Relation(&junction.table);
-        let to_target = junction
-            .target_columns
-            .iter()
-            .map(|(column, of_junction)| (between, &**of_junction, own, &**column));
-        let to_source = junction
-            .source_columns
-            .iter()
-            .map(|(column, of_junction)| (between, &**of_junction, self.parent, &**column));
-        to_target.chain(to_source).collect()
-    }
-}
-
-/// In a count, where embeds are only looked for.
-struct Existing<'p, 'a>(&'p ReadNode<'a>);
-
-impl<'a> EmbedTest<'a> for Existing<'_, 'a> {
+impl<'a> EmbedNullTest<'a> for ByExists<'_, 'a> {
     fn embed_is_null(&self, sql: &mut Sql<'a>, embed: usize, is_negated: bool) {
         if !is_negated {
             sql.push("not ");

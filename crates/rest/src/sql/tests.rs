@@ -1,4 +1,4 @@
-//! Statements and their parameters, over the cinema of the plan's samples.
+//! Statements and parameters of requests to the sample cinema.
 
 use std::sync::LazyLock;
 
@@ -12,11 +12,11 @@ mod calls;
 mod changes;
 mod counts;
 mod filters;
+mod injection;
 mod reads;
-mod untouched_by_clients;
 
-/// Behind the rows of a read that nobody counts.
-const JSON_OF_ROWS: &str = ") select null::bigint as total, pg_catalog.count(_pgrst_row) as rows, \
+/// The end of the statement of a read without count.
+const READ_SUFFIX: &str = ") select null::bigint as total, pg_catalog.count(_pgrst_row) as rows, \
     coalesce(json_agg(_pgrst_row), '[]') as body, \
     nullif(current_setting('response.headers', true), '') as response_headers, \
     nullif(current_setting('response.status', true), '') as response_status, \
@@ -45,19 +45,19 @@ fn values(sql: &Sql<'_>) -> Vec<String> {
     sql.values().iter().map(text).collect()
 }
 
-/// The rows of a read, before they become a body.
+/// Checks the CTE of a read.
 #[track_caller]
 fn check_rows(request: &str, expected: &str, expected_values: &[&str]) {
     let (text, values) = statement(request);
     let rows = text
         .strip_prefix("with pgrst_source as (")
-        .and_then(|text| text.strip_suffix(JSON_OF_ROWS))
+        .and_then(|text| text.strip_suffix(READ_SUFFIX))
         .unwrap_or_else(|| panic!("no plain read: {text}"));
     assert_eq!(rows, expected, "{request}");
     assert_eq!(values, expected_values, "{request}");
 }
 
-/// What stands between two words of a statement; the first of each.
+/// The text between the first `start` and the next `end`.
 fn between<'t>(text: &'t str, start: &str, end: &str) -> &'t str {
     let (_, rest) = text
         .split_once(start)

@@ -1,7 +1,7 @@
-//! A statement in the making.
+//! Builds the text of a statement and its parameters.
 //!
-//! Its text can only grow by words of our own, quoted identifiers, numbered parameters, and text
-//! that came from the catalog: what a client wrote cannot get there in any other way.
+//! Text can only be added as string literals of this crate, quoted identifiers, numbered
+//! parameters, and text from the catalog, so that SQL injection is not possible.
 
 use std::borrow::Cow;
 
@@ -32,9 +32,9 @@ impl<'a> Sql<'a> {
         &self.values
     }
 
-    /// Words of our own.
-    pub(super) fn push(&mut self, words: &'static str) -> &mut Self {
-        self.text.push_str(words);
+    /// Literal SQL.
+    pub(super) fn push(&mut self, sql: &'static str) -> &mut Self {
+        self.text.push_str(sql);
         self
     }
 
@@ -46,7 +46,7 @@ impl<'a> Sql<'a> {
         self
     }
 
-    /// A relation's or function's name.
+    /// The name of a relation or function.
     pub(super) fn name(&mut self, name: &QualifiedName) -> &mut Self {
         if !name.schema.is_empty() {
             self.ident(&name.schema).push(".");
@@ -61,7 +61,7 @@ impl<'a> Sql<'a> {
         }
     }
 
-    /// A column, or all of them for `*`.
+    /// A column, or `*`.
     pub(super) fn column(&mut self, qualifier: Qualifier<'_>, column: &str) -> &mut Self {
         self.qualifier(qualifier);
         match column {
@@ -82,23 +82,24 @@ impl<'a> Sql<'a> {
         self
     }
 
-    /// Text that the catalog gave us: names of types, default expressions, functions of casts.
+    /// Text from the catalog: names of types, default expressions, functions of casts.
     pub(super) fn catalog(&mut self, text: &str) -> &mut Self {
         self.text.push_str(text);
         self
     }
 
-    /// The name of a type as a client wrote it. The grammar lets through letters, digits, `_`,
-    /// `$` and spaces; anything else would be quoted, and then names no type.
+    /// The name of a type as the client wrote it, unquoted. The grammar allows letters, digits,
+    /// `_`, `$` and spaces only; anything else would be quoted here, and then is not a type.
     pub(super) fn client_type(&mut self, name: &str) -> &mut Self {
-        let is_harmless = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | ' ');
-        match name.chars().all(is_harmless) {
-            true => self.catalog(name),
-            false => self.ident(name),
+        let is_allowed = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | ' ');
+        if name.chars().all(is_allowed) {
+            self.catalog(name)
+        } else {
+            self.ident(name)
         }
     }
 
-    /// A string constant of something that is in the catalog, such as a column's name.
+    /// A string constant, for names from the catalog.
     pub(super) fn constant(&mut self, text: &str) -> &mut Self {
         use std::fmt::Write;
         _ = write!(self.text, "{}", plinth_db::QuotedLiteral::new(text));

@@ -1,9 +1,9 @@
-//! Calling functions: every shape of result and every way to pass arguments (§2.7).
+//! Calls of functions: all kinds of results, and all ways to pass arguments (§2.7).
 
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Database, TestApi};
+use crate::support::{Database, Requests, RestCall, RestReply, TestApi};
 
 #[tokio::test]
 async fn every_shape_of_result_has_its_body() {
@@ -38,7 +38,7 @@ async fn every_shape_of_result_has_its_body() {
 
     for (call, body) in cases {
         let reply = api.get(&format!("/rpc/{call}")).await;
-        reply.gives(200, body);
+        reply.expect_json(200, body);
     }
     let json = api.get("/rpc/some_json").await;
     assert_eq!(
@@ -74,22 +74,22 @@ async fn rows_of_a_function_are_read_like_a_table() {
     for (query, rows) in queries {
         api.get(&format!("/rpc/all_books?{query}"))
             .await
-            .gives(200, rows.clone());
+            .expect_json(200, rows.clone());
         api.post(&format!("/rpc/all_books?{query}"), json!({}))
             .await
-            .gives(200, rows);
+            .expect_json(200, rows);
     }
     let counted = api
         .get("/rpc/all_books?limit=1&select=id")
         .prefer("count=exact")
         .await;
     assert_eq!(counted.status, 206);
-    counted.has("content-range", "0-0/4");
+    counted.expect_header("content-range", "0-0/4");
     let single = api
         .get("/rpc/all_books?id=eq.1&select=id")
         .accept("application/vnd.pgrst.object+json")
         .await;
-    single.gives(200, json!({ "id": 1 }));
+    single.expect_json(200, json!({ "id": 1 }));
 }
 
 #[tokio::test]
@@ -99,27 +99,31 @@ async fn arguments_come_from_query_json_form_or_csv() {
         api.call(Method::POST, "/rpc/add").body(content_type, body)
     };
 
-    api.get("/rpc/add?a=1&a=2").await.gives(200, json!(12));
+    api.get("/rpc/add?a=1&a=2")
+        .await
+        .expect_json(200, json!(12));
     api.post("/rpc/add", json!({ "a": 1, "b": null }))
         .await
-        .gives(200, Value::Null);
+        .expect_json(200, Value::Null);
     api.post("/rpc/add", json!([{ "a": 1 }, { "a": 5 }]))
         .await
-        .gives(200, json!(11));
+        .expect_json(200, json!(11));
     post("application/x-www-form-urlencoded", "a=3&b=4")
         .await
-        .gives(200, json!(7));
-    post("text/csv", "a,b\n5,6").await.gives(200, json!(11));
+        .expect_json(200, json!(7));
+    post("text/csv", "a,b\n5,6")
+        .await
+        .expect_json(200, json!(11));
     let chosen = api
         .post("/rpc/add?columns=a", json!({ "a": 1, "c": 1 }))
         .await;
-    chosen.gives(200, json!(11));
+    chosen.expect_json(200, json!(11));
     api.call(Method::POST, "/rpc/names")
         .await
-        .gives(200, json!(["Ada", "Émile", "Nobody"]));
+        .expect_json(200, json!(["Ada", "Émile", "Nobody"]));
     api.get("/rpc/letters?c=abc&b=101")
         .await
-        .gives(200, json!("abc101"));
+        .expect_json(200, json!("abc101"));
 }
 
 #[tokio::test]
@@ -128,27 +132,31 @@ async fn variadic_arguments_are_collected() {
 
     api.get("/rpc/total?ns=1&ns=2&ns=3")
         .await
-        .gives(200, json!(6));
+        .expect_json(200, json!(6));
     api.post("/rpc/total", json!({ "ns": [4, 5] }))
         .await
-        .gives(200, json!(9));
-    api.get("/rpc/total").await.gives(200, json!(0));
+        .expect_json(200, json!(9));
+    api.get("/rpc/total").await.expect_json(200, json!(0));
     let form = api.call(Method::POST, "/rpc/total");
     let form = form
         .body("application/x-www-form-urlencoded", "ns=7&ns=8")
         .await;
-    form.gives(200, json!(15));
+    form.expect_json(200, json!(15));
 }
 
 #[tokio::test]
 async fn overloads_are_told_apart_by_their_argument_names() {
     let api = TestApi::library().await;
 
-    api.get("/rpc/pick?a=1").await.gives(200, json!("one"));
-    api.get("/rpc/pick?a=1&b=2").await.gives(200, json!("two"));
+    api.get("/rpc/pick?a=1")
+        .await
+        .expect_json(200, json!("one"));
+    api.get("/rpc/pick?a=1&b=2")
+        .await
+        .expect_json(200, json!("two"));
     api.post("/rpc/pick", json!({ "b": 2, "a": 1 }))
         .await
-        .gives(200, json!("two"));
+        .expect_json(200, json!("two"));
 }
 
 #[tokio::test]
@@ -161,28 +169,30 @@ async fn an_unnamed_parameter_takes_the_whole_body() {
 
     post("shout", "text/plain", "loud & clear")
         .await
-        .gives(200, json!("LOUD & CLEAR"));
+        .expect_json(200, json!("LOUD & CLEAR"));
     post("keys_of", "application/json", "{\"b\":1,\"a\":2}")
         .await
-        .gives(200, json!(["b", "a"]));
+        .expect_json(200, json!(["b", "a"]));
     post("size_of", "application/octet-stream", "\u{0}\u{1}x")
         .await
-        .gives(200, json!(3));
+        .expect_json(200, json!(3));
     post("root_of", "text/xml", "<a/>")
         .await
-        .gives(200, json!("<a/>"));
-    api.get("/rpc/shout").await.refuses_as(404, "PGRST202");
+        .expect_json(200, json!("<a/>"));
+    api.get("/rpc/shout")
+        .await
+        .expect_error_code(404, "PGRST202");
 }
 
 #[tokio::test]
 async fn a_function_runs_exactly_once() {
     let settings = [("db-schemas", "library")];
-    let api = TestApi::alone(Database::fresh().await, &settings).await;
+    let api = TestApi::standalone(Database::fresh().await, &settings).await;
 
     for expected in 1..=3 {
         api.post("/rpc/count_call", json!({}))
             .await
-            .gives(200, json!(expected));
+            .expect_json(200, json!(expected));
     }
 }
 
@@ -199,15 +209,15 @@ async fn computed_relationships_are_embedded() {
         .get("/books?select=id,writer!inner(name)&writer.name=eq.Ada")
         .await;
 
-    to_one.gives(
+    to_one.expect_json(
         200,
         json!([{ "id": 1, "writer": { "name": "Ada" } }, { "id": 4, "writer": null }]),
     );
-    to_many.gives(200, json!([{ "siblings": [{ "title": "Nana" }] }]));
+    to_many.expect_json(200, json!([{ "siblings": [{ "title": "Nana" }] }]));
     assert_eq!(
         several.json().as_array().map(Vec::len),
         Some(3),
         "the parent is repeated"
     );
-    inner.gives(200, json!([{ "id": 1, "writer": { "name": "Ada" } }]));
+    inner.expect_json(200, json!([{ "id": 1, "writer": { "name": "Ada" } }]));
 }

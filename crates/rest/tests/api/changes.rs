@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 
-use crate::support::TestApi;
+use crate::support::{Requests, RestCall, RestReply, Sql, TestApi};
 
 #[tokio::test]
 async fn bodies_come_as_json_csv_or_form() {
@@ -28,14 +28,14 @@ async fn bodies_come_as_json_csv_or_form() {
     let charset = post("Application/JSON; charset=utf-8; junk", "{\"a\":5}").await;
     let scalar = post("application/json", "7").await;
 
-    csv.gives(
+    csv.expect_json(
         201,
         json!([{ "a": 1, "b": "", "c": "x" }, { "a": 2, "b": null, "c": "y, z" }]),
     );
-    form.gives(201, json!([{ "a": 3, "b": "x", "c": "three!" }]));
-    untyped.gives(201, json!([{ "a": 4, "b": "x", "c": null }]));
-    charset.gives(201, json!([{ "a": 5, "b": "x", "c": null }]));
-    scalar.gives(201, json!([]));
+    form.expect_json(201, json!([{ "a": 3, "b": "x", "c": "three!" }]));
+    untyped.expect_json(201, json!([{ "a": 4, "b": "x", "c": null }]));
+    charset.expect_json(201, json!([{ "a": 5, "b": "x", "c": null }]));
+    scalar.expect_json(201, json!([]));
 }
 
 #[tokio::test]
@@ -55,15 +55,15 @@ async fn missing_keys_are_null_or_default() {
         .await;
 
     let row = |a: Option<i64>, b: Option<&str>, c: Option<&str>| json!({ "a": a, "b": b, "c": c });
-    nulls.gives(
+    nulls.expect_json(
         201,
         json!([row(Some(1), None, None), row(None, None, Some("z"))]),
     );
-    defaults.gives(
+    defaults.expect_json(
         201,
         json!([row(Some(1), Some("x"), None), row(Some(5), None, Some("z"))]),
     );
-    empty.gives(
+    empty.expect_json(
         201,
         json!([row(Some(5), Some("x"), None), row(Some(5), Some("x"), None)]),
     );
@@ -90,7 +90,7 @@ async fn values_are_decoded_by_the_type_of_their_column() {
         reply.text().contains("\"price\":1.10,"),
         "the scale survives: {reply:#?}"
     );
-    reply.gives(
+    reply.expect_json(
         201,
         json!({
             "title": "Typed", "genre": "poem", "price": 1.10, "tags": ["a", "b, c"],
@@ -111,9 +111,9 @@ async fn conflicts_are_found_by_key_or_by_named_columns() {
     let by_key = send("/books?select=id", 1.0).await;
     let unknown = send("/books?on_conflict=colour", 1.0).await;
 
-    by_title.gives(200, json!([{ "id": 3, "price": 9.5 }]));
-    by_key.refuses_as(409, "23505");
-    unknown.refuses_as(400, "42703");
+    by_title.expect_json(200, json!([{ "id": 3, "price": 9.5 }]));
+    by_key.expect_error_code(409, "23505");
+    unknown.expect_error_code(400, "42703");
 }
 
 #[tokio::test]
@@ -122,7 +122,7 @@ async fn empty_changes_change_nothing() {
 
     for body in [json!({}), json!([]), json!([{}])] {
         let reply = api.patch("/books?id=eq.1", body).await;
-        reply.is(204, &[("content-range", "*/*")], "");
+        reply.expect_whole(204, &[("content-range", "*/*")], "");
     }
 }
 
@@ -144,16 +144,16 @@ async fn views_take_what_their_tables_or_triggers_take() {
         .prefer("return=headers-only")
         .await;
 
-    updated.gives(200, json!([{ "price": 2.00 }]));
-    out_of_view.refuses_as(400, "44000");
+    updated.expect_json(200, json!([{ "price": 2.00 }]));
+    out_of_view.expect_error_code(400, "44000");
     assert_eq!(by_trigger.status, 201);
     let kept = api
         .db
         .count("select count(*) from library.with_defaults where c = 'kept'")
         .await;
     assert_eq!(kept, 1);
-    fixed.refuses_as(500, "55000");
-    located.has("location", "/novels?id=eq.50");
+    fixed.expect_error_code(500, "55000");
+    located.expect_header("location", "/novels?id=eq.50");
 }
 
 #[tokio::test]
@@ -177,9 +177,9 @@ async fn only_what_is_shown_need_be_readable() {
     let some = api.get("/ledger?select=id,visible").await;
 
     assert_eq!(minimal.status, 201);
-    shown.refuses_as(401, "42501");
-    part.gives(201, json!([{ "visible": "v" }]));
-    all.refuses_as(401, "42501");
+    shown.expect_error_code(401, "42501");
+    part.expect_json(201, json!([{ "visible": "v" }]));
+    all.expect_error_code(401, "42501");
     assert_eq!(some.status, 200);
 }
 
@@ -206,11 +206,11 @@ async fn what_is_returned_is_what_was_changed() {
         .prefer("return=representation")
         .await;
 
-    moved.gives(
+    moved.expect_json(
         200,
         json!([{ "id": 3, "author_id": 1 }, { "id": 2, "author_id": 1 }]),
     );
-    embedded.gives(
+    embedded.expect_json(
         201,
         json!([{ "title": "Z", "label": "Z #50", "authors": { "name": "Émile" } }]),
     );
@@ -233,7 +233,7 @@ async fn root_filters_of_an_insert_are_ignored_and_partitions_are_reached() {
         .prefer("return=representation")
         .await;
 
-    reply.gives(201, json!([{ "visitor": "c" }]));
+    reply.expect_json(201, json!([{ "visitor": "c" }]));
     assert_eq!(
         api.db
             .count("select count(*) from library.visits_2025")

@@ -1,4 +1,4 @@
-//! Databases and clients that go away, and limits that are reached.
+//! Lost databases and clients, and exceeded limits.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,9 @@ use plinth_db::PoolConfig;
 use plinth_project::BodyLimit;
 use serde_json::json;
 
-use crate::support::{Counted, Database, Listener, TestApi, until};
+use crate::support::{
+    Database, Listener, RecordedMetrics, Requests, RestReply, Sql, TestApi, until,
+};
 
 /// Queries of the service that are running now.
 const BUSY: &str = "select count(*) from pg_stat_activity where datname = current_database() \
@@ -44,7 +46,7 @@ async fn a_client_that_leaves_takes_its_query_along() {
     let left = Instant::now();
     until(async || busy().await == 0).await;
 
-    // Strangers' queries would end by themselves only after three seconds.
+    // The statement timeout of anonymous callers is three seconds.
     assert!(
         left.elapsed() < Duration::from_secs(2),
         "{:?}",
@@ -57,11 +59,11 @@ async fn a_slow_query_ends_with_its_roles_timeout() {
     let db = Database::fresh().await;
     db.execute("alter role anon in database DATABASE set statement_timeout = '100ms'")
         .await;
-    let api = TestApi::alone(db, &[("db-schemas", "library")]).await;
+    let api = TestApi::standalone(db, &[("db-schemas", "library")]).await;
 
     let reply = api.get("/rpc/sleep?seconds=20").await;
 
-    reply.refuses(500, "57014", "canceling statement due to statement timeout");
+    reply.expect_error(500, "57014", "canceling statement due to statement timeout");
     assert_eq!(
         api.get("/books").await.status,
         200,
@@ -71,7 +73,7 @@ async fn a_slow_query_ends_with_its_roles_timeout() {
 
 #[tokio::test]
 async fn without_a_free_connection_only_the_database_is_out_of_reach() {
-    let counted = Counted::start();
+    let recorded = RecordedMetrics::of_thread();
     let settings = [("db-schemas", "library")];
     let api = TestApi::pooled(Database::fresh().await, &settings, tiny_pool()).await;
     assert_eq!(api.get("/books").await.status, 200);
@@ -92,20 +94,22 @@ async fn without_a_free_connection_only_the_database_is_out_of_reach() {
 
     let waited = api.get("/books").await;
     let message = "Timed out acquiring connection from connection pool.";
-    waited.refuses(504, "PGRST003", message);
-    assert_eq!(counted.value("pgrst_db_pool_timeouts_total"), 1.0);
-    api.get("/no/such/path").await.refuses_as(404, "PGRST125");
-    api.get("/nowhere").await.refuses_as(404, "PGRST205");
+    waited.expect_error(504, "PGRST003", message);
+    assert_eq!(recorded.value("pgrst_db_pool_timeouts_total", &[]), 1.0);
+    api.get("/no/such/path")
+        .await
+        .expect_error_code(404, "PGRST125");
+    api.get("/nowhere").await.expect_error_code(404, "PGRST205");
     api.get("/books?select=nothing(*)")
         .await
-        .refuses_as(400, "PGRST200");
+        .expect_error_code(400, "PGRST200");
     api.get("/books")
         .bearer("a.b")
         .await
-        .refuses_as(401, "PGRST301");
+        .expect_error_code(401, "PGRST301");
     api.post("/books", json!({ "colour": 1 }))
         .await
-        .refuses_as(400, "PGRST204");
+        .expect_error_code(400, "PGRST204");
     assert_eq!(api.options("/books").await.status, 200);
 
     let slept = blocked.await.expect("it ends");
@@ -121,13 +125,13 @@ async fn killed_backends_cost_a_retry_and_nothing_more() {
         || join_all((0..20).map(|n| api.get(&format!("/books?id=gt.{}", n % 4)).into_future()));
 
     for _ in 0..3 {
-        let (replies, ()) = tokio::join!(load(), api.db.throw_out());
+        let (replies, ()) = tokio::join!(load(), api.db.terminate_connections());
         for reply in replies {
             match reply.status.as_u16() {
                 200 => {}
                 503 => {
                     assert!(reply.has_error_body(), "{reply:#?}");
-                    reply.has("retry-after", "1");
+                    reply.expect_header("retry-after", "1");
                 }
                 _ => panic!("{reply:#?}"),
             }
@@ -152,14 +156,14 @@ async fn a_backend_killed_at_work_answers_that_it_can_be_retried() {
                 == 1
         })
         .await;
-        api.db.throw_out().await;
+        api.db.terminate_connections().await;
     };
 
     let (reply, ()) = tokio::join!(api.get("/rpc/sleep?seconds=2").into_future(), kill);
 
     assert_eq!(reply.status, 503, "{reply:#?}");
     assert!(reply.has_error_body(), "{reply:#?}");
-    reply.has("retry-after", "1");
+    reply.expect_header("retry-after", "1");
 }
 
 #[tokio::test]
@@ -167,13 +171,15 @@ async fn a_database_out_of_reach_is_told_and_found_again() {
     let api = TestApi::own_library().await;
     assert_eq!(api.get("/books").await.status, 200);
 
-    api.db.admit(false).await;
-    api.db.throw_out().await;
+    api.db.allow_connections(false).await;
+    api.db.terminate_connections().await;
     until(async || api.get("/books").await.status == 503).await;
     let reply = api.get("/books").await;
-    api.db.admit(true).await;
+    api.db.allow_connections(true).await;
 
-    reply.refuses_as(503, "PGRST000").has("retry-after", "1");
+    reply
+        .expect_error_code(503, "PGRST000")
+        .expect_header("retry-after", "1");
     assert_eq!(reply.json()["message"], "Database connection error.");
     until(async || api.get("/books").await.status == 200).await;
 }
@@ -181,19 +187,19 @@ async fn a_database_out_of_reach_is_told_and_found_again() {
 #[tokio::test]
 async fn without_a_schema_there_is_nothing_to_serve() {
     let db = Database::fresh().await;
-    db.admit(false).await;
-    let api = TestApi::alone(db, &[("db-schemas", "library")]).await;
+    db.allow_connections(false).await;
+    let api = TestApi::standalone(db, &[("db-schemas", "library")]).await;
 
     let reply = api.get("/books").await;
 
     let message = "Could not query the database for the schema cache. Retrying.";
     reply
-        .refuses(503, "PGRST002", message)
-        .has("retry-after", "1");
+        .expect_error(503, "PGRST002", message)
+        .expect_header("retry-after", "1");
 }
 
 #[tokio::test]
-async fn a_body_beyond_the_limit_is_refused_in_our_words() {
+async fn a_body_beyond_the_limit_has_an_error_code_of_our_own() {
     let api = TestApi::own_library().await;
 
     let reply = api
@@ -217,7 +223,7 @@ async fn a_body_beyond_the_limit_is_refused_in_our_words() {
         .await;
 
     assert_eq!(reply.status, 413, "{reply:#?}");
-    reply.refuses_as(413, "PLINTH413");
+    reply.expect_error_code(413, "PLINTH413");
     assert_eq!(reply.json()["message"], "The body is larger than 10 bytes");
 }
 
@@ -234,13 +240,13 @@ async fn without_a_gateway_bodies_have_a_limit_too() {
         })
         .await;
 
-    reply.refuses_as(413, "PLINTH413");
+    reply.expect_error_code(413, "PLINTH413");
 }
 
 #[tokio::test]
 async fn a_path_that_is_no_text_is_a_bad_request() {
     let api = TestApi::library().await;
 
-    api.get("/%FF").await.refuses_as(400, "PGRST100");
-    api.get("/rpc/%FF").await.refuses_as(400, "PGRST100");
+    api.get("/%FF").await.expect_error_code(400, "PGRST100");
+    api.get("/rpc/%FF").await.expect_error_code(400, "PGRST100");
 }

@@ -1,4 +1,4 @@
-//! The REST service over real databases, as its clients see it: requests in, whole answers out.
+//! The REST service over real databases, as its clients see it: requests in, whole responses out.
 
 mod calls;
 mod changes;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::TestApi;
+use crate::support::{Requests, RestCall, RestReply, TestApi};
 
 #[tokio::test]
 async fn values_arrive_as_postgres_wrote_them() {
@@ -28,7 +28,7 @@ async fn a_missing_row_is_null_and_a_row_of_nulls_is_an_object() {
         .get("/authors?select=id,author_bios(bio),portraits(id)&order=id")
         .await;
 
-    reply.gives(
+    reply.expect_json(
         200,
         json!([
             { "id": 1, "author_bios": { "bio": null }, "portraits": [{ "id": 1 }] },
@@ -39,11 +39,11 @@ async fn a_missing_row_is_null_and_a_row_of_nulls_is_an_object() {
     let exists = api
         .get("/authors?select=id,author_bios(bio)&author_bios=not.is.null")
         .await;
-    exists.gives(200, json!([{ "id": 1, "author_bios": { "bio": null } }]));
+    exists.expect_json(200, json!([{ "id": 1, "author_bios": { "bio": null } }]));
     let absent = api
         .get("/authors?select=id,author_bios()&author_bios=is.null&order=id")
         .await;
-    absent.gives(200, json!([{ "id": 2 }, { "id": 3 }]));
+    absent.expect_json(200, json!([{ "id": 2 }, { "id": 3 }]));
 }
 
 #[tokio::test]
@@ -55,11 +55,11 @@ async fn a_plus_is_a_space_in_queries_and_a_plus_in_paths() {
     let path = api.get("/two+words").await;
     let percent = api.get("/books?select=id&title=like.%an%").await;
 
-    space.gives(200, json!([{ "order": 5 }]));
-    plus.gives(200, json!([]));
+    space.expect_json(200, json!([{ "order": 5 }]));
+    plus.expect_json(200, json!([]));
     let message = "Could not find the table 'library.two+words' in the schema cache";
-    path.refuses(404, "PGRST205", message);
-    percent.gives(200, json!([{ "id": 3 }]));
+    path.expect_error(404, "PGRST205", message);
+    percent.expect_json(200, json!([{ "id": 3 }]));
 }
 
 #[tokio::test]
@@ -75,14 +75,16 @@ async fn values_are_taken_to_the_letter() {
     for query in none {
         api.get(&format!("/books?{query}"))
             .await
-            .gives(200, json!([]));
+            .expect_json(200, json!([]));
     }
     api.get("/books?select=id&isbn=neq.0001")
         .await
-        .gives(200, json!([{ "id": 2 }]));
-    api.get("/books?_=123").await.refuses_as(400, "PGRST100");
+        .expect_json(200, json!([{ "id": 2 }]));
+    api.get("/books?_=123")
+        .await
+        .expect_error_code(400, "PGRST100");
     let array = api.get("/books?select=id&tags=eq.{france}").await;
-    array.gives(200, json!([{ "id": 2 }]));
+    array.expect_json(200, json!([{ "id": 2 }]));
 }
 
 #[tokio::test]
@@ -94,18 +96,18 @@ async fn lists_of_thousands_of_values_are_taken() {
 
     let reply = api.get(&path).prefer("count=exact").await;
 
-    reply.has("content-range", "0-499/500");
+    reply.expect_header("content-range", "0-499/500");
 }
 
 #[tokio::test]
-async fn a_null_character_is_refused_and_not_fatal() {
+async fn a_null_character_is_rejected_and_not_fatal() {
     let api = TestApi::library().await;
 
     let value = api.get("/books?title=eq.a%00b").await;
     let body = api.post("/books", json!({ "title": "a\u{0}b" })).await;
     let name = api.get("/books?select=title%00x").await;
 
-    value.refuses_as(400, "22021");
+    value.expect_error_code(400, "22021");
     assert_eq!(body.status, 400);
     assert!(name.status.is_client_error(), "{name:#?}");
 }
@@ -163,7 +165,7 @@ async fn counts_follow_inner_embeds_and_null_tests() {
             .get(&format!("/authors?{query}&limit=1"))
             .prefer("count=exact")
             .await;
-        reply.has("content-range", range);
+        reply.expect_header("content-range", range);
     }
 }
 
@@ -181,12 +183,12 @@ async fn relationships_are_found_by_table_column_or_constraint() {
         ("by:authors!inner!author_id(name)", "by"),
     ] {
         let reply = api.get(&format!("/books?id=eq.1&select={target}")).await;
-        reply.gives(200, json!([{ key: ada }]));
+        reply.expect_json(200, json!([{ key: ada }]));
     }
     let composite = api
         .get("/loans?id=eq.1&select=copies(shelf,books(title))")
         .await;
-    composite.gives(
+    composite.expect_json(
         200,
         json!([{ "copies": { "shelf": "A", "books": { "title": "Engines" } } }]),
     );
@@ -206,12 +208,12 @@ async fn spreads_lift_columns_and_correlate_lists() {
         .get("/authors?select=name,...books(titles:title,prices:price)&books.order=title.desc&order=id")
         .await;
 
-    to_one.gives(
+    to_one.expect_json(
         200,
         json!([{ "title": "Engines", "by": "Ada", "born": 1815 }]),
     );
-    missing.gives(200, json!([{ "title": "Edda", "name": null }]));
-    to_many.gives(
+    missing.expect_json(200, json!([{ "title": "Edda", "name": null }]));
+    to_many.expect_json(
         200,
         json!([
             { "name": "Ada", "titles": ["Engines"], "prices": [10.10] },
@@ -231,8 +233,8 @@ async fn empty_embeds_leave_no_trace() {
     let nested = api.get("/authors?id=eq.1&select=id,books(copies())").await;
     let nothing = api.get("/books?select=&id=eq.3").await;
 
-    empty.gives(200, json!([{ "id": 1 }]));
-    nested.gives(200, json!([{ "id": 1 }]));
+    empty.expect_json(200, json!([{ "id": 1 }]));
+    nested.expect_json(200, json!([{ "id": 1 }]));
     assert_eq!(
         nothing.json()[0]["title"],
         "Nana",
@@ -250,7 +252,7 @@ async fn a_list_of_thousands_is_answered_with_headers_that_clients_can_read() {
         .get(&format!("/authors?id=in.({})", ids.join(",")))
         .await;
 
-    few.has("content-location", "/authors?id=in.%281%2C2%29");
+    few.expect_header("content-location", "/authors?id=in.%281%2C2%29");
     assert_eq!(many.status, 200);
-    many.lacks("content-location");
+    many.expect_no_header("content-location");
 }

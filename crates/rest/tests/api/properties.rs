@@ -1,4 +1,4 @@
-//! Whatever bytes a client sends, the answer is one of the contract's.
+//! Properties: for any input, the response is one of the contract.
 
 use std::sync::OnceLock;
 
@@ -6,11 +6,10 @@ use http::{HeaderName, HeaderValue, Method, Request};
 use proptest::{collection::vec, prelude::*, test_runner::TestRunner};
 use tokio::runtime::Runtime;
 
-use crate::support::{Call, Database, Reply, TestApi};
+use crate::support::{Call, Database, Reply, Requests, RestReply, TestApi};
 
-/// Classes of SQLSTATE that a client may provoke and that §7.4 answers with 5xx: a row that an
-/// upsert meets twice, transaction state, limits of the program, objects in the wrong state,
-/// timeouts, and what `P0` and `XX` report of functions and internal checks.
+/// SQLSTATEs that clients can cause and that §7.4 maps to 5xx: upserts with the same row twice,
+/// transaction state, program limits, object state, timeouts, PL/pgSQL and internal errors.
 const ALLOWED_SERVER_ERRORS: [&str; 7] = ["21", "25", "54", "55", "57014", "P0", "XX"];
 
 fn world() -> &'static (Runtime, TestApi) {
@@ -23,13 +22,13 @@ fn world() -> &'static (Runtime, TestApi) {
             ("db-plan-enabled", "true"),
             ("db-aggregates-enabled", "true"),
         ];
-        let api =
-            runtime.block_on(async { TestApi::alone(Database::fresh().await, &settings).await });
+        let api = runtime
+            .block_on(async { TestApi::standalone(Database::fresh().await, &settings).await });
         (runtime, api)
     })
 }
 
-/// Runs the property over this many inputs, without files of its own.
+/// Checks the property for a number of inputs, without regression files.
 fn holds<S: Strategy>(
     cases: u32,
     strategy: S,
@@ -72,7 +71,7 @@ fn encoded(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("%{byte:02X}")).collect()
 }
 
-/// Words of the query language, well and badly put together.
+/// Words of the query language, in valid and invalid combinations.
 fn phrase() -> impl Strategy<Value = String> {
     let words = [
         "id", "title", "authors", "books", "extra", "tags", "count", "(", ")", ",", ".", ":", "::",

@@ -1,8 +1,8 @@
-//! Reading relations of every kind, and what stands in their columns.
+//! Reads of all kinds of relations and columns.
 
 use serde_json::json;
 
-use crate::support::{Database, TestApi};
+use crate::support::{Database, Requests, RestCall, RestReply, Sql, TestApi};
 
 #[tokio::test]
 async fn every_kind_of_relation_is_read() {
@@ -19,18 +19,18 @@ async fn every_kind_of_relation_is_read() {
         .get("/authors?id=eq.1&select=name,book_titles_again(title)")
         .await;
 
-    view.gives(
+    view.expect_json(
         200,
         json!([{ "id": 1, "title": "Engines", "author_id": 1 }]),
     );
-    view_of_view.gives(
+    view_of_view.expect_json(
         200,
         json!([{ "title": "Engines", "authors": { "name": "Ada" } }]),
     );
-    materialized.gives(200, json!([{ "author_id": 2, "books": 2 }]));
-    partitioned.gives(200, json!([{ "visitor": "a" }, { "visitor": "b" }]));
-    partition.refuses_as(404, "PGRST205");
-    through_view.gives(
+    materialized.expect_json(200, json!([{ "author_id": 2, "books": 2 }]));
+    partitioned.expect_json(200, json!([{ "visitor": "a" }, { "visitor": "b" }]));
+    partition.expect_error_code(404, "PGRST205");
+    through_view.expect_json(
         200,
         json!([{ "name": "Ada", "book_titles_again": [{ "title": "Engines" }] }]),
     );
@@ -65,7 +65,7 @@ async fn odd_names_work_wherever_a_name_can_stand() {
 
     for (query, row) in queries {
         let reply = api.get(&format!("{table}?{query}")).await;
-        reply.gives(200, json!([row]));
+        reply.expect_json(200, json!([row]));
     }
 }
 
@@ -76,11 +76,11 @@ async fn columns_may_be_named_like_our_own_aliases() {
     let reply = api.get("/aliases").await;
     let counted = api.get("/aliases?select=count").await;
 
-    reply.gives(
+    reply.expect_json(
         200,
         json!([{ "count": 1, "t": 2, "r": 3, "body": "four", "_plinth_r": 5 }]),
     );
-    counted.gives(200, json!([{ "count": 1 }]));
+    counted.expect_json(200, json!([{ "count": 1 }]));
 }
 
 #[tokio::test]
@@ -100,7 +100,7 @@ async fn fields_are_renamed_cast_and_looked_into() {
 
     for (select, row) in queries {
         let reply = api.get(&format!("/books?id=eq.1&select={select}")).await;
-        reply.gives(200, json!([row]));
+        reply.expect_json(200, json!([row]));
     }
 }
 
@@ -179,9 +179,9 @@ async fn domains_are_shown_and_compared_in_their_own_way() {
         .prefer("return=representation")
         .await;
 
-    read.gives(200, json!([{ "id": 1, "shade": "#0000ff" }]));
-    listed.gives(200, json!([{ "shade": "#0000ff" }, { "shade": "#00ff00" }]));
-    written.gives(201, json!([{ "id": 9, "shade": "#00000a" }]));
+    read.expect_json(200, json!([{ "id": 1, "shade": "#0000ff" }]));
+    listed.expect_json(200, json!([{ "shade": "#0000ff" }, { "shade": "#00ff00" }]));
+    written.expect_json(201, json!([{ "id": 9, "shade": "#00000a" }]));
     assert_eq!(
         api.db
             .count("select shade::bigint from library.paints where id = 9")
@@ -193,7 +193,7 @@ async fn domains_are_shown_and_compared_in_their_own_way() {
 #[tokio::test]
 async fn aggregates_group_by_what_is_beside_them() {
     let settings = [("db-schemas", "library"), ("db-aggregates-enabled", "true")];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
 
     let plain = api
         .get("/books?select=count(),top:price.max(),price.avg()::int")
@@ -205,8 +205,8 @@ async fn aggregates_group_by_what_is_beside_them() {
         .get("/books?select=...authors(name),count()&author_id=not.is.null&order=authors(name)")
         .await;
 
-    plain.gives(200, json!([{ "count": 4, "top": 10.10, "avg": 7 }]));
-    embedded.gives(
+    plain.expect_json(200, json!([{ "count": 4, "top": 10.10, "avg": 7 }]));
+    embedded.expect_json(
         200,
         json!([
             { "name": "Ada", "books": [{ "count": 1, "sum": 10.10 }] },
@@ -214,7 +214,7 @@ async fn aggregates_group_by_what_is_beside_them() {
             { "name": "Nobody", "books": [{ "count": 0, "sum": null }] },
         ]),
     );
-    spread.gives(
+    spread.expect_json(
         200,
         json!([{ "name": "Ada", "count": 1 }, { "name": "Émile", "count": 2 }]),
     );

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Database, TestApi, now, sign};
+use crate::support::{Database, Requests, RestReply, TestApi, now, sign};
 
 const INVALID: &str = "Bearer error=\"invalid_token\", error_description=";
 
@@ -23,7 +23,7 @@ fn part(json: &str) -> String {
 }
 
 #[tokio::test]
-async fn tokens_that_cannot_be_decoded_are_refused() {
+async fn tokens_that_cannot_be_decoded_are_rejected() {
     let api = TestApi::library().await;
     let good = sign(&json!({ "role": "authenticated" }));
     let (signed, signature) = good.rsplit_once('.').expect("three parts");
@@ -65,15 +65,15 @@ async fn tokens_that_cannot_be_decoded_are_refused() {
         let reply = api.get("/books").bearer(&token).await;
 
         let details = details.map_or(Value::Null, Value::from);
-        reply.refuses_with(401, "PGRST301", message, details, Value::Null);
-        reply.has("www-authenticate", &format!("{INVALID}\"{message}\""));
+        reply.expect_error_with(401, "PGRST301", message, details, Value::Null);
+        reply.expect_header("www-authenticate", &format!("{INVALID}\"{message}\""));
     }
 }
 
 #[tokio::test]
-async fn claims_that_do_not_hold_are_refused() {
+async fn claims_that_do_not_hold_are_rejected() {
     let settings = [("db-schemas", "library"), ("jwt-aud", "ours")];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
     let cases = [
         (json!([]), "Parsing claims failed"),
         (json!({ "exp": now() - 40 }), "JWT expired"),
@@ -106,15 +106,15 @@ async fn claims_that_do_not_hold_are_refused() {
     for (claims, message) in cases {
         let reply = api.get("/books").bearer(&sign(&claims)).await;
 
-        reply.refuses(401, "PGRST303", message);
-        reply.has("www-authenticate", &format!("{INVALID}\"{message}\""));
+        reply.expect_error(401, "PGRST303", message);
+        reply.expect_header("www-authenticate", &format!("{INVALID}\"{message}\""));
     }
 }
 
 #[tokio::test]
 async fn claims_within_the_skew_hold() {
     let settings = [("db-schemas", "library"), ("jwt-aud", "ours")];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
 
     for claims in [
         json!({ "exp": now() - 20, "nbf": now() + 20, "iat": now() + 20 }),
@@ -129,23 +129,23 @@ async fn claims_within_the_skew_hold() {
 }
 
 #[tokio::test]
-async fn a_service_without_secret_or_strangers_says_so() {
+async fn a_service_without_secret_or_anonymous_role_says_so() {
     let database = Database::shared().await;
     let no_secret = [("db-schemas", "library"), ("jwt-secret", "")];
-    let no_secret = TestApi::alone(database, &no_secret).await;
-    let no_strangers = [("db-schemas", "library"), ("db-anon-role", "")];
-    let no_strangers = TestApi::alone(Database::shared().await, &no_strangers).await;
+    let no_secret = TestApi::standalone(database, &no_secret).await;
+    let no_anonymous = [("db-schemas", "library"), ("db-anon-role", "")];
+    let no_anonymous = TestApi::standalone(Database::shared().await, &no_anonymous).await;
 
     let with_token = no_secret.get("/books").role("anon").await;
     let without = no_secret.get("/books").await;
-    let stranger = no_strangers.get("/books").await;
-    let roleless = no_strangers.get("/books").bearer(&sign(&json!({}))).await;
+    let anonymous = no_anonymous.get("/books").await;
+    let roleless = no_anonymous.get("/books").bearer(&sign(&json!({}))).await;
 
-    with_token.refuses(500, "PGRST300", "Server lacks JWT secret");
+    with_token.expect_error(500, "PGRST300", "Server lacks JWT secret");
     assert_eq!(without.status, 200);
-    for reply in [stranger, roleless] {
-        reply.refuses(401, "PGRST302", "Anonymous access is disabled");
-        reply.has("www-authenticate", "Bearer");
+    for reply in [anonymous, roleless] {
+        reply.expect_error(401, "PGRST302", "Anonymous access is disabled");
+        reply.expect_header("www-authenticate", "Bearer");
     }
 }
 
@@ -153,17 +153,17 @@ async fn a_service_without_secret_or_strangers_says_so() {
 async fn postgres_decides_which_roles_there_are() {
     let api = TestApi::library().await;
     let settings = [("db-schemas", "library"), ("db-anon-role", "postgres")];
-    let strangers = TestApi::alone(Database::shared().await, &settings).await;
+    let anonymous = TestApi::standalone(Database::shared().await, &settings).await;
 
     let unknown = api.get("/books").role("nobody at all").await;
     let forbidden = api.get("/books").role("postgres").await;
-    let as_stranger = strangers.get("/books").await;
+    let as_anonymous = anonymous.get("/books").await;
 
-    unknown.refuses(401, "22023", "role \"nobody at all\" does not exist");
-    forbidden.refuses(403, "42501", "permission denied to set role \"postgres\"");
-    as_stranger
-        .refuses_as(401, "42501")
-        .has("www-authenticate", "Bearer");
+    unknown.expect_error(401, "22023", "role \"nobody at all\" does not exist");
+    forbidden.expect_error(403, "42501", "permission denied to set role \"postgres\"");
+    as_anonymous
+        .expect_error_code(401, "42501")
+        .expect_header("www-authenticate", "Bearer");
 }
 
 #[tokio::test]
@@ -195,7 +195,7 @@ async fn the_role_stands_where_the_settings_say() {
         ("db-schemas", "library"),
         ("jwt-role-claim-key", "$.app.roles[1]"),
     ];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
     let token = sign(&json!({ "app": { "roles": ["x", "authenticated"] }, "role": "postgres" }));
 
     let context = api.get("/rpc/context").bearer(&token).await.json();
@@ -208,11 +208,11 @@ async fn the_role_stands_where_the_settings_say() {
 }
 
 #[tokio::test]
-async fn refusals_need_no_database() {
+async fn errors_of_tokens_need_no_database() {
     // Checked before the path, the method and everything else.
     let api = TestApi::library().await;
 
     let reply = api.get("/no/such/path").bearer("a.b").await;
 
-    reply.refuses_as(401, "PGRST301");
+    reply.expect_error_code(401, "PGRST301");
 }

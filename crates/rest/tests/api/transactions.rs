@@ -1,8 +1,8 @@
-//! What a transaction is told, and how it ends (rest contract §4.2).
+//! Settings of transactions, and how they end (rest contract §4.2).
 
 use serde_json::{Value, json};
 
-use crate::support::{Database, TestApi, sign};
+use crate::support::{Database, Requests, RestCall, RestReply, Sql, TestApi, sign};
 
 #[tokio::test]
 async fn sql_sees_the_whole_request() {
@@ -37,7 +37,7 @@ async fn sql_sees_the_whole_request() {
 }
 
 #[tokio::test]
-async fn strangers_have_a_role_among_their_claims() {
+async fn anonymous_callers_have_a_role_among_their_claims() {
     let api = TestApi::library().await;
 
     let reply = api.get("/rpc/context").await.json();
@@ -67,11 +67,12 @@ async fn settings_of_a_role_hold_for_who_has_it() {
     let db = Database::fresh().await;
     db.execute(
         "alter role anon in database DATABASE set statement_timeout = '1234ms'; \
+         alter role authenticated in database DATABASE set statement_timeout = '8s'; \
          alter role service_role in database DATABASE \
            set default_transaction_isolation = 'repeatable read'",
     )
     .await;
-    let api = TestApi::alone(db, &[("db-schemas", "library")]).await;
+    let api = TestApi::standalone(db, &[("db-schemas", "library")]).await;
     api.db
         .execute("grant usage on schema library to service_role")
         .await;
@@ -84,7 +85,7 @@ async fn settings_of_a_role_hold_for_who_has_it() {
         (&anon["timeout"], &anon["isolation"]),
         (&json!("1234ms"), &json!("read committed"))
     );
-    assert_eq!(user["timeout"], "8s", "as the cluster has it");
+    assert_eq!(user["timeout"], "8s");
     assert_eq!(service["isolation"], "repeatable read");
 }
 
@@ -95,8 +96,8 @@ async fn settings_of_a_function_hold_for_its_whole_transaction() {
     let serial = api.post("/rpc/serial_context", json!({})).await;
     let hurried = api.post("/rpc/hurried", json!({})).await;
 
-    serial.gives(200, json!("serializable"));
-    hurried.refuses(500, "57014", "canceling statement due to statement timeout");
+    serial.expect_json(200, json!("serializable"));
+    hurried.expect_error(500, "57014", "canceling statement due to statement timeout");
 }
 
 #[tokio::test]
@@ -113,8 +114,8 @@ async fn settings_in_the_database_win() {
     full.reload().await;
     let second = full.get("/books?select=id").await;
 
-    first.has("content-range", "0-1/*");
-    second.has("content-range", "0-2/*");
+    first.expect_header("content-range", "0-1/*");
+    second.expect_header("content-range", "0-2/*");
 }
 
 #[tokio::test]
@@ -124,11 +125,11 @@ async fn settings_in_the_database_are_those_of_the_login_when_alone() {
         .await;
     db.execute("alter role authenticator in database DATABASE set pgrst.db_max_rows = '1'")
         .await;
-    let api = TestApi::alone(db, &[("db-schemas", "public")]).await;
+    let api = TestApi::standalone(db, &[("db-schemas", "public")]).await;
 
     let reply = api.get("/books?select=id").await;
 
-    reply.has("content-range", "0-3/*");
+    reply.expect_header("content-range", "0-3/*");
 }
 
 #[tokio::test]
@@ -143,14 +144,14 @@ async fn the_end_of_a_transaction_can_be_chosen() {
     ];
     for (tx_end, prefer, lasts) in cases {
         let settings = [("db-schemas", "library"), ("db-tx-end", tx_end)];
-        let api = TestApi::alone(Database::fresh().await, &settings).await;
+        let api = TestApi::standalone(Database::fresh().await, &settings).await;
 
         let reply = api
             .post("/with_defaults?select=c", json!({ "c": "x" }))
             .prefer(&format!("return=representation, {prefer}"))
             .await;
 
-        reply.gives(201, json!([{ "c": "x" }]));
+        reply.expect_json(201, json!([{ "c": "x" }]));
         let applied = reply.header("preference-applied").expect("one at least");
         let may_choose = tx_end.ends_with("override") && !prefer.is_empty();
         assert_eq!(applied.contains("tx="), may_choose, "{tx_end} {applied}");
@@ -165,11 +166,11 @@ async fn the_end_of_a_transaction_can_be_chosen() {
 #[tokio::test]
 async fn a_rollback_still_hears_deferred_constraints() {
     let settings = [("db-schemas", "library"), ("db-tx-end", "rollback")];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
 
     let reply = api.patch("/deferred?id=eq.1", json!({ "rank": 2 })).await;
 
-    reply.refuses_as(409, "23505");
+    reply.expect_error_code(409, "23505");
 }
 
 #[tokio::test]
@@ -178,16 +179,16 @@ async fn the_pre_request_function_is_asked_first() {
         ("db-schemas", "library"),
         ("db-pre-request", "library.check_request"),
     ];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
 
     let passed = api.get("/rpc/context").await.json();
     assert_eq!(passed["checked"], "yes");
     for path in ["/books", "/rpc/context", "/"] {
         let banned = api.get(path).header("X-Banned", "1").await;
-        banned.refuses(403, "PT403", "Banned");
+        banned.expect_error(403, "PT403", "Banned");
     }
     let unplanned = api.get("/nowhere").header("X-Banned", "1").await;
-    unplanned.refuses_as(404, "PGRST205");
+    unplanned.expect_error_code(404, "PGRST205");
 }
 
 #[tokio::test]
@@ -199,7 +200,7 @@ async fn triggers_may_choose_headers_and_status() {
         .await;
 
     assert_eq!((reply.status.as_u16(), reply.text()), (202, ""));
-    reply.has("x-stamp", "seen");
+    reply.expect_header("x-stamp", "seen");
     let cookies: Vec<_> = reply.headers.get_all("set-cookie").iter().collect();
     assert_eq!(cookies, ["a=1", "b=2"]);
 }
@@ -213,22 +214,22 @@ async fn headers_of_the_response_replace_ours() {
         .await;
 
     reply
-        .has("content-type", "text/x")
-        .has("vary", "X")
-        .has("cache-control", "no-store");
+        .expect_header("content-type", "text/x")
+        .expect_header("vary", "X")
+        .expect_header("cache-control", "no-store");
 }
 
 #[tokio::test]
 async fn settings_of_the_application_arrive() {
     let settings = [("db-schemas", "library"), ("app.settings.jwt_exp", "99")];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
 
     let reply = api.get("/rpc/context").await.json();
 
     assert_eq!(reply["jwt_exp"], "99");
 }
 
-/// Sequences forget nothing, also when the transaction is undone.
+/// Sequences are not rolled back.
 #[tokio::test]
 async fn a_function_that_fails_has_run_once() {
     let db = Database::fresh().await;
@@ -278,7 +279,9 @@ async fn without_prepared_statements_nothing_has_a_name() {
         assert_eq!(api.get("/books").await.status, 200);
     }
 
-    api.get("/named").await.gives(200, json!([{ "count": 0 }]));
+    api.get("/named")
+        .await
+        .expect_json(200, json!([{ "count": 0 }]));
 }
 
 #[tokio::test]
@@ -289,7 +292,7 @@ async fn origins_that_stand_in_the_database_count() {
          set pgrst.server_cors_allowed_origins = 'http://ours.example'",
     )
     .await;
-    let api = TestApi::alone(db, &[("db-schemas", "library")]).await;
+    let api = TestApi::standalone(db, &[("db-schemas", "library")]).await;
     let ask = |origin: &str| api.get("/books").header("Origin", origin);
 
     let theirs = ask("http://theirs.example").await;
@@ -300,7 +303,7 @@ async fn origins_that_stand_in_the_database_count() {
         .header("Access-Control-Request-Method", "GET")
         .await;
 
-    theirs.lacks("access-control-allow-origin");
-    ours.has("access-control-allow-origin", "http://ours.example");
-    preflight.lacks("access-control-allow-origin");
+    theirs.expect_no_header("access-control-allow-origin");
+    ours.expect_header("access-control-allow-origin", "http://ours.example");
+    preflight.expect_no_header("access-control-allow-origin");
 }

@@ -1,4 +1,4 @@
-//! What the cache says about `fixture.sql`, read by a role without any privileges.
+//! The cache of `fixture.sql`, loaded by a role without privileges.
 
 mod handlers;
 mod relations;
@@ -15,7 +15,7 @@ const ODD: &str = "Ünï \"côdé\"";
 
 static CACHE: OnceCell<SchemaCache> = OnceCell::const_new();
 
-/// The fixture's cache, which all tests share.
+/// The fixture's cache, shared by all tests.
 async fn cache() -> &'static SchemaCache {
     CACHE.get_or_init(load_fixture).await
 }
@@ -25,11 +25,11 @@ async fn load_fixture() -> SchemaCache {
     let admin = database.admin().await;
     let fixture = include_str!("fixture.sql");
     admin.batch_execute(fixture).await.expect("the fixture");
-    let mut nobody = database.connect_as("anon").await;
+    let mut client = database.connect_as("anon").await;
     let scope = scope(&["api", ODD], &["extra", "not_there"]);
 
-    // As a task of its own: requests that wait for a load may be on any thread.
-    let load = tokio::spawn(async move { SchemaCache::load(&mut nobody, &scope).await });
+    // In a task of its own: waiting tests may be on any thread.
+    let load = tokio::spawn(async move { SchemaCache::load(&mut client, &scope).await });
     load.await.expect("no panic").expect("a cache")
 }
 

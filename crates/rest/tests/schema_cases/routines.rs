@@ -1,4 +1,4 @@
-//! Functions: which can be called, with what, for what.
+//! Functions: which can be called, their parameters and results.
 
 use super::cache;
 use crate::schema_cache::{Isolation, ReturnType, Routine, SchemaCache, Volatility};
@@ -10,7 +10,7 @@ fn only<'a>(cache: &'a SchemaCache, name: &str) -> &'a Routine {
     }
 }
 
-/// `?` after what may be left out, `...` before what takes any number.
+/// `?` marks optional parameters, `...` variadic ones.
 fn params(routine: &Routine) -> String {
     let params: Vec<_> = routine
         .params

@@ -1,4 +1,4 @@
-//! A large schema loads fast enough that nobody waits for it.
+//! A large schema loads fast.
 
 use std::time::{Duration, Instant};
 
@@ -22,5 +22,6 @@ async fn a_thousand_tables_load_in_moments() {
     eprintln!("{counts} in {elapsed:?}");
     assert_eq!(counts.relations, 1200);
     assert!(counts.relationships >= 3000, "{counts}");
-    assert!(elapsed < Duration::from_secs(3), "{elapsed:?}");
+    // A second on a free machine; work that grows with the square would take minutes.
+    assert!(elapsed < Duration::from_secs(30), "{elapsed:?}");
 }

@@ -1,4 +1,4 @@
-//! What a configuration must not say (A31).
+//! Validation of the configuration (A31).
 
 use plinth_client::InvalidProjectUrl;
 use url::Url;
@@ -12,36 +12,36 @@ use crate::origin::Origin;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The project's address.
+    /// Invalid project URL.
     #[error(transparent)]
     ProjectUrl(#[from] InvalidProjectUrl),
-    /// A name that cannot be a cookie's.
+    /// An invalid cookie name.
     #[error("the cookie name has characters that no cookie name may have: {0:?}")]
     CookieName(String),
-    /// A prefix that makes browsers insist on attributes which the options do not have.
+    /// A cookie name prefix that requires attributes which the options lack.
     #[error(
         "browsers accept a cookie called {0:?} only with Secure, and `__Host-` only with path / and no domain"
     )]
     CookieNamePrefix(String),
-    /// Attributes that cannot be written safely.
+    /// Unsafe cookie attributes.
     #[error(transparent)]
     CookieOptions(#[from] CookieOptionsError),
-    /// A URL or origin of this application.
+    /// An invalid URL or origin of this application.
     #[error("expected a URL that begins with http:// or https://: {0:?}")]
     Origin(String),
-    /// An address to redirect to.
+    /// An invalid redirect URL.
     #[error("expected an absolute URL: {0:?}")]
     Redirect(String),
-    /// An address of a proxy.
+    /// An invalid proxy address.
     #[error("expected an address or a network such as 10.0.0.0/8: {0:?}")]
     TrustedProxy(String),
-    /// A page of this application.
+    /// An invalid path of this application.
     #[error("expected a path on this host: {0:?}")]
     Path(String),
-    /// A variable of the environment that is missing or empty.
+    /// An environment variable is missing or empty.
     #[error("the environment variable {0} is not set")]
     Environment(&'static str),
-    /// A secret that is no key.
+    /// The secret cannot be used as a key.
     #[error("the HS256 secret cannot be used as a key")]
     Secret,
 }
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn name_prefixes_get_the_attributes_that_browsers_insist_on() {
         let prefixed = |name: &str| builder().public_url("https://app.test").cookie_name(name);
-        let refused = |name: &str| ConfigError::CookieNamePrefix(name.to_owned());
+        let rejected = |name: &str| ConfigError::CookieNamePrefix(name.to_owned());
         let options = CookieOptions::default;
 
         assert!(prefixed("__Host-s").build().is_ok());
@@ -173,19 +173,19 @@ mod tests {
         );
         check(
             prefixed("__Host-s").cookie_options(options().domain("app.test")),
-            refused("__Host-s"),
+            rejected("__Host-s"),
         );
         check(
             prefixed("__Host-s").cookie_options(options().path("/a")),
-            refused("__Host-s"),
+            rejected("__Host-s"),
         );
         check(
             prefixed("__Host-s").cookie_options(options().secure(false)),
-            refused("__Host-s"),
+            rejected("__Host-s"),
         );
         check(
             prefixed("__Secure-s").public_url("http://localhost:1"),
-            refused("__Secure-s"),
+            rejected("__Secure-s"),
         );
     }
 }

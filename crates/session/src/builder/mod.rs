@@ -1,4 +1,4 @@
-//! Configuring a layer (A1), and refusing what could not be safe (A31).
+//! Configuring a layer (A1) and rejecting unsafe configurations (A31).
 
 mod checks;
 
@@ -10,25 +10,25 @@ use plinth_client::auth::{ATTEMPT_TIMEOUT, AuthApi, JwksCache};
 use plinth_client::{BoxFuture, Clock, Http, ProjectUrl, SystemClock};
 use plinth_token::Secret;
 
-use crate::backend::{AuthBackend, OverHttp};
+use crate::backend::{AuthBackend, HttpBackend};
 use crate::config::Config;
 use crate::cookie::{CookieOptions, Encoding, Limits};
 use crate::csrf::CsrfPolicy;
 use crate::layer::SessionLayer;
 use crate::refresh::RefreshCoordinator;
 use crate::runtime::SessionRuntime;
-use crate::verify::{ClaimRules, TokenChecker};
+use crate::verify::{ClaimRules, TokenVerifier};
 pub use checks::ConfigError;
 use checks::{all, check_cookie, network, origin, path, redirect};
 
-/// How much of a session is kept in cookies.
+/// How much of a session is stored in cookies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SessionEncoding {
     /// The tokens and the user, the default of `@supabase/ssr`.
     #[default]
     UserAndTokens,
-    /// The tokens alone, where what applications keep about users would not fit. The client in
-    /// the browser has to be told the same (C25).
+    /// The tokens only, for users with large metadata. The client in the browser must be configured the
+    /// same way (C25).
     TokensOnly,
 }
 
@@ -38,7 +38,7 @@ enum Issuer {
     Anybody,
 }
 
-/// Configures a [`SessionLayer`]; [`SessionLayer::builder`] begins one.
+/// Configures a [`SessionLayer`]; see [`SessionLayer::builder`].
 #[must_use = "nothing happens before build()"]
 pub struct SessionLayerBuilder {
     project_url: String,
@@ -121,13 +121,13 @@ impl SessionLayerBuilder {
         self
     }
 
-    /// The attributes of cookies.
+    /// Cookie attributes.
     pub fn cookie_options(mut self, options: CookieOptions) -> Self {
         self.cookie_options = options;
         self
     }
 
-    /// How values are written. All forms are read.
+    /// How values are encoded. All encodings are read.
     pub fn encoding(mut self, encoding: Encoding) -> Self {
         self.encoding = encoding;
         self
@@ -139,64 +139,64 @@ impl SessionLayerBuilder {
         self
     }
 
-    /// Bounds on what strangers send.
+    /// Limits for received cookies.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// A key cache that is shared with other clients of the same project.
+    /// A key cache shared with other clients of the same project.
     pub fn jwks(mut self, keys: Arc<JwksCache>) -> Self {
         self.jwks = Some(keys);
         self
     }
 
-    /// The project's shared secret, where it signs tokens with one: they are then checked here.
-    /// Without it the auth service is asked about each of them.
+    /// The project's shared secret, if it signs tokens with one: they are then verified locally. Without it
+    /// each of them is checked with the auth service.
     pub fn hs256_secret(mut self, secret: impl Into<Secret>) -> Self {
         self.hs256_secret = Some(secret.into());
         self
     }
 
-    /// Who issues tokens, if not `<project URL>/auth/v1`.
+    /// The expected issuer of tokens, if not `<project URL>/auth/v1`.
     pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
         self.issuer = Issuer::Named(issuer.into());
         self
     }
 
-    /// Accepts tokens of every issuer whose signature is right, for projects that are known by
-    /// several addresses.
+    /// Accepts tokens of any issuer with a valid signature, for projects that are reachable under several
+    /// URLs.
     pub fn any_issuer(mut self) -> Self {
         self.issuer = Issuer::Anybody;
         self
     }
 
-    /// Whom tokens must be for. By default `authenticated`.
+    /// The expected audience of tokens. Default `authenticated`.
     pub fn audience(mut self, audience: impl Into<String>) -> Self {
         self.audience = audience.into();
         self
     }
 
-    /// Lets users of another role in, besides `authenticated`.
+    /// Accepts users of another role, besides `authenticated`.
     pub fn allow_role(mut self, role: impl Into<String>) -> Self {
         self.roles.push(role.into());
         self
     }
 
-    /// What happens to changes that do not come from our own pages.
+    /// How cookie-authenticated changes from other origins are handled.
     pub fn csrf(mut self, policy: CsrfPolicy) -> Self {
         self.csrf = policy;
         self
     }
 
-    /// Where browsers find this application: `https://app.example.com`. Set it in production: it
-    /// decides what counts as our own page and whether cookies are `Secure`. A path is ignored.
+    /// The URL of this application as browsers see it: `https://app.example.com`. Set it in production: it
+    /// defines the own origin and whether cookies are `Secure`. A path is ignored.
     pub fn public_url(mut self, url: impl Into<String>) -> Self {
         self.public_url = Some(url.into());
         self
     }
 
-    /// Other origins whose pages may change things here.
+    /// Other origins that may send changes.
     pub fn allowed_origins<T: Into<String>>(
         mut self,
         origins: impl IntoIterator<Item = T>,
@@ -205,14 +205,14 @@ impl SessionLayerBuilder {
         self
     }
 
-    /// Absolute URLs to which people may be sent after signing in. Paths of this host always may.
+    /// Absolute URLs to which users may be redirected after signing in. Paths of this host always may.
     pub fn allowed_redirects<T: Into<String>>(mut self, urls: impl IntoIterator<Item = T>) -> Self {
         self.allowed_redirects = urls.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Addresses of proxies whose `X-Forwarded-Proto` and `X-Forwarded-Host` are believed where no
-    /// public URL is set. The peer's address comes from axum's `ConnectInfo<SocketAddr>`.
+    /// Addresses of proxies whose `X-Forwarded-Proto` and `X-Forwarded-Host` are trusted if no public URL is
+    /// set. The peer's address comes from axum's `ConnectInfo<SocketAddr>`.
     pub fn trusted_proxies<T: Into<String>>(
         mut self,
         networks: impl IntoIterator<Item = T>,
@@ -221,34 +221,33 @@ impl SessionLayerBuilder {
         self
     }
 
-    /// Writes session cookies also over plain http across a network, where everybody on the way
-    /// can read them.
+    /// Writes session cookies also over plain http across a network, where they can be intercepted.
     pub fn allow_insecure(mut self, allow: bool) -> Self {
         self.allow_insecure = allow;
         self
     }
 
-    /// Asks the auth service before every change whether the session still exists, so that a
-    /// session that was ended elsewhere stops at once and not when its token does (A19).
+    /// Checks with the auth service before every change whether the session still exists, so that a revoked
+    /// session ends at once and not when its access token expires (A19).
     pub fn strict_revocation(mut self, strict: bool) -> Self {
         self.strict_revocation = strict;
         self
     }
 
-    /// Sends people who are not signed in to this path with `?next=…`; without it they get 401.
-    /// Only page views are redirected, never calls of scripts.
+    /// Redirects unauthenticated page views to this path with `?next=…`; without it, and for script
+    /// requests, the response is 401.
     pub fn sign_in_path(mut self, path: impl Into<String>) -> Self {
         self.sign_in_path = Some(path.into());
         self
     }
 
-    /// The same for people whose second factor is missing.
+    /// The same for users whose second factor is missing.
     pub fn mfa_path(mut self, path: impl Into<String>) -> Self {
         self.mfa_path = Some(path.into());
         self
     }
 
-    /// How long a request waits for a refresh before it goes on without. By default 5 s (A23).
+    /// How long a request waits for a refresh before it continues without. Default 5 s (A23).
     pub fn refresh_wait(mut self, wait: Duration) -> Self {
         self.refresh_wait = wait;
         self
@@ -260,7 +259,7 @@ impl SessionLayerBuilder {
         self
     }
 
-    /// Whom to ask instead of the project over HTTP.
+    /// Replaces the HTTP backend.
     pub fn backend(mut self, backend: Arc<dyn AuthBackend>) -> Self {
         self.backend = Some(backend);
         self
@@ -272,20 +271,20 @@ impl SessionLayerBuilder {
         self
     }
 
-    /// By which clock tokens end.
+    /// The clock by which tokens expire.
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Arc::new(clock);
         self
     }
 
-    /// A state that is not shared with the other layers of the process.
+    /// State that is not shared with the other layers of the process.
     pub fn runtime(mut self, runtime: SessionRuntime) -> Self {
         self.runtime = runtime;
         self
     }
 
-    /// Checks everything and makes the layer. A server of many projects can make one for each:
-    /// with a shared [`Http`] this costs next to nothing.
+    /// Validates the configuration and builds the layer. A server of many projects can build one for each:
+    /// with a shared [`Http`] it is cheap.
     pub fn build(self) -> Result<SessionLayer, ConfigError> {
         let project_url = ProjectUrl::parse(&self.project_url)?;
         let key = self
@@ -295,8 +294,8 @@ impl SessionLayerBuilder {
         check_cookie(&key, &self.cookie_options, public_origin.as_ref())?;
         if public_origin.is_none() && self.trusted_proxies.is_empty() {
             tracing::warn!(
-                "the session layer has no public URL: cookies are Secure except on this machine, \
-                 and forms are accepted from browsers that say where they come from"
+                "the session layer has no public URL: cookies are Secure except on loopback, and the \
+                 CSRF check relies on Sec-Fetch-Site and allowed_origins"
             );
         }
 
@@ -314,11 +313,11 @@ impl SessionLayerBuilder {
         let backend = self.backend.unwrap_or_else(|| {
             let api = AuthApi::new(&project_url, self.anon_key.expose(), http.clone())
                 .with_timeout(ATTEMPT_TIMEOUT);
-            Arc::new(OverHttp::new(api, Arc::clone(&jwks)))
+            Arc::new(HttpBackend::new(api, Arc::clone(&jwks)))
         });
-        let tokens = TokenChecker::new(
+        let tokens = TokenVerifier::new(
             Arc::clone(&backend),
-            self.runtime.known_tokens().clone(),
+            self.runtime.token_cache().clone(),
             service,
             ClaimRules {
                 issuer,
@@ -357,7 +356,7 @@ impl SessionLayerBuilder {
     }
 }
 
-/// The layer's clock, for the calls it makes.
+/// Adapter for a shared clock.
 #[derive(Debug)]
 struct Shared(Arc<dyn Clock>);
 
@@ -371,7 +370,7 @@ impl Clock for Shared {
     }
 }
 
-/// The secrets stay out of logs.
+/// Secrets are not printed.
 impl fmt::Debug for SessionLayerBuilder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
@@ -414,7 +413,9 @@ mod tests {
     fn the_environment_names_the_project_and_its_public_key() {
         let from = |variables: &[(&str, &str)]| {
             SessionLayerBuilder::from_variables(|name| {
-                let found = variables.iter().find(|(known, _)| *known == name);
+                let found = variables
+                    .iter()
+                    .find(|(token_cache, _)| *token_cache == name);
                 found.map(|(_, value)| (*value).to_owned())
             })
         };

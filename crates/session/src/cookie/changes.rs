@@ -1,4 +1,4 @@
-//! What a request wants kept differently, and the headers that make it so (C16, C19, C20).
+//! Pending changes of cookies, and the headers that apply them (C16, C19, C20).
 
 use plinth_client::auth::is_flow_id;
 use zeroize::Zeroize as _;
@@ -10,26 +10,25 @@ use super::split::split;
 use super::value::Encoding;
 use super::write::Write;
 
-/// Values to keep and to forget, by key. The last word about a key counts, and the headers are
-/// made from the difference to the request: however often a value changed on the way, the browser
-/// is told once.
+/// Values to set and to remove, by key. The last change of a key counts, and headers are made from the
+/// difference to the request: a value that changed several times is written once.
 #[derive(Default)]
 pub struct Changes {
     sets: Vec<(String, String)>,
     removals: Vec<String>,
 }
 
-/// Who keeps the cookies.
+/// Who writes the cookies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// A server: what the browser has already is not sent again.
+    /// A server: unchanged cookies are not sent again.
     Server,
-    /// A client in the browser, which writes all chunks so that they live on together.
+    /// A client in the browser, which writes all chunks so that they expire together.
     Browser,
 }
 
 impl Changes {
-    /// Keeps a value.
+    /// Sets a value.
     pub fn set(&mut self, key: impl Into<String>, item: impl Into<String>) {
         let (key, item) = (key.into(), item.into());
         self.removals.retain(|removed| *removed != key);
@@ -39,7 +38,7 @@ impl Changes {
         }
     }
 
-    /// Forgets a value.
+    /// Removes a value.
     pub fn remove(&mut self, key: impl Into<String>) {
         let key = key.into();
         self.sets.retain(|(name, _)| *name != key);
@@ -48,7 +47,7 @@ impl Changes {
         }
     }
 
-    /// What is known of a key: nothing, that it goes, or what it becomes.
+    /// The pending change of a key: none, a removal, or a new value.
     pub fn get(&self, key: &str) -> Option<Option<&str>> {
         if self.removals.iter().any(|removed| removed == key) {
             return Some(None);
@@ -62,12 +61,12 @@ impl Changes {
         self.sets.is_empty() && self.removals.is_empty()
     }
 
-    /// Forgets a session and every sign-in under way, in the order in which the reference does
-    /// (C22). `index` is the item that lists those sign-ins.
-    pub fn forget_session(&mut self, key: &str, index: Option<&str>) {
+    /// Removes a session and all pending sign-in flows, in the order of the reference (C22). `index` is the
+    /// item that lists those flows.
+    pub fn remove_session(&mut self, key: &str, index: Option<&str>) {
         let flows = index.and_then(|text| serde_json::from_str::<Vec<String>>(text).ok());
         let flows = flows.unwrap_or_default().into_iter();
-        for flow in flows.filter(|flow| is_flow_id(flow)).take(MOST_FLOWS) {
+        for flow in flows.filter(|flow| is_flow_id(flow)).take(MAX_FLOWS) {
             self.remove(format!("{key}-flow-{flow}-code-verifier"));
         }
         self.remove(flow_index(key));
@@ -75,8 +74,8 @@ impl Changes {
         self.remove(format!("{key}-code-verifier"));
     }
 
-    /// The cookies to write, in the order in which browsers must see them: removals, each for the
-    /// host alone first where a domain is configured, then new values.
+    /// The cookies to write, in the order that browsers must see: removals, each for the host alone first where
+    /// a domain is configured, then new values.
     pub fn plan(
         &self,
         request: &Cookies,
@@ -121,16 +120,16 @@ impl Changes {
     }
 }
 
-/// Clients keep five sign-ins under way. A list is the browser's to write, and every entry costs a
-/// look at all cookies.
-const MOST_FLOWS: usize = 64;
+/// Clients keep five pending flows. The list is written by the browser, and every entry costs a scan of all
+/// cookies.
+const MAX_FLOWS: usize = 64;
 
-/// The key of the item that lists a session's sign-ins under way (S7).
+/// The key of the item that lists a session's pending flows (S7).
 pub fn flow_index(key: &str) -> String {
     format!("{key}-flows-code-verifier")
 }
 
-/// Whether a key is a slot of one sign-in, or their index.
+/// Whether a key belongs to a flow, or to their index.
 fn is_flows_own(key: &str) -> bool {
     let of_flows = key.strip_suffix("-code-verifier");
     of_flows.is_some_and(|rest| rest.ends_with("-flows") || rest.contains("-flow-"))
@@ -141,7 +140,7 @@ fn names(request: &Cookies, is_wanted: impl Fn(&str) -> bool) -> impl Iterator<I
     names.filter(move |name| is_wanted(name))
 }
 
-/// Items are credentials, and leave memory with the request (A40).
+/// Items are credentials and are wiped with the request (A40).
 impl Drop for Changes {
     fn drop(&mut self) {
         for (_, item) in &mut self.sets {
@@ -150,7 +149,7 @@ impl Drop for Changes {
     }
 }
 
-/// Items are credentials: only the keys are shown.
+/// Items are credentials: only the keys are printed.
 impl std::fmt::Debug for Changes {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let keys: Vec<&str> = self.sets.iter().map(|(key, _)| key.as_str()).collect();
@@ -203,9 +202,9 @@ mod tests {
         let index = serde_json::to_string(&flows).unwrap();
         let mut changes = Changes::default();
 
-        changes.forget_session("s", Some(&index));
+        changes.remove_session("s", Some(&index));
 
-        assert_eq!(changes.removals.len(), MOST_FLOWS + 3);
+        assert_eq!(changes.removals.len(), MAX_FLOWS + 3);
     }
 
     #[test]

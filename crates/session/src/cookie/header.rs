@@ -1,4 +1,4 @@
-//! The `Cookie` header: reading it, and telling inner services what it will be next (C12, A10).
+//! The `Cookie` header: parsing it, and rewriting it for inner services (C12, A10).
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,7 +20,7 @@ pub struct Cookie {
     pub value: String,
 }
 
-/// Values are credentials: only their length is shown.
+/// Values are credentials: only their length is printed.
 impl std::fmt::Debug for Cookie {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
@@ -44,7 +44,7 @@ impl Cookies {
         Self::parse_starting_with(header, "")
     }
 
-    /// Reads those whose name starts with a text; strangers' cookies then cost no memory.
+    /// Parses only cookies with this name prefix; others cost no memory.
     pub fn parse_starting_with(header: &str, prefix: &str) -> Self {
         let mut cookies = Self::default();
         let mut seen: HashMap<&str, &str> = HashMap::new();
@@ -86,9 +86,8 @@ impl Cookies {
             .any(|cookie| is_chunk_like(&cookie.name, key))
     }
 
-    /// Whether the cookies of this key contradict each other, as when a neighbouring domain has
-    /// tossed in one of its own (A28): one name with different values, or a whole value beside
-    /// the chunks of another.
+    /// Whether the cookies of this key contradict each other, as when a sibling domain sets one of its own
+    /// (A28): one name with different values, or a whole value beside the chunks of another.
     pub fn has_conflict_of(&self, key: &str) -> bool {
         let has = |name: &str| self.value(name).is_some_and(|value| !value.is_empty());
         self.conflicting.iter().any(|name| is_chunk_like(name, key))
@@ -96,7 +95,7 @@ impl Cookies {
     }
 }
 
-/// Values are credentials, and leave memory with the request (A40).
+/// Values are credentials and are wiped with the request (A40).
 impl Drop for Cookies {
     fn drop(&mut self) {
         for cookie in &mut self.cookies {
@@ -125,7 +124,7 @@ impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Cookies {
     }
 }
 
-/// Names and raw values. What has no `=` is passed over.
+/// Names and raw values. Parts without `=` are skipped.
 fn pairs(header: &str) -> impl Iterator<Item = (&str, &str)> {
     let pairs = header.split(';').filter_map(|item| item.split_once('='));
     pairs.map(|(name, value)| (trim(name), trim(value)))
@@ -136,10 +135,10 @@ fn trim(text: &str) -> &str {
     text.trim_matches([' ', '\t'])
 }
 
-/// All `Cookie` headers as one text; nothing when they are longer than allowed.
+/// All `Cookie` headers joined; `None` when they exceed the limit.
 ///
-/// Bytes beyond ASCII become the characters of the same number, which is how the reference's
-/// platforms read headers and which [`rewrite`] can turn back into the very same bytes.
+/// Non-ASCII bytes become the characters of the same code, which is how the reference's platforms read
+/// headers and which [`rewrite`] reverts exactly.
 pub(crate) fn joined(headers: &HeaderMap, limits: &Limits) -> Option<Zeroizing<String>> {
     let fields = || {
         headers
@@ -150,8 +149,7 @@ pub(crate) fn joined(headers: &HeaderMap, limits: &Limits) -> Option<Zeroizing<S
     if fields().map(<[u8]>::len).sum::<usize>() > limits.max_cookie_bytes {
         return None;
     }
-    // Long enough from the start, so that no copy is left behind when it grows. The bytes beyond
-    // ASCII that take two are not ours.
+    // Preallocated, so that growing leaves no copies behind. Non-ASCII bytes, which take two, are not ours.
     let length = fields().map(|field| field.len() + 2).sum();
     let mut text = Zeroizing::new(String::with_capacity(length));
     for field in fields() {
@@ -166,15 +164,15 @@ pub(crate) fn joined(headers: &HeaderMap, limits: &Limits) -> Option<Zeroizing<S
     Some(text)
 }
 
-/// The header that the browser will send once it has taken the writes: others' cookies byte for
-/// byte as they were. Nothing when no cookie is left.
+/// The header that the browser will send after these writes; other cookies stay byte for byte. `None` when
+/// no cookie is left.
 pub(crate) fn rewrite(joined: &str, writes: &[Write]) -> Option<HeaderValue> {
     let written: HashMap<&str, &Write> = writes.iter().map(|write| (&*write.name, write)).collect();
     let is_kept = |item: &&str| {
         let name = item.split('=').next().unwrap_or_default();
         !written.contains_key(trim(name))
     };
-    let kept = joined
+    let cached = joined
         .split(';')
         .filter(is_kept)
         .map(trim)
@@ -188,7 +186,7 @@ pub(crate) fn rewrite(joined: &str, writes: &[Write]) -> Option<HeaderValue> {
         .iter()
         .filter(|write| !write.is_removal)
         .map(|write| format!("{}={}", write.name, write.wire_value()).into_bytes());
-    let cookies: Vec<Vec<u8>> = kept.chain(set).collect();
+    let cookies: Vec<Vec<u8>> = cached.chain(set).collect();
     let joined = Zeroizing::new(cookies.join(&b"; "[..]));
     let mut value = HeaderValue::from_bytes(&joined)
         .ok()
@@ -281,7 +279,7 @@ mod tests {
         assert_eq!(rewrite("k=base64-e30", &plan(&changes)), None);
     }
 
-    /// Whatever a header may hold, beyond ASCII too.
+    /// Any header content, including non-ASCII.
     fn header_byte() -> impl Strategy<Value = u8> {
         prop_oneof![
             1 => Just(b'\t'),

@@ -1,6 +1,6 @@
-//! How much of what strangers send is looked at (A30).
+//! Limits for received cookies (A30).
 
-/// Bounds on the cookies of one request. What exceeds them counts as no session.
+/// Limits for the cookies of one request. What exceeds them counts as no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// All `Cookie` headers together. Default 64 KiB.
@@ -30,7 +30,7 @@ impl Default for Limits {
 impl Limits {
     /// Whether the objects and arrays of a JSON text are nested no deeper than allowed.
     ///
-    /// Looks at every byte once and builds nothing, so a bomb costs no more than its length.
+    /// Scans the bytes once without parsing, so a deeply nested text costs only its length.
     pub(crate) fn allows_depth_of(&self, json: &str) -> bool {
         let (mut depth, mut in_string, mut escaped) = (0_usize, false, false);
         for byte in json.bytes() {

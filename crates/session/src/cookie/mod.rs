@@ -1,8 +1,8 @@
-//! How a value is kept in cookies, byte for byte as `@supabase/ssr` does it (client contract §2).
+//! Encoding of values in cookies, byte for byte as `@supabase/ssr` does it (client contract §2).
 //!
-//! A value may be larger than a cookie may be, so it is [split](split()) into chunks and
-//! [joined](Cookies::item) again. Nothing here knows what the value means: sessions, code
-//! verifiers and their index are all texts to it.
+//! A value may exceed the size of a cookie, so it is [split](split()) into chunks and
+//! [joined](Cookies::item) again. This module is agnostic of the values: sessions, code verifiers and
+//! their index.
 //!
 //! ```
 //! use plinth_session::cookie::{Changes, CookieOptions, Cookies, Encoding, Limits, Side};

@@ -1,18 +1,18 @@
 //! Which cookie names belong to a key (C2).
 
-/// Whether a cookie holds the value of a key, or a piece of it: `<key>`, `<key>.0`, `<key>.1`, ….
+/// Whether a cookie holds the value of a key, or a chunk of it: `<key>`, `<key>.0`, `<key>.1`, ….
 ///
-/// Indices are decimal without leading zeros; `<key>.01` and `<key>-code-verifier` are others'.
+/// Indices are decimal without leading zeros; `<key>.01` and `<key>-code-verifier` do not match.
 pub fn is_chunk_like(name: &str, key: &str) -> bool {
     piece_of(name, key).is_some()
 }
 
-/// The place of a cookie in the value of a key.
+/// Position of a cookie in the value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     /// `<key>`: all of it.
     Whole,
-    /// `<key>.<index>`. Indices that no computer could count to are `usize::MAX`.
+    /// `<key>.<index>`. Overflowing indices are `usize::MAX`.
     Chunk(usize),
 }
 
@@ -33,8 +33,8 @@ pub(crate) fn chunk_name(key: &str, index: usize) -> String {
     format!("{key}.{index}")
 }
 
-/// Whether a text may be a cookie's name at all: the token characters of RFC 6265, and colons and
-/// square brackets, which the default key of an IPv6 address has (S4) and which browsers accept.
+/// Whether a text is a valid cookie name: the token characters of RFC 6265, and colons and square brackets,
+/// which the default key of an IPv6 address has (S4) and which browsers accept.
 pub(crate) fn is_valid_name(name: &str) -> bool {
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~:[]".contains(&byte);
     !name.is_empty() && name.bytes().all(is_token)

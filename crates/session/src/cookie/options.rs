@@ -1,34 +1,34 @@
-//! The attributes of cookies, and how they are spelled (C14, C15, A31).
+//! Cookie attributes and their format (C14, C15, A31).
 
 use std::fmt::{self, Write as _};
 
 /// Which requests from other sites carry the cookie.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SameSite {
-    /// Only when a person follows a link here. The default.
+    /// Only top-level navigations. The default.
     #[default]
     Lax,
-    /// None at all, so that links from elsewhere arrive signed out.
+    /// None, so that users who follow a link from another site arrive signed out.
     Strict,
-    /// Every request. Browsers then insist on `Secure`.
+    /// All. Browsers then require `Secure`.
     None,
 }
 
-/// Which cookies a browser drops last when it has too many.
+/// Which cookies a browser evicts last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// First to go.
+    /// Evicted first.
     Low,
-    /// What browsers assume.
+    /// The browsers' default.
     Medium,
-    /// Last to go.
+    /// Evicted last.
     High,
 }
 
-/// The attributes that every cookie of a session is written with.
+/// The attributes of all session cookies.
 ///
-/// The defaults are those of `@supabase/ssr`: path `/`, same-site lax, readable by scripts. How
-/// long cookies live is not an option: 400 days, as there. What ends a session is the server.
+/// The defaults are those of `@supabase/ssr`: path `/`, same-site lax, readable by scripts. The lifetime is
+/// fixed at 400 days, as there; the server ends sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CookieOptions {
     pub(crate) path: String,
@@ -46,10 +46,10 @@ pub enum CookieOptionsError {
     /// A path with a semicolon or control character would change other attributes.
     #[error("the cookie path must start with / and have no semicolon or control character: {0:?}")]
     Path(String),
-    /// A domain is labels of letters, digits and hyphens, with an optional dot before them.
+    /// A domain consists of labels of letters, digits and hyphens, with an optional leading dot.
     #[error("the cookie domain is not a domain name: {0:?}")]
     Domain(String),
-    /// Browsers drop such cookies without a word.
+    /// Browsers silently drop such cookies.
     #[error("browsers refuse cookies with SameSite=None or Partitioned that are not Secure")]
     NeedsSecure,
 }
@@ -72,7 +72,7 @@ impl CookieOptions {
     /// 400 days, the longest that browsers keep a cookie (K8).
     pub const MAX_AGE_SECONDS: u32 = 34_560_000;
 
-    /// Below which path of the site cookies are sent.
+    /// The path below which cookies are sent.
     pub fn path(mut self, path: impl Into<String>) -> Self {
         self.path = path.into();
         self
@@ -90,34 +90,33 @@ impl CookieOptions {
         self
     }
 
-    /// Hides cookies from scripts. Only for applications without a client in the browser: it
-    /// could neither read nor refresh the session (C17).
+    /// Hides cookies from scripts. Only for applications without a client in the browser: it could
+    /// neither read nor refresh the session (C17).
     pub fn http_only(mut self, http_only: bool) -> Self {
         self.http_only = http_only;
         self
     }
 
-    /// Whether cookies travel over TLS only. By default they do (C18), except where the layer's
-    /// public URL, or a trusted proxy, says that browsers come by plain http; and on the loopback
-    /// host where neither is configured. What is said here counts instead.
+    /// Whether cookies are `Secure`. Default true (C18), except where the layer's public URL, or a trusted
+    /// proxy, says plain http; and on the loopback host where neither is configured. This overrides both.
     pub fn secure(mut self, secure: bool) -> Self {
         self.secure = Some(secure);
         self
     }
 
-    /// Keeps cookies apart for each site that embeds this one.
+    /// Partitions cookies by embedding site.
     pub fn partitioned(mut self, partitioned: bool) -> Self {
         self.partitioned = partitioned;
         self
     }
 
-    /// Which cookies go last when there are too many.
+    /// Eviction priority.
     pub fn priority(mut self, priority: Priority) -> Self {
         self.priority = Some(priority);
         self
     }
 
-    /// Finds what could not be written safely, or would be dropped by browsers.
+    /// Rejects attributes that are unsafe or that browsers would drop.
     pub fn validate(&self) -> Result<(), CookieOptionsError> {
         check_path(&self.path)?;
         check_domain(self.domain.as_deref())?;

@@ -1,4 +1,4 @@
-//! Splitting a value into pieces that browsers keep (C8, C9).
+//! Splits a value into chunks that browsers accept (C8, C9).
 
 use super::name::chunk_name;
 use super::percent;
@@ -8,7 +8,7 @@ pub const CHUNK_LENGTH: usize = 3180;
 
 /// The cookies that hold a value: one called `key`, or `key.0`, `key.1`, … when it is too long.
 ///
-/// Each value is given unencoded. No piece ends inside a character, so each can be read alone.
+/// Values are unencoded. No chunk ends inside a character, so each can be decoded alone.
 pub fn split(key: &str, value: &str) -> Vec<(String, String)> {
     let encoded = percent::encode(value);
     if encoded.len() <= CHUNK_LENGTH {
@@ -24,17 +24,17 @@ pub fn split(key: &str, value: &str) -> Vec<(String, String)> {
     chunks
 }
 
-/// How many encoded characters the next piece takes, and what they stand for.
+/// The length of the next encoded chunk, and its decoded text.
 fn next_piece(encoded: &str) -> (usize, String) {
     let mut end = encoded.len().min(CHUNK_LENGTH);
-    // An escape that is cut goes to the next piece as a whole.
+    // An escape sequence is not split.
     if end < encoded.len()
         && let Some(escape) = encoded[..end].rfind('%')
         && escape > end - 3
     {
         end = escape;
     }
-    // So does a character of several escapes; it has four at most.
+    // Neither is a multi-byte character, which has up to four.
     loop {
         if let Some(text) = percent::decode(&encoded[..end]) {
             return (end, text.into_owned());

@@ -1,4 +1,4 @@
-//! How a value becomes the text of a cookie: base64url behind a prefix, or as it is (C4, C7).
+//! Encoding of a value: base64url with a prefix, or as is (C4, C7).
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::de::IgnoredAny;
 
-/// What stands before a value that is base64url (K9).
+/// Prefix of a base64url value (K9).
 pub const VALUE_PREFIX: &str = "base64-";
 
 /// How values are written. Both are always read.
@@ -20,7 +20,7 @@ pub enum Encoding {
     Raw,
 }
 
-/// Forgives what the reference's decoder forgives: bits that are left over at the end.
+/// Tolerates what the reference's decoder does: trailing bits.
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new()
@@ -43,8 +43,8 @@ impl Encoding {
     }
 }
 
-/// The value of a joined cookie text. A text without prefix is returned as it is; what has the
-/// prefix and is not the base64url of JSON counts as absent.
+/// Decodes a joined cookie text. A text without prefix is returned as is; one with the prefix that is not
+/// the base64url of JSON counts as absent.
 pub(crate) fn decode(text: String) -> Option<String> {
     match text.strip_prefix(VALUE_PREFIX) {
         None => Some(text),
@@ -58,12 +58,12 @@ pub(crate) fn decode(text: String) -> Option<String> {
 fn decode_base64url(payload: &str) -> Option<Vec<u8>> {
     let is_skipped = |byte: u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | b'=');
     let payload = if payload.bytes().any(is_skipped) {
-        let kept = payload.bytes().filter(|byte| !is_skipped(*byte)).collect();
-        Cow::Owned(kept)
+        let cached = payload.bytes().filter(|byte| !is_skipped(*byte)).collect();
+        Cow::Owned(cached)
     } else {
         Cow::Borrowed(payload.as_bytes())
     };
-    // Six bits that belong to no byte are dropped, but still have to be of the alphabet.
+    // Six trailing bits are dropped, but must be of the alphabet.
     let (payload, stray) = payload.split_at(payload.len() - usize::from(payload.len() % 4 == 1));
     if !stray
         .iter()

@@ -16,18 +16,18 @@ pub struct Write {
     pub name: String,
     /// Its value, not yet percent-encoded; empty for a removal.
     pub value: String,
-    /// Whether the browser is told to forget it.
+    /// Whether it is a removal.
     pub is_removal: bool,
     domain: Option<String>,
     path: String,
 }
 
-/// Where cookies were written by an earlier version of an application.
+/// Domain and path that an earlier version of an application used for its cookies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// Their domain; `None` is the host alone.
+    /// The domain; `None` is the host alone.
     pub domain: Option<String>,
-    /// Their path; `None` is the configured one.
+    /// The path; `None` is the configured one.
     pub path: Option<String>,
 }
 
@@ -52,12 +52,12 @@ impl Write {
         }
     }
 
-    /// The value as it stands in headers.
+    /// The percent-encoded value.
     pub fn wire_value(&self) -> Cow<'_, str> {
         percent::encode(&self.value)
     }
 
-    /// What follows the value in the header.
+    /// The attributes after the value.
     pub fn attributes(&self, options: &CookieOptions) -> String {
         let max_age = if self.is_removal {
             0
@@ -78,14 +78,14 @@ impl Write {
     }
 }
 
-/// The value is a credential, and leaves memory with the request (A40).
+/// The value is a credential and is wiped with the request (A40).
 impl Drop for Write {
     fn drop(&mut self) {
         self.value.zeroize();
     }
 }
 
-/// Values are credentials: only their length is shown.
+/// Values are credentials: only their length is printed.
 impl std::fmt::Debug for Write {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
@@ -100,17 +100,17 @@ impl std::fmt::Debug for Write {
 }
 
 impl Scope {
-    /// Finds what could not be written safely (A31).
+    /// Rejects scopes that cannot be written safely (A31).
     pub fn validate(&self) -> Result<(), CookieOptionsError> {
         check_domain(self.domain.as_deref())?;
         self.path.as_deref().map_or(Ok(()), check_path)
     }
 }
 
-/// Removes every cookie of a key at places where an earlier version of the application wrote it.
+/// Removes every cookie of a key at scopes that an earlier version of the application used.
 ///
-/// Browsers do not say where a cookie was set, so a move to another domain or path leaves old
-/// cookies behind that only such a removal reaches. A place that no cookie can have is an error.
+/// Browsers do not reveal a cookie's scope, so a change of domain or path leaves old cookies behind that only
+/// such a removal reaches. An invalid scope is an error.
 pub fn remove_at_scopes(
     key: &str,
     request: &Cookies,

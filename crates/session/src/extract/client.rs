@@ -1,4 +1,4 @@
-//! The SDK in the name of the user who asks.
+//! An SDK client that acts as the current user.
 
 use std::ops::Deref;
 
@@ -10,8 +10,8 @@ use super::context;
 use crate::rejection::{Problem, SessionRejection};
 use crate::session::Session;
 
-/// An SDK client that carries this request's access token: what it reads and writes is what the
-/// user may. It never refreshes; the layer has done that already.
+/// An SDK client with this request's access token: the user's permissions apply. It never refreshes; the
+/// layer has done that already.
 ///
 /// To sign in, or to change the user or the session, take
 /// [`SessionWriter::client`](crate::SessionWriter::client).
@@ -36,8 +36,7 @@ impl<S: Send + Sync> FromRequestParts<S> for UserClient {
             async move { Some(token) }
         };
         let client = context(parts)?.config().client().access_token(give);
-        // The layer could not have been built with a URL or key that this refuses, but for an
-        // empty key.
+        // The layer was built with the same URL and key; only an empty key fails here.
         client
             .map(Self)
             .map_err(|_| SessionRejection::new(Problem::NoLayer))

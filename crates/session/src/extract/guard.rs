@@ -1,4 +1,4 @@
-//! Extractors that ask for more than being signed in.
+//! Extractors with further requirements.
 
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -10,8 +10,8 @@ use super::{context, page_to_return_from};
 use crate::rejection::{Problem, SessionRejection};
 use crate::session::Session;
 
-/// A user who has shown a second factor. Others get 403 `insufficient_aal`, or are sent to the
-/// page where they can.
+/// A user with a verified second factor. Others get 403 `insufficient_aal`, or a redirect to the MFA
+/// page.
 #[derive(Clone, Debug)]
 pub struct RequireAal2(pub Session);
 
@@ -45,7 +45,7 @@ impl<S: Send + Sync> FromRequestParts<S> for RequireAal2 {
 /// }
 /// ```
 pub trait RoleName: Send + 'static {
-    /// The `role` claim of those who may pass.
+    /// The required `role` claim.
     const NAME: &'static str;
 }
 

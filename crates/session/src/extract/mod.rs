@@ -7,16 +7,16 @@ use axum::extract::{FromRequestParts, OptionalFromRequestParts, OriginalUri};
 use http::{Method, Uri, header, request::Parts};
 use url::form_urlencoded;
 
-use crate::context::Context;
 use crate::rejection::{Problem, SessionRejection};
+use crate::request_context::RequestContext;
 use crate::secrets_in_urls::path_without_secrets;
 use crate::session::{Session, SessionState};
 use crate::writer::SessionWriter;
 pub use client::UserClient;
 pub use guard::{RequireAal2, RequireRole, RoleName};
 
-pub(crate) fn context(parts: &Parts) -> Result<Context, SessionRejection> {
-    let context = parts.extensions.get::<Context>().cloned();
+pub(crate) fn context(parts: &Parts) -> Result<RequestContext, SessionRejection> {
+    let context = parts.extensions.get::<RequestContext>().cloned();
     context.ok_or(SessionRejection::new(Problem::NoLayer))
 }
 
@@ -60,8 +60,8 @@ impl<S: Send + Sync> FromRequestParts<S> for SessionWriter {
         if context.is_bearer() {
             return Err(SessionRejection::new(Problem::BearerRequest));
         }
-        // Also for those who are not signed in yet: nobody may be signed in by another's page.
-        if !context.is_from_ourselves() {
+        // Also for signed-out requests: no other page may sign a user in (login CSRF).
+        if !context.is_allowed_origin() {
             crate::metrics::csrf_rejected();
             return Err(SessionRejection::new(Problem::Csrf));
         }
@@ -69,8 +69,8 @@ impl<S: Send + Sync> FromRequestParts<S> for SessionWriter {
     }
 }
 
-/// Where to send a person who looks at a page: there, and back here afterwards. Scripts and other
-/// programs are told by status instead.
+/// The redirect target for page views, with a way back to this page. `None` for scripts, which get a status
+/// instead.
 pub(crate) fn page_to_return_from(parts: &Parts, path: Option<&str>) -> Option<String> {
     let accepts_html = parts.headers.get_all(header::ACCEPT).iter().any(|accept| {
         let accept = accept.to_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `GET /auth/callback`: the end of a sign-in at a provider, or through a mailed link (S53, A37).
+//! `GET /auth/callback`: completes a sign-in at a provider or through a mailed link (S53, A37).
 
 use axum::Extension;
 use axum::extract::Query;
@@ -6,11 +6,11 @@ use axum::response::{IntoResponse, Response};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 
-use super::{Failure, go_on, keep};
-use crate::context::Context;
+use super::{Failure, go_on, store_session};
+use crate::request_context::RequestContext;
 use crate::writer::SessionWriter;
 
-/// What providers and the auth service add to the address.
+/// Query parameters added by providers and the auth service.
 #[derive(Deserialize)]
 pub(super) struct CallbackQuery {
     code: Option<String>,
@@ -22,11 +22,11 @@ pub(super) struct CallbackQuery {
 
 pub(super) async fn callback(
     method: Method,
-    Extension(context): Extension<Context>,
+    Extension(context): Extension<RequestContext>,
     writer: SessionWriter,
     Query(query): Query<CallbackQuery>,
 ) -> Response {
-    // A HEAD would use the code up and show nothing.
+    // A HEAD would use the code up without showing anything.
     if method == Method::HEAD {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
@@ -37,27 +37,27 @@ pub(super) async fn callback(
 }
 
 async fn complete(
-    context: &Context,
+    context: &RequestContext,
     writer: &SessionWriter,
     query: &CallbackQuery,
 ) -> Result<(), Failure> {
-    let refused = |code: &str| Failure::new(StatusCode::BAD_REQUEST, code);
+    let rejected = |code: &str| Failure::new(StatusCode::BAD_REQUEST, code);
     if let Some(error) = query.error_code.as_deref().or(query.error.as_deref()) {
-        return Err(refused(shown(error)));
+        return Err(rejected(checked_code(error)));
     }
     let code = query.code.as_deref().filter(|code| !code.is_empty());
-    let code = code.ok_or_else(|| refused("bad_oauth_callback"))?;
+    let code = code.ok_or_else(|| rejected("bad_oauth_callback"))?;
     let taken = writer.take_verifier(query.sb_flow_id.as_deref()).await?;
     let session = context
         .config()
         .backend
         .exchange_code(code, &taken.verifier)
         .await?;
-    keep(writer, &session).await
+    store_session(writer, &session).await
 }
 
-/// Only words are passed on; whoever made the address chose the text.
-fn shown(error: &str) -> &str {
+/// Only plain words are passed on: the text comes from the URL.
+fn checked_code(error: &str) -> &str {
     let is_word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     if (1..=64).contains(&error.len()) && error.bytes().all(is_word) {
         error
@@ -72,9 +72,9 @@ mod tests {
 
     #[test]
     fn only_words_are_shown() {
-        assert_eq!(shown("access_denied"), "access_denied");
+        assert_eq!(checked_code("access_denied"), "access_denied");
         for text in ["", "Call 555-1234", "<script>", &"a".repeat(65)] {
-            assert_eq!(shown(text), "unexpected_failure");
+            assert_eq!(checked_code(text), "unexpected_failure");
         }
     }
 }

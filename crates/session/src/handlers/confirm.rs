@@ -1,4 +1,4 @@
-//! `/auth/confirm`: a mailed link. GET shows a button, POST uses the link up (A4).
+//! `/auth/confirm`: a mailed link. GET shows a button, POST verifies the link (A4).
 
 use axum::Extension;
 use axum::body::Bytes;
@@ -8,12 +8,12 @@ use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use super::{Failure, go_on, keep};
-use crate::context::Context;
+use super::{Failure, go_on, store_session};
 use crate::html::escape_html;
+use crate::request_context::RequestContext;
 use crate::writer::SessionWriter;
 
-/// What a link of a mail carries, and the form hands on.
+/// Parameters of a mailed link, passed on by the form.
 #[derive(Default, Deserialize)]
 pub(super) struct Link {
     #[serde(default)]
@@ -34,7 +34,7 @@ const KINDS: [&str; 6] = [
 ];
 const MAX_FORM_BYTES: usize = 16 * 1024;
 
-/// No script, no frame, nothing from elsewhere.
+/// No scripts, no frames, no external resources.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -60,8 +60,8 @@ impl Link {
 }
 
 /// `GET /auth/confirm`
-pub(super) async fn ask(
-    Extension(context): Extension<Context>,
+pub(super) async fn show_page(
+    Extension(context): Extension<RequestContext>,
     Query(link): Query<Link>,
 ) -> Response {
     if let Err(failure) = link.check() {
@@ -71,7 +71,7 @@ pub(super) async fn ask(
     let headers = response.headers_mut();
     let fixed = [
         (header::CONTENT_SECURITY_POLICY, POLICY),
-        // Not `no-referrer`: the form would then be sent with the origin `null`.
+        // Not `no-referrer`: the form would then be sent with origin `null`.
         (header::REFERRER_POLICY, "same-origin"),
         (header::CACHE_CONTROL, "no-store"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -84,7 +84,7 @@ pub(super) async fn ask(
 
 /// `POST /auth/confirm`
 pub(super) async fn confirm(
-    Extension(context): Extension<Context>,
+    Extension(context): Extension<RequestContext>,
     writer: SessionWriter,
     body: Bytes,
 ) -> Response {
@@ -98,15 +98,19 @@ pub(super) async fn confirm(
     }
 }
 
-async fn use_up(context: &Context, writer: &SessionWriter, link: &Link) -> Result<(), Failure> {
+async fn use_up(
+    context: &RequestContext,
+    writer: &SessionWriter,
+    link: &Link,
+) -> Result<(), Failure> {
     link.check()?;
     let backend = &context.config().backend;
     let session = backend
         .verify_token_hash(&link.kind, &link.token_hash)
         .await?;
-    // The first of two mailboxes that confirm a change of address signs nobody in.
+    // The first of two mailboxes that confirm an e-mail change does not sign in.
     match session {
-        Some(session) => keep(writer, &session).await,
+        Some(session) => store_session(writer, &session).await,
         None => Ok(()),
     }
 }

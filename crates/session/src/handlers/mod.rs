@@ -1,4 +1,4 @@
-//! Handlers that every application with sign-in needs (A4). Put them inside the layer.
+//! Ready-made handlers for sign-in flows (A4). Mount them inside the layer.
 //!
 //! | Route | Does |
 //! |---|---|
@@ -28,15 +28,18 @@ use crate::config::Config;
 use crate::next::checked_next;
 use crate::writer::{SessionWriter, SignInError};
 
-/// The ready handlers, below `/auth`.
+/// The handlers, below `/auth`.
 pub fn auth_routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
     Router::new()
         .route("/auth/callback", get(callback::callback))
-        .route("/auth/confirm", get(confirm::ask).post(confirm::confirm))
+        .route(
+            "/auth/confirm",
+            get(confirm::show_page).post(confirm::confirm),
+        )
         .route("/auth/sign-out", post(sign_out::sign_out))
 }
 
-/// Why a handler could not do its work, in one word that pages can find a text for.
+/// An error with a code that pages can map to a text.
 struct Failure {
     status: StatusCode,
     code: String,
@@ -50,7 +53,7 @@ impl Failure {
         }
     }
 
-    /// Back to the sign-in page with the word, or as JSON where there is none.
+    /// Redirects to the sign-in page with the code, or responds with JSON where there is none.
     fn into_response(self, config: &Config) -> Response {
         let is_ours_to_show = self.status.is_client_error();
         match &config.sign_in_path {
@@ -86,27 +89,27 @@ impl From<AuthError> for Failure {
     }
 }
 
-/// Keeps the session that a sign-in ended with. One that cannot be checked yet is kept as well: the
-/// secret that led to it is used up, and the next page will find out.
-async fn keep(writer: &SessionWriter, session: &StoredSession) -> Result<(), Failure> {
+/// Stores the session of a completed sign-in. One that cannot be verified yet is stored as well: its one-time
+/// secret is used up, and the next request verifies it.
+async fn store_session(writer: &SessionWriter, session: &StoredSession) -> Result<(), Failure> {
     match writer.sign_in(session).await {
         Ok(_) | Err(SignInError::Unavailable) => Ok(()),
-        Err(SignInError::Refused) => Err(Failure::new(StatusCode::BAD_REQUEST, "bad_jwt")),
+        Err(SignInError::Rejected) => Err(Failure::new(StatusCode::BAD_REQUEST, "bad_jwt")),
     }
 }
 
-/// On to the next page, if it is safe to go there.
+/// Redirects to the next page, if it is safe.
 fn go_on(next: Option<&str>, config: &Config) -> Response {
     see_other(checked_next(next.unwrap_or("/"), &config.allowed_redirects))
 }
 
 fn see_other(location: &str) -> Response {
-    // A path may have letters that a header cannot; then home is better than nowhere.
+    // If the path has characters that a header cannot, redirect to `/`.
     let location = HeaderValue::from_str(location).unwrap_or(HeaderValue::from_static("/"));
     without_traces((StatusCode::SEE_OTHER, [(header::LOCATION, location)]).into_response())
 }
 
-/// The next page does not learn where the person came from, and no cache keeps the step.
+/// Adds headers against referrers and caching.
 fn without_traces(mut response: Response) -> Response {
     let headers = response.headers_mut();
     headers.insert(

@@ -8,11 +8,11 @@ use plinth_client::auth::Scope;
 use url::form_urlencoded;
 
 use super::{Failure, go_on};
-use crate::context::Context;
+use crate::request_context::RequestContext;
 use crate::writer::SessionWriter;
 
 pub(super) async fn sign_out(
-    Extension(context): Extension<Context>,
+    Extension(context): Extension<RequestContext>,
     writer: SessionWriter,
     body: Bytes,
 ) -> Response {
@@ -33,7 +33,7 @@ pub(super) async fn sign_out(
     };
     match writer.sign_out(scope).await {
         Ok(()) => go_on(field("next").as_deref(), context.config()),
-        // This browser is signed out, and that is what the person asked for.
+        // This browser is signed out, which is what the user asked for.
         Err(_) if scope == Scope::Local => go_on(field("next").as_deref(), context.config()),
         Err(error) => Failure::from(error).into_response(context.config()),
     }

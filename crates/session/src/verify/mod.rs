@@ -1,11 +1,10 @@
-//! Whether an access token may be believed (client contract §4.3).
+//! Verification of access tokens (client contract §4.3).
 //!
-//! The algorithm and the key come from the configuration and the project's key set; a token only
-//! says which of them to try. What is found genuine is remembered, so that a warm request costs a
-//! look-up and no cryptography.
+//! Algorithm and key come from the configuration and the project's key set; a token only selects among them.
+//! Verified tokens are cached, so that a warm request costs a lookup and no cryptography.
 
-mod known;
 mod rules;
+mod token_cache;
 
 use std::sync::Arc;
 
@@ -15,57 +14,57 @@ use uuid::Uuid;
 
 use crate::backend::AuthBackend;
 use crate::metrics;
-pub(crate) use known::KnownTokens;
 pub(crate) use rules::ClaimRules;
+pub(crate) use token_cache::TokenCache;
 
-/// A token's claims, fit for use but for the time, which is asked again on every request.
+/// A token's accepted claims. Expiry is checked on every request.
 #[derive(Debug)]
-pub(crate) struct Proven {
+pub(crate) struct VerifiedClaims {
     pub(crate) claims: Claims,
     pub(crate) user_id: Uuid,
     pub(crate) exp: i64,
     nbf: Option<i64>,
 }
 
-impl Proven {
-    /// Milliseconds until the token ends, negative afterwards.
+impl VerifiedClaims {
+    /// Milliseconds until the token expires, negative afterwards.
     pub(crate) fn remaining_ms(&self, now_ms: i64) -> i64 {
         self.exp.saturating_mul(1000).saturating_sub(now_ms)
     }
 }
 
-/// What is known of a token.
+/// Result of verifying a token.
 #[derive(Clone, Debug)]
-pub(crate) enum Trust {
-    /// The signature is right and the claims fit. It may have ended.
-    Genuine(Arc<Proven>),
-    /// Signed by a key that is not published, or not yet, or no longer. The claims would fit.
-    UnknownKey(Arc<Proven>),
-    /// There are no keys to check it by, because they cannot be fetched. The claims would fit.
-    NoKeys(Arc<Proven>),
-    /// Only the server can tell: signed with a secret that is not here. The claims fit so far.
-    AskServer(Arc<Proven>),
-    /// Forged, broken, or not meant for this application.
-    Refused,
+pub(crate) enum Verification {
+    /// Valid signature and acceptable claims. It may have expired.
+    Verified(Arc<VerifiedClaims>),
+    /// Signed by a key that is not published (yet, or any more). The claims are acceptable.
+    UnknownKey(Arc<VerifiedClaims>),
+    /// The keys could not be fetched. The claims are acceptable.
+    NoKeys(Arc<VerifiedClaims>),
+    /// Signed with a secret that is not configured: only the server can verify it. The claims are acceptable.
+    AskServer(Arc<VerifiedClaims>),
+    /// Forged, malformed, or not meant for this application.
+    Rejected,
 }
 
-/// Checks tokens of one project.
-pub(crate) struct TokenChecker {
+/// Verifies tokens of one project.
+pub(crate) struct TokenVerifier {
     pub(crate) backend: Arc<dyn AuthBackend>,
-    pub(crate) known: KnownTokens,
-    /// Tells projects apart where memories are shared.
+    pub(crate) token_cache: TokenCache,
+    /// Identifies the project in shared caches.
     pub(crate) project: String,
-    /// Tells apart who accepts what: layers with other rules or another secret share no acceptance.
+    /// Identifies rules and secret: layers that differ in them share no cached tokens.
     scope: String,
     pub(crate) rules: ClaimRules,
     pub(crate) max_token_bytes: usize,
     secret: Option<KeySet>,
 }
 
-impl TokenChecker {
+impl TokenVerifier {
     pub(crate) fn new(
         backend: Arc<dyn AuthBackend>,
-        known: KnownTokens,
+        token_cache: TokenCache,
         project: String,
         rules: ClaimRules,
         max_token_bytes: usize,
@@ -77,7 +76,7 @@ impl TokenChecker {
         let secret_id = hs256_secret.map(|secret| credential_hash(secret.expose()));
         Ok(Self {
             backend,
-            known,
+            token_cache,
             scope: format!("{project}\n{rules:?}\n{secret_id:?}"),
             project,
             rules,
@@ -86,86 +85,94 @@ impl TokenChecker {
         })
     }
 
-    pub(crate) async fn check(&self, token: &str, now_s: i64) -> Trust {
+    pub(crate) async fn check(&self, token: &str, now_s: i64) -> Verification {
         if token.len() > self.max_token_bytes {
-            return Trust::Refused;
+            return Verification::Rejected;
         }
-        let trust = match self.remembered(token).await {
-            Some(proven) => Trust::Genuine(proven),
-            None => self.examine(token).await,
+        let verification = match self.cached(token).await {
+            Some(claims) => Verification::Verified(claims),
+            None => self.verify_uncached(token).await,
         };
-        match &trust {
-            Trust::Genuine(proven)
-            | Trust::AskServer(proven)
-            | Trust::UnknownKey(proven)
-            | Trust::NoKeys(proven)
-                if !proven.has_begun(now_s) =>
+        match &verification {
+            Verification::Verified(claims)
+            | Verification::AskServer(claims)
+            | Verification::UnknownKey(claims)
+            | Verification::NoKeys(claims)
+                if !claims.has_begun(now_s) =>
             {
-                Trust::Refused
+                Verification::Rejected
             }
-            _ => trust,
+            _ => verification,
         }
     }
 
-    /// A token that was found genuine counts on only while its key is published.
-    async fn remembered(&self, token: &str) -> Option<Arc<Proven>> {
-        let (proven, kid) = self.known.find(&self.scope, token)?;
+    /// A cached token is valid only while its key is published.
+    async fn cached(&self, token: &str) -> Option<Arc<VerifiedClaims>> {
+        let (claims, kid) = self.token_cache.find(&self.scope, token)?;
         match kid {
-            None => Some(proven),
-            Some(kid) => self.backend.keys(None).await.has(&kid).then_some(proven),
+            None => Some(claims),
+            Some(kid) => self.backend.keys(None).await.has(&kid).then_some(claims),
         }
     }
 
-    async fn examine(&self, token: &str) -> Trust {
+    async fn verify_uncached(&self, token: &str) -> Verification {
         let Ok(decoded) = Decoded::parse(token) else {
-            return Trust::Refused;
+            return Verification::Rejected;
         };
         match (decoded.alg(), decoded.kid()) {
-            (Some("HS256"), _) => self.examine_shared(token, &decoded),
-            (Some("ES256" | "RS256"), Some(kid)) => self.examine_published(token, kid).await,
-            // `none`, unknown algorithms, and keys that nobody names.
-            _ => Trust::Refused,
+            (Some("HS256"), _) => self.verify_shared(token, &decoded),
+            (Some("ES256" | "RS256"), Some(kid)) => self.verify_published(token, kid).await,
+            // `none`, unknown algorithms, and tokens without a key id.
+            _ => Verification::Rejected,
         }
     }
 
-    async fn examine_published(&self, token: &str, kid: &str) -> Trust {
+    async fn verify_published(&self, token: &str, kid: &str) -> Verification {
         let keys = self.backend.keys(Some(kid)).await;
         metrics::keys(&self.project, self.backend.key_health());
         match keys.verify(token) {
-            Ok(Verdict::Genuine(claims)) => self.remember(token, Some(kid), &claims),
+            Ok(Verdict::Verified(claims)) => self.cache_verified(token, Some(kid), &claims),
             Ok(Verdict::Undecided(decoded)) if self.backend.has_key_set() => {
-                self.unless_refused(&decoded, Trust::UnknownKey)
+                self.if_claims_accepted(&decoded, Verification::UnknownKey)
             }
-            Ok(Verdict::Undecided(decoded)) => self.unless_refused(&decoded, Trust::NoKeys),
-            Err(_) => Trust::Refused,
+            Ok(Verdict::Undecided(decoded)) => {
+                self.if_claims_accepted(&decoded, Verification::NoKeys)
+            }
+            Err(_) => Verification::Rejected,
         }
     }
 
-    fn examine_shared(&self, token: &str, decoded: &Decoded) -> Trust {
+    fn verify_shared(&self, token: &str, decoded: &Decoded) -> Verification {
         match &self.secret {
-            None => self.unless_refused(decoded, Trust::AskServer),
+            None => self.if_claims_accepted(decoded, Verification::AskServer),
             Some(keys) if keys.verify(token).is_ok() => {
-                self.remember(token, None, decoded.unverified())
+                self.cache_verified(token, None, decoded.unverified())
             }
-            Some(_) => Trust::Refused,
+            Some(_) => Verification::Rejected,
         }
     }
 
-    fn remember(&self, token: &str, kid: Option<&str>, claims: &Claims) -> Trust {
+    fn cache_verified(&self, token: &str, kid: Option<&str>, claims: &Claims) -> Verification {
         match self.rules.accept(claims) {
-            Some(proven) => {
-                let proven = Arc::new(proven);
-                self.known
-                    .insert(&self.scope, token, Arc::clone(&proven), kid);
-                Trust::Genuine(proven)
+            Some(claims) => {
+                let claims = Arc::new(claims);
+                self.token_cache
+                    .insert(&self.scope, token, Arc::clone(&claims), kid);
+                Verification::Verified(claims)
             }
-            None => Trust::Refused,
+            None => Verification::Rejected,
         }
     }
 
-    /// Claims that would be refused anyway cost no request.
-    fn unless_refused(&self, decoded: &Decoded, trust: fn(Arc<Proven>) -> Trust) -> Trust {
+    /// Checks the claims first, to save a request.
+    fn if_claims_accepted(
+        &self,
+        decoded: &Decoded,
+        verification: fn(Arc<VerifiedClaims>) -> Verification,
+    ) -> Verification {
         let accepted = self.rules.accept(decoded.unverified());
-        accepted.map_or(Trust::Refused, |proven| trust(Arc::new(proven)))
+        accepted.map_or(Verification::Rejected, |claims| {
+            verification(Arc::new(claims))
+        })
     }
 }

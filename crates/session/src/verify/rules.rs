@@ -1,28 +1,28 @@
-//! What a genuine token must say (A18).
+//! Requirements for the claims of a verified token (A18).
 
 use plinth_client::auth::Claims;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::Proven;
+use super::VerifiedClaims;
 
-/// How far our clock may be behind the server's when a token has just begun.
+/// Allowed clock skew for `nbf`.
 const NOT_BEFORE_LEEWAY_S: i64 = 5;
 
-/// What tokens are held against.
+/// Requirements for claims.
 #[derive(Clone, Debug)]
 pub(crate) struct ClaimRules {
-    /// Who must have issued them; anybody when nothing is given.
+    /// The expected issuer; any if `None`.
     pub(crate) issuer: Option<String>,
-    /// Whom they must be for.
+    /// The expected audience.
     pub(crate) audience: String,
-    /// The roles that may sign in here.
+    /// The accepted roles.
     pub(crate) roles: Vec<String>,
 }
 
 impl ClaimRules {
-    /// The claims, if they are all there and fit. Time is not looked at.
-    pub(crate) fn accept(&self, claims: &Claims) -> Option<Proven> {
+    /// The claims, if all are present and acceptable. Times are not checked.
+    pub(crate) fn accept(&self, claims: &Claims) -> Option<VerifiedClaims> {
         let issuer = claims.get("iss").and_then(Value::as_str);
         if self.issuer.is_some() && issuer != self.issuer.as_deref() {
             return None;
@@ -39,7 +39,7 @@ impl ClaimRules {
             None | Some(Value::Null) => None,
             Some(nbf) => Some(seconds(nbf)?),
         };
-        Some(Proven {
+        Some(VerifiedClaims {
             user_id: Uuid::parse_str(claims.sub()?).ok()?,
             exp: seconds(claims.get("exp")?)?,
             nbf,
@@ -56,7 +56,7 @@ impl ClaimRules {
     }
 }
 
-impl Proven {
+impl VerifiedClaims {
     pub(super) fn has_begun(&self, now_s: i64) -> bool {
         self.nbf
             .is_none_or(|nbf| nbf <= now_s.saturating_add(NOT_BEFORE_LEEWAY_S))
@@ -98,7 +98,7 @@ mod tests {
         })
     }
 
-    fn accepted(claims: &Value) -> Option<Proven> {
+    fn accepted(claims: &Value) -> Option<VerifiedClaims> {
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let token = format!("{}.{}.c2ln", part(&json!({})), part(claims));
         rules().accept(Decoded::parse(&token).unwrap().unverified())
@@ -145,9 +145,9 @@ mod tests {
     fn a_token_may_begin_five_seconds_from_now() {
         let mut claims = good();
         claims["nbf"] = json!(1000);
-        let proven = accepted(&claims).unwrap();
+        let claims = accepted(&claims).unwrap();
 
-        assert!(proven.has_begun(995));
-        assert!(!proven.has_begun(994));
+        assert!(claims.has_begun(995));
+        assert!(!claims.has_begun(994));
     }
 }

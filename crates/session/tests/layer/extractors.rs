@@ -1,4 +1,4 @@
-//! Who is let in, and what others are told (client contract A2, A3).
+//! Extractors and their rejections (client contract A2, A3).
 
 use plinth_session::SessionRuntime;
 use serde_json::json;

@@ -27,9 +27,9 @@ async fn nobody_is_nobody() {
     let mut browser = app.browser();
 
     assert_eq!(browser.get("/maybe").await.short(), (200, "anonymous"));
-    let refused = browser.get("/private").await;
+    let rejected = browser.get("/private").await;
     assert_eq!(
-        (refused.status.as_u16(), refused.code()),
+        (rejected.status.as_u16(), rejected.code()),
         (401, "session_missing".to_owned())
     );
 }

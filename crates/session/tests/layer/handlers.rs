@@ -152,8 +152,9 @@ async fn links_that_cannot_be_real_are_not_asked_about() {
 #[tokio::test]
 async fn the_first_half_of_a_change_of_address_signs_nobody_in() {
     let app = App::new();
-    let answer = json!({ "msg": "Confirmation link accepted", "code": 200 });
-    app.upstream.verifying(on_refresh::json(answer.to_string()));
+    let response = json!({ "msg": "Confirmation link accepted", "code": 200 });
+    app.upstream
+        .verifying(on_refresh::json(response.to_string()));
     let mut browser = app.browser();
 
     let reply = browser

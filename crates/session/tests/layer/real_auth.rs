@@ -1,30 +1,24 @@
 //! With the real auth service, on a real PostgreSQL.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use axum::{Extension, Router};
 use futures_util::future::join_all;
-use http::Request;
 use plinth_auth::{AuthService, Clock, routes as auth_routes};
 use plinth_client::auth::AuthApi;
 use plinth_client::{Http, ManualClock, ProjectUrl, Session as StoredSession};
 use plinth_db::PoolConfig;
-use plinth_log::LogStore;
-use plinth_project::{
-    ApiKey, ClientAddress, Credentials, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef,
-    PublicUrl,
-};
+use plinth_project::{ProjectDb, PublicUrl};
 use plinth_session::{SessionLayer, SessionRuntime};
-use plinth_settings::{Loader, SettingsHandle};
-use plinth_testkit::TestDatabase;
-use plinth_token::{Algorithm, ApiKeyKind, KeySet, KeyStatus, SigningKey, credential_hash};
+use plinth_testkit::{
+    PUBLISHABLE_KEY, ProjectBuilder, Sql, TestDatabase, behind_gateway, load_settings, project_keys,
+};
+use plinth_token::{Algorithm, KeySet, KeyStatus, SigningKey};
 use serde_json::json;
 
 use crate::support::{Browser, routes};
 
 const PROJECT_URL: &str = "http://api.test";
-const PUBLISHABLE_KEY: &str = "sb_publishable_of_this_project";
 const KEY: &str = "sb-api-auth-token";
 const PASSWORD: &str = "correct horse";
 
@@ -41,7 +35,7 @@ struct World {
 impl World {
     async fn start() -> Self {
         let db = TestDatabase::create().await;
-        let server_clock = Clock::standing();
+        let server_clock = Clock::manual();
         let now_ms = i64::try_from(server_clock.now().unix_timestamp_nanos() / 1_000_000).unwrap();
         let clock = ManualClock::at(now_ms);
         let service = service(&db, &server_clock);
@@ -80,15 +74,11 @@ impl World {
         browser.hold(KEY, &session.to_json());
         browser
     }
+}
 
-    async fn count(&self, sql: &str) -> i64 {
-        self.db
-            .admin()
-            .await
-            .query_one(sql, &[])
-            .await
-            .unwrap()
-            .get(0)
+impl Sql for World {
+    fn db(&self) -> &TestDatabase {
+        &self.db
     }
 }
 
@@ -102,50 +92,16 @@ fn service(db: &TestDatabase, clock: &Clock) -> Router {
         ("auth.site_url", "http://localhost:3000"),
         ("plinth.auth.password.hash_cost", "4"),
     ];
-    let loader = settings
-        .iter()
-        .fold(Loader::new(), |loader, (name, value)| {
-            loader.command_line(*name, *value)
-        });
-    let key = ApiKey::new(Default::default(), "default", ApiKeyKind::Publishable);
-    let keys = ProjectKeys {
-        api_keys: [(credential_hash(PUBLISHABLE_KEY), key.into())].into(),
-        ..ProjectKeys::new(keyset)
-    };
-    let (logs, _writer) =
-        LogStore::open(std::env::temp_dir(), plinth_log::Config::default()).unwrap();
-    let project = Project::new(
-        ProjectRef::generate(),
-        ProjectKind::Default,
-        ProjectDb::alone(
-            db.target().options("-c role=supabase_auth_admin"),
-            PoolConfig::default(),
-        ),
-        keys,
-        SettingsHandle::new(loader.load().unwrap().settings),
-        logs,
-    );
-    let gateway = (project.clone(), clock.clone());
+    let login = db.target().options("-c role=supabase_auth_admin");
+    let project = ProjectBuilder::new(ProjectDb::standalone(login, PoolConfig::default()))
+        .keys(project_keys(keyset))
+        .settings(load_settings(&settings))
+        .build();
     let inner = auth_routes(AuthService::with_clock(clock.clone()))
-        .layer(axum::middleware::map_request(move |request: Request<_>| {
-            let (project, clock) = gateway.clone();
-            async move { as_gateway(&project, &clock, request) }
-        }))
-        .layer(Extension(project))
         .layer(Extension(PublicUrl::new(PROJECT_URL)));
+    let clock = clock.clone();
+    let inner = behind_gateway(inner, &project, move || clock.now().unix_timestamp());
     Router::new().nest("/auth/v1", inner)
-}
-
-/// What the gateway does for a service.
-fn as_gateway<B>(project: &Project, clock: &Clock, mut request: Request<B>) -> Request<B> {
-    let now = clock.now().unix_timestamp();
-    let credentials = Credentials::read(project, request.headers(), None, now);
-    let ip = IpAddr::from([127, 0, 0, 1]);
-    request.extensions_mut().insert(credentials);
-    request
-        .extensions_mut()
-        .insert(ClientAddress { ip, peer: ip });
-    request
 }
 
 fn stored(browser: &Browser) -> StoredSession {

@@ -16,7 +16,7 @@ const REFRESH_TOKENS: [&str; 3] = ["n3Kd8fQz0Ls5", "v7Tb2gRy4Mw9", "Hq6Wc1Xj3Zp0
 const CODE: &str = "6b1f0c9e-77aa-4d3e";
 const TOKEN_HASH: &str = "pkce_0a9s8d7f6g5h4j3k2l1q";
 
-/// Collects what must not be told.
+/// Collects secrets that must not be printed.
 #[derive(Default)]
 struct Secrets(Vec<String>);
 
@@ -52,7 +52,7 @@ impl Secrets {
 
 #[tokio::test]
 async fn s35_nothing_secret_is_traced_from_sign_in_to_sign_out() {
-    let traces = Traces::listen();
+    let traces = Traces::capture();
     let app = App::new();
     let mut secrets = Secrets::default();
     let tokens = app.upstream.tokens();
@@ -96,7 +96,7 @@ async fn s35_nothing_secret_is_traced_from_sign_in_to_sign_out() {
 
 #[tokio::test]
 async fn s35_nothing_secret_is_traced_when_cookies_are_refused() {
-    let traces = Traces::listen();
+    let traces = Traces::capture();
     let mut secrets = Secrets::default();
     let app = App::with(Upstream::new(), |builder| {
         builder.refresh_wait(Duration::from_millis(100))
@@ -104,17 +104,17 @@ async fn s35_nothing_secret_is_traced_when_cookies_are_refused() {
     let tokens = app.upstream.tokens();
     let ended = secrets.session(tokens.session(-10, REFRESH_TOKENS[0]));
     let foreign = secrets.session(Upstream::new().tokens().session(3600, REFRESH_TOKENS[1]));
-    let refused = |status| on_refresh::error(status, "refresh_token_not_found");
+    let rejected = |status| on_refresh::error(status, "refresh_token_not_found");
 
-    for (session, answer) in [(&ended, 503), (&ended, 400), (&foreign, 400)] {
-        app.upstream.refreshing(refused(answer));
+    for (session, response) in [(&ended, 503), (&ended, 400), (&foreign, 400)] {
+        app.upstream.refreshing(rejected(response));
         let mut browser = app.browser().holding(session);
         secrets.cookies_of(&browser);
         browser.set(&format!("{KEY}.0"), "another");
         browser.get("/private").await;
         app.clock.advance(Duration::from_secs(61));
     }
-    // A token that the layer itself refuses, though the service gave it.
+    // A token that the layer rejects, though the service issued it.
     let mut wrong = crate::support::claims(3600);
     wrong["aud"] = "somebody else".into();
     let wrong = crate::support::session_json(&tokens.sign(&wrong), REFRESH_TOKENS[2], 0);
@@ -127,8 +127,8 @@ async fn s35_nothing_secret_is_traced_when_cookies_are_refused() {
 
     let text = traces.text();
     for expected in [
-        "session cookies contradict each other",
-        "a token that this layer refuses",
+        "conflicting session cookies",
+        "a token that this layer rejects",
         "the key set cannot be fetched",
     ] {
         assert!(text.contains(expected), "{expected} in {text}");
@@ -138,7 +138,7 @@ async fn s35_nothing_secret_is_traced_when_cookies_are_refused() {
 
 #[tokio::test]
 async fn s35_nothing_secret_is_traced_where_cookies_cannot_be_written() {
-    let traces = Traces::listen();
+    let traces = Traces::capture();
     let mut secrets = Secrets::default();
     let app = App::with(Upstream::signing(Algorithm::Hs256), |builder| {
         builder.public_url("http://app.test")

@@ -119,9 +119,10 @@ pub(crate) fn operations<'a>(
     let (mut sizes, mut with_the_event) = (Vec::new(), 0);
     for (name, is_removal) in writes {
         let waits = is_removal && is_chunk_like(name, &latest);
-        match name.ends_with(verifier) && !waits {
-            true => sizes.push(1),
-            false => with_the_event += 1,
+        if name.ends_with(verifier) && !waits {
+            sizes.push(1);
+        } else {
+            with_the_event += 1;
         }
     }
     sizes.extend((with_the_event > 0).then_some(with_the_event));

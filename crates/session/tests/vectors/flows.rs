@@ -34,7 +34,7 @@ async fn flows_write_what_the_reference_writes_in_its_order() {
     check_all(&Vectors::load()).await;
 }
 
-/// The SDK forgets the session first; the cookies still go in the reference's order.
+/// The SDK removes the session first; the cookies are still written in the reference's order.
 #[tokio::test]
 async fn c21_signing_out_through_the_sdk_removes_in_the_references_order() {
     let vectors = Vectors::load();

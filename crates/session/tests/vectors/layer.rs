@@ -26,7 +26,7 @@ async fn the_layer_answers_with_the_headers_of_the_reference() {
     check_all(&Vectors::load()).await;
 }
 
-/// A layer whose cookies are as the reference was told, around this application.
+/// A layer with the reference's cookie options, around this application.
 pub(crate) fn layer(vectors: &Vectors, key: &str, http: Http) -> SessionLayerBuilder {
     let project = vectors.at("project_url").text();
     assert_eq!(

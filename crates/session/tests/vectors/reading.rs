@@ -20,7 +20,7 @@ pub(crate) fn check_all(vectors: &Vectors) {
     check_old_places(vectors);
 }
 
-/// The vectors and the tests against the published package speak of the same version.
+/// The vectors and the tests against the published package are of the same version.
 #[test]
 fn the_reference_is_the_one_that_the_cross_tests_install() {
     check_provenance(&Vectors::load());

@@ -43,7 +43,7 @@ fn changes(case: &Field<'_>, request: &Cookies) -> Changes {
         ("sign_in", Some(item)) => changes.set(key, item),
         ("sign_out", None) => {
             let index = request.item(&flow_index(key), &Limits::default());
-            changes.forget_session(key, index.as_deref());
+            changes.remove_session(key, index.as_deref());
         }
         other => panic!("{other:?}"),
     }

@@ -1,23 +1,31 @@
 //! `[analytics]`: the official log service. Plinth keeps its own logs (`plinth.logs`).
 
-use crate::key::{Key, choice, flag, listen_port, optional_path, optional_port, optional_text};
+use std::path::PathBuf;
 
-pub(super) const KEYS: &[Key] = &[
-    flag("analytics.enabled", true, "Run the official log service.").inert(),
-    listen_port("analytics.port", 54327, "Port of the official log service.").inert(),
-    choice(
-        "analytics.backend",
-        &["postgres", "bigquery"],
-        "postgres",
-        "Where it stores logs.",
-    )
-    .inert(),
-    optional_port("analytics.vector_port", "Port that takes syslog messages.").inert(),
-    optional_text("analytics.gcp_project_id", "Project at Google Cloud.").inert(),
-    optional_text(
-        "analytics.gcp_project_number",
-        "Project number at Google Cloud.",
-    )
-    .inert(),
-    optional_path("analytics.gcp_jwt_path", "Credentials for Google Cloud.").inert(),
-];
+use crate::key::Key;
+
+keys! {
+    /// Run the official log service.
+    pub const ENABLED: Key<bool> = flag("analytics.enabled", true).inert();
+
+    /// Port of the official log service.
+    pub const PORT: Key<u16> = listen_port("analytics.port", 54327).inert();
+
+    /// Storage backend of the official log service.
+    pub const BACKEND: Key<String> =
+        choice("analytics.backend", &["postgres", "bigquery"], "postgres").inert();
+
+    /// Port that receives syslog messages.
+    pub const VECTOR_PORT: Key<Option<u16>> = optional_port("analytics.vector_port").inert();
+
+    /// Google Cloud project ID.
+    pub const GCP_PROJECT_ID: Key<Option<String>> =
+        optional_text("analytics.gcp_project_id").inert();
+
+    /// Google Cloud project number.
+    pub const GCP_PROJECT_NUMBER: Key<Option<String>> =
+        optional_text("analytics.gcp_project_number").inert();
+
+    /// Google Cloud credentials file.
+    pub const GCP_JWT_PATH: Key<Option<PathBuf>> = optional_path("analytics.gcp_jwt_path").inert();
+}

@@ -1,8 +1,13 @@
 //! `[auth.hook.<name>]`: calls to the user's own code.
 
-use crate::key::{Key, flag, optional_text, secret};
+use super::maps::{Map, Members};
+use crate::key::MemberKey;
+use crate::value::Secret;
 
-pub(super) const HOOKS: &[&str] = &[
+/// The hooks that there are.
+pub const HOOKS: Map = Map::new("auth.hook", Members::Known(NAMES));
+
+const NAMES: &[&str] = &[
     "mfa_verification_attempt",
     "password_verification_attempt",
     "custom_access_token",
@@ -12,15 +17,14 @@ pub(super) const HOOKS: &[&str] = &[
     "after_user_created",
 ];
 
-pub(super) const KEYS: &[Key] = &[
-    flag("auth.hook.*.enabled", false, "Call this hook."),
+keys! {
+    /// Call this hook.
+    pub const ENABLED: MemberKey<bool> = flag("auth.hook.*.enabled", false);
+
     // Plain text: files carry placeholders here while the hook is off.
-    optional_text(
-        "auth.hook.*.uri",
-        "Database function (pg-functions://…) or HTTP address.",
-    ),
-    secret(
-        "auth.hook.*.secrets",
-        "Secrets that sign the call to an HTTP address.",
-    ),
-];
+    /// Database function (`pg-functions://…`) or HTTP URL to call.
+    pub const URI: MemberKey<Option<String>> = optional_text("auth.hook.*.uri");
+
+    /// Secrets that sign calls to an HTTP URL.
+    pub const SECRETS: MemberKey<Option<Secret>> = secret("auth.hook.*.secrets");
+}

@@ -1,24 +1,23 @@
 //! `[local_smtp]`: the development mailbox. The section used to be called `[inbucket]`.
 
-use crate::key::{Key, flag, listen_port, optional_port, optional_text};
+use crate::key::Key;
 
-pub(super) const KEYS: &[Key] = &[
-    flag(
-        "local_smtp.enabled",
-        true,
-        "Keep mails in a mailbox instead of sending them.",
-    ),
-    listen_port("local_smtp.port", 54324, "Port of the mailbox's page.").inert(),
-    optional_port(
-        "local_smtp.smtp_port",
-        "Port that takes mails of other programs.",
-    )
-    .inert(),
-    optional_port(
-        "local_smtp.pop3_port",
-        "Port that hands mails to mail programs.",
-    )
-    .inert(),
-    optional_text("local_smtp.admin_email", "Sender's address in the mailbox."),
-    optional_text("local_smtp.sender_name", "Sender's name in the mailbox."),
-];
+keys! {
+    /// Capture emails in the development mailbox instead of sending them.
+    pub const ENABLED: Key<bool> = flag("local_smtp.enabled", true).inert();
+
+    /// Port of the mailbox's web page.
+    pub const PORT: Key<u16> = listen_port("local_smtp.port", 54324).inert();
+
+    /// SMTP port of the mailbox.
+    pub const SMTP_PORT: Key<Option<u16>> = optional_port("local_smtp.smtp_port").inert();
+
+    /// POP3 port of the mailbox.
+    pub const POP3_PORT: Key<Option<u16>> = optional_port("local_smtp.pop3_port").inert();
+
+    /// Sender address of captured emails.
+    pub const ADMIN_EMAIL: Key<Option<String>> = optional_text("local_smtp.admin_email").inert();
+
+    /// Sender name of captured emails.
+    pub const SENDER_NAME: Key<Option<String>> = optional_text("local_smtp.sender_name").inert();
+}

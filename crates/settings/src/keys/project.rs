@@ -1,8 +1,8 @@
 //! Keys that stand before the first section.
 
-use crate::key::{Key, optional_text};
+use crate::key::Key;
 
-pub(super) const KEYS: &[Key] = &[optional_text(
-    "project_id",
-    "Name that tells projects on the same machine apart.",
-)];
+keys! {
+    /// Name of the project in the official tool.
+    pub const ID: Key<Option<String>> = optional_text("project_id").inert();
+}

@@ -5,32 +5,32 @@ use std::sync::LazyLock;
 
 use super::{Layer, Reader};
 use crate::aliases;
+use crate::declaration::{Declaration, environment_form, environment_names};
 use crate::env_reference::Environment;
-use crate::key::{Key, environment_form, environment_names};
 use crate::keys::{self, MAPS, Members};
 use crate::node::Node;
 use crate::path::SettingPath;
 use crate::problem::{Findings, Place};
 use crate::table::{self, Declared};
 
-/// Reads the variables. `known` are the members that other layers name: a variable cannot tell
-/// `hello-world` from `hello_world`, so a known member with the same form is meant.
+/// Reads the variables. `known` are the members that other layers name: a variable cannot
+/// distinguish `hello-world` from `hello_world`, so a known member with the same form is preferred.
 pub(crate) fn read_environment(
     environment: &Environment,
     known: &BTreeSet<SettingPath>,
     findings: &mut Findings,
 ) -> Layer {
     let mut layer = Layer::default();
-    // Plinth's own names come last, so they win; so do the aliases, which are the newer names.
+    // Later ones win: Plinth's own names over official ones, aliases (newer names) over old names.
     for prefix in ["SUPABASE_", "PLINTH_"] {
         let mut variables: Vec<_> = environment
             .range(prefix.to_owned()..)
             .take_while(|(name, _)| name.starts_with(prefix))
             .filter(|(_, text)| !text.is_empty())
-            .filter_map(|(name, text)| match setting_of(name, known) {
+            .filter_map(|(name, text)| match find_setting(name, known) {
                 Some(setting) => Some((setting, name, text)),
                 None => {
-                    warn_about_slip(name, findings);
+                    warn_about_typo(name, findings);
                     None
                 }
             })
@@ -59,19 +59,20 @@ struct Setting {
     is_alias: bool,
 }
 
-/// Variables of settings that have no free part in their name.
+/// Variables of settings whose name has no member in it, with the setting and whether it is an
+/// alias.
 static FIXED: LazyLock<BTreeMap<String, (&'static str, bool)>> = LazyLock::new(|| {
     let mut names = BTreeMap::new();
     for key in keys::all().filter(|key| !key.is_wildcard()) {
         names.extend(environment_names(key.path()).map(|name| (name, (key.path(), false))));
     }
-    for (alias, path) in aliases::of_settings() {
+    for (alias, path) in aliases::setting_aliases() {
         names.extend(environment_names(alias).map(|name| (name, (path, true))));
     }
     names
 });
 
-fn setting_of(variable: &str, known: &BTreeSet<SettingPath>) -> Option<Setting> {
+fn find_setting(variable: &str, known: &BTreeSet<SettingPath>) -> Option<Setting> {
     if let Some((path, is_alias)) = FIXED.get(variable) {
         let path = SettingPath::parse(path);
         let declared = table::find(&path)?;
@@ -82,7 +83,7 @@ fn setting_of(variable: &str, known: &BTreeSet<SettingPath>) -> Option<Setting> 
             is_alias: *is_alias,
         });
     }
-    // Of several settings whose fixed parts fit, the one with the longest is meant.
+    // If several patterns match, the one with the longest fixed part wins.
     let (key, middle) = keys::all()
         .filter(|key| key.is_wildcard())
         .flat_map(|key| environment_names(key.path()).map(move |pattern| (key, pattern)))
@@ -92,7 +93,7 @@ fn setting_of(variable: &str, known: &BTreeSet<SettingPath>) -> Option<Setting> 
             (!middle.is_empty()).then_some((key, middle))
         })
         .min_by_key(|(_, middle)| middle.len())?;
-    let member = member_called(key, middle, known)?;
+    let member = find_member(key, middle, known)?;
     let (_, last) = key.path().split_once(".*.")?;
     let path = last
         .split('.')
@@ -106,11 +107,15 @@ fn setting_of(variable: &str, known: &BTreeSet<SettingPath>) -> Option<Setting> 
     })
 }
 
-/// The member of a map that the free part of a variable's name means.
-fn member_called(key: &Key, middle: &str, known: &BTreeSet<SettingPath>) -> Option<SettingPath> {
+/// The member of a map that the variable part of a name stands for.
+fn find_member(
+    key: &Declaration,
+    middle: &str,
+    known: &BTreeSet<SettingPath>,
+) -> Option<SettingPath> {
     let (map, _) = key.path().split_once(".*")?;
     let map_path = SettingPath::parse(map);
-    let members = &MAPS.iter().find(|declared| declared.path == map)?.members;
+    let members = MAPS.iter().find(|declared| declared.path == map)?.members;
     if let Members::Known(names) = members {
         let name = names.iter().find(|name| environment_form(name) == middle)?;
         return Some(map_path.child(name));
@@ -128,9 +133,8 @@ fn member_called(key: &Key, middle: &str, known: &BTreeSet<SettingPath>) -> Opti
     Some(map_path.child(&middle.to_ascii_lowercase()))
 }
 
-/// `SUPABASE_…` and most of `PLINTH_…` may belong to somebody else, so only a near miss of one of
-/// our own names is worth a word.
-fn warn_about_slip(variable: &str, findings: &mut Findings) {
+/// Warns about a name that is probably a typo of one of ours. Others may belong to other programs.
+fn warn_about_typo(variable: &str, findings: &mut Findings) {
     if !variable.starts_with("PLINTH_") {
         return;
     }

@@ -7,13 +7,13 @@ use toml::de::DeTable;
 use super::{Layer, Reader, place_in};
 use crate::aliases;
 use crate::env_reference::{self, Environment};
-use crate::node::{Lines, Node};
+use crate::node::{LineIndex, Node};
 use crate::path::SettingPath;
 use crate::problem::{Findings, Place, Problem};
 use crate::remote::{self, Remotes};
 use crate::table::Cursor;
 
-/// Reads the text of a `config.toml`, with the remote that names `project_ref` laid over it.
+/// Reads the text of a `config.toml`, with the remote of `project_ref` merged into it.
 pub(crate) fn read_file(
     file: &Path,
     text: &str,
@@ -29,11 +29,11 @@ pub(crate) fn read_file(
         }
     };
     if let Some(entries) = document.as_table_mut() {
-        // Editors look for their schema here.
+        // For editors: the URL of a JSON schema.
         entries.remove("$schema");
     }
     aliases::normalise(&mut document, "", file, findings);
-    let mut remotes = remote::take(&mut document, file, findings);
+    let mut remotes = remote::extract(&mut document, file, findings);
     for (name, remote) in &mut remotes {
         aliases::normalise(remote, &format!("remotes.{name}."), file, findings);
     }
@@ -48,7 +48,7 @@ pub(crate) fn read_file(
 }
 
 fn parse(file: &Path, text: &str) -> Result<Node, Problem> {
-    let lines = Lines::of(text);
+    let lines = LineIndex::new(text);
     match DeTable::parse(text) {
         Ok(table) => Ok(Node::from_toml(table.get_ref(), &lines)),
         Err(error) => {
@@ -67,14 +67,14 @@ fn parse(file: &Path, text: &str) -> Result<Node, Problem> {
                     column,
                 },
                 key: None,
-                // The parser's full text would repeat the line, which may hold a secret.
+                // The parser's full message quotes the line, which may contain a secret.
                 message: format!("this is not valid TOML: {}.", error.message()),
             })
         }
     }
 }
 
-/// Remotes that are not in use must be well-formed too, or selecting one would be a surprise.
+/// Checks the remotes that are not in use, so that selecting one later does not fail.
 fn check_other_remotes(
     remotes: &Remotes,
     selected: Option<&str>,
@@ -98,12 +98,12 @@ fn check_project_id(
     environment: &Environment,
     findings: &mut Findings,
 ) {
-    let written = remote.at(["project_id"]);
-    let followed = written.and_then(|node| env_reference::follow(node, environment).node);
+    let written = remote.get_path(["project_id"]);
+    let resolved = written.and_then(|node| env_reference::resolve(node, environment).node);
     let is_ref = |text: &str| text.len() == 20 && text.bytes().all(|b| b.is_ascii_lowercase());
-    match (written, followed.as_ref().and_then(Node::as_text)) {
+    match (written, resolved.as_ref().and_then(Node::as_text)) {
         (Some(_), Some(text)) if is_ref(text) => {}
-        // A reference to nothing says nothing; other types are reported with the rest.
+        // A reference to an unset variable has no value; wrong types are reported with the rest.
         (Some(_), None) => {}
         (node, _) => {
             let line = node.unwrap_or(remote).line;

@@ -9,8 +9,8 @@ use crate::path::SettingPath;
 use crate::problem::{Findings, Place};
 use crate::table::{Cursor, Step};
 
-/// Reads `--set path=text` and its shorthands. An unknown path is an error here: somebody typed it
-/// for this very start.
+/// Reads `--set path=text` and its shorthands. An unknown path is an error here, not a warning: it
+/// was typed for this start.
 pub(crate) fn read_command_line(
     overrides: &BTreeMap<String, String>,
     findings: &mut Findings,
@@ -30,8 +30,8 @@ pub(crate) fn read_command_line(
     reader.layer
 }
 
-/// Reads stored settings. References to the environment are not followed: whoever may store a
-/// setting must not thereby read the server's variables.
+/// Reads stored settings. `env(NAME)` is not resolved: permission to store settings must not give
+/// access to the environment of the server.
 pub(crate) fn read_stored(
     stored: &serde_json::Map<String, serde_json::Value>,
     findings: &mut Findings,
@@ -52,7 +52,7 @@ pub(crate) fn read_stored(
 }
 
 impl<P: Fn(&Node) -> Place> Reader<'_, P> {
-    /// Reads the value of one path; the error says why the path leads nowhere.
+    /// Reads the value of one path; the error says why there is no such setting.
     fn read_at(&mut self, path: &str, node: &Node) -> Result<(), String> {
         let written = SettingPath::parse(path);
         let path = aliases::canonical(&written).unwrap_or(written);
@@ -72,7 +72,7 @@ impl<P: Fn(&Node) -> Place> Reader<'_, P> {
                     let hint = hint(&position, &cursor, segment);
                     return Err(format!("there is no setting {path}{hint}"));
                 }
-                Step::Misnamed(expected) => {
+                Step::InvalidName(expected) => {
                     return Err(format!(
                         "{next} has a name that is not allowed; expected {expected}."
                     ));

@@ -1,5 +1,5 @@
-//! The layers that make up the settings. Each reads what is written in one place into checked
-//! values; [`crate::loader`] stacks them.
+//! The layers that make up the settings. Each reads one place (file, environment, command line,
+//! stored settings) into checked values; [`crate::loader`] stacks them.
 
 mod environment;
 mod file;
@@ -19,17 +19,17 @@ pub(crate) use environment::read_environment;
 pub(crate) use file::read_file;
 pub(crate) use flat::{read_command_line, read_stored};
 
-/// What one place says, checked.
+/// The checked values of one place.
 #[derive(Debug, Default)]
 pub(crate) struct Layer {
     pub(crate) values: BTreeMap<SettingPath, Entry>,
-    /// Members of maps, also those that say nothing else, such as an empty `[functions.hello]`.
+    /// Members of maps, also empty ones such as `[functions.hello]`.
     pub(crate) members: BTreeSet<SettingPath>,
-    /// References to variables that are not set, by the setting that has one.
+    /// Settings that refer to variables which are not set, and the names of those.
     pub(crate) unset: BTreeMap<SettingPath, (Place, Vec<String>)>,
 }
 
-/// A checked value and where it stands.
+/// A checked value and where it is written.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
     pub(crate) value: Value,
@@ -45,18 +45,18 @@ pub(crate) fn place_in(file: &Path, line: Option<usize>) -> Place {
     }
 }
 
-/// Reads nested tables. `P` tells the place of a node; a prefix goes before names in messages.
+/// Reads nested tables. `P` gives the place of a node; `prefix` is put before names in messages.
 struct Reader<'a, P> {
     place: P,
     prefix: &'a str,
-    /// Where `env(NAME)` is looked up; absent in places that may not use it.
+    /// Where `env(NAME)` is looked up; absent in layers that may not use it.
     environment: Option<&'a Environment>,
     findings: &'a mut Findings,
     layer: Layer,
 }
 
 impl<P: Fn(&Node) -> Place> Reader<'_, P> {
-    /// Reads what stands at a position of the tree: a setting, or a table of more.
+    /// Reads the node at a position of the tree: a setting, or a table of further ones.
     fn read(&mut self, cursor: &Cursor, path: &SettingPath, node: &Node) {
         if let Some(declared) = cursor.declared() {
             return self.read_setting(declared, path, node);
@@ -81,7 +81,7 @@ impl<P: Fn(&Node) -> Place> Reader<'_, P> {
                     self.findings
                         .warn((self.place)(entry), self.name(&child), message);
                 }
-                Step::Misnamed(expected) => {
+                Step::InvalidName(expected) => {
                     let message = format!(
                         "{}{child} has a name that is not allowed; expected {expected}.",
                         self.prefix
@@ -95,26 +95,26 @@ impl<P: Fn(&Node) -> Place> Reader<'_, P> {
 
     fn read_setting(&mut self, declared: &Declared, path: &SettingPath, node: &Node) {
         let place = (self.place)(node);
-        let followed;
+        let resolved;
         let node = match self.environment {
             None => node,
             Some(environment) => {
-                followed = env_reference::follow(node, environment);
-                if !followed.unset.is_empty() {
-                    let unset = (place.clone(), followed.unset);
+                resolved = env_reference::resolve(node, environment);
+                if !resolved.unset.is_empty() {
+                    let unset = (place.clone(), resolved.unset);
                     self.layer.unset.insert(path.clone(), unset);
                 }
-                match &followed.node {
+                match &resolved.node {
                     Some(node) => node,
                     None => return,
                 }
             }
         };
-        // A setting without a default is optional, and empty text is how files leave it out.
+        // For a setting without a default, empty text means unset.
         if declared.default.is_none() && node.as_text() == Some("") {
             return;
         }
-        match declared.key.kind().read(node) {
+        match declared.declaration.kind().read(node) {
             Some(value) => {
                 self.layer
                     .values
@@ -133,21 +133,21 @@ impl<P: Fn(&Node) -> Place> Reader<'_, P> {
 }
 
 fn wrong_value(prefix: &str, declared: &Declared, path: &SettingPath, node: &Node) -> String {
-    let kind = declared.key.kind();
+    let kind = declared.declaration.kind();
     let expected = kind.expected();
     if kind.is_secret() {
         return format!("{prefix}{path} is not valid; expected {expected}.");
     }
     format!(
         "{prefix}{path} = {} is not valid; expected {expected}.",
-        node.shown()
+        node.preview()
     )
 }
 
-/// "; did you mean …?" for a name that leads nowhere, or a full stop.
+/// "; did you mean …?" for an unknown name with a likely match, otherwise a full stop.
 fn hint(parent: &SettingPath, cursor: &Cursor, name: &str) -> String {
     match table::suggest(parent, cursor, name) {
-        Some(meant) => format!("; did you mean {meant}?"),
+        Some(similar) => format!("; did you mean {similar}?"),
         None => ".".to_owned(),
     }
 }

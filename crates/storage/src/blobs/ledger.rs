@@ -1,36 +1,37 @@
-//! The ledger of bytes that no object names yet, or any more (storage contract §14.4).
+//! The ledger of blobs that no object references yet (storage contract §14.4).
 
 use plinth_db::{DbError, Queries as _};
 use plinth_project::{ProjectDb, Service};
 
-use super::{Blobs, Version};
+use super::{backend::Blobs, version::Version};
 
-/// Bytes of this version are about to be written.
+/// Registers a blob that is about to be written.
 ///
-/// The disk need not have the row at once: if it is lost with a crash of PostgreSQL, the scan for
-/// bytes without an owner finds them. A store that others may use as well is not cleared by that
-/// scan; there the row must be safe.
-pub(crate) async fn announce(
+/// On local disk the commit is asynchronous: if a crash of PostgreSQL loses the row, the scan for
+/// orphans finds the blob. A store that other installations may use is not cleared by that scan, so
+/// there the row must be durable.
+pub(crate) async fn register_pending(
     db: &ProjectDb,
     blobs: &Blobs,
     version: &Version,
 ) -> Result<(), DbError> {
     const SQL: &str = "insert into plinth.pending_blob (version) values ($1)";
-    const UNHURRIED_SQL: &str = "
+    const ASYNCHRONOUS_SQL: &str = "
         insert into plinth.pending_blob (version)
-        select $1 from (select set_config('synchronous_commit', 'off', true)) as unhurried
+        select $1 from (select set_config('synchronous_commit', 'off', true)) as asynchronous
     ";
-    let sql = match blobs.may_be_shared() {
-        true => SQL,
-        false => UNHURRIED_SQL,
+    let sql = if blobs.may_be_shared() {
+        SQL
+    } else {
+        ASYNCHRONOUS_SQL
     };
     let mut connection = db.as_service(Service::Storage).await?;
     connection.execute(sql, &[&version.uuid()]).await?;
     Ok(())
 }
 
-/// Bytes that were announced are not wanted: they may go at once, since nobody has seen them.
-pub(crate) async fn withdraw(db: &ProjectDb, version: &Version) -> Result<(), DbError> {
+/// Hands a pending blob to the garbage collection, due at once: no row ever referenced it.
+pub(crate) async fn abandon_pending(db: &ProjectDb, version: &Version) -> Result<(), DbError> {
     const SQL: &str = "
         with pending as (delete from plinth.pending_blob where version = $1)
         insert into plinth.blob_gc (version, not_before) values ($1, now())

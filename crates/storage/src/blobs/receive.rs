@@ -4,37 +4,45 @@ use bytes::Bytes;
 use plinth_project::ProjectDb;
 use tokio::task::JoinHandle;
 
-use super::{BlobWriter, Blobs, Version, Written, announce, withdraw};
+use super::{
+    backend::{BlobWriter, Blobs},
+    ledger::{abandon_pending, register_pending},
+    model::WrittenBlob,
+    version::Version,
+};
 use crate::error::StorageError;
 
 /// Where bytes come from.
-pub(crate) trait Source: Send {
+pub(crate) trait ByteSource: Send {
     /// The next bytes; `None` at the end.
-    fn next(&mut self) -> impl Future<Output = Result<Option<Bytes>, StorageError>> + Send;
+    fn next_chunk(&mut self) -> impl Future<Output = Result<Option<Bytes>, StorageError>> + Send;
 
-    /// How many there are at most, where that is known before they come.
-    fn at_most(&self) -> Option<u64> {
+    /// An upper bound of their number, where one is known in advance.
+    fn max_size(&self) -> Option<u64> {
         None
     }
 }
 
-/// Bytes that have all been taken. They are a blob once they are settled.
-pub(crate) struct Arrived {
+/// A blob of which all bytes were received. It can be read once it is finished.
+pub(crate) struct ReceivedBlob {
     version: Version,
     writer: BlobWriter,
-    announced: JoinHandle<Result<(), StorageError>>,
+    registered: JoinHandle<Result<(), StorageError>>,
 }
 
-impl Arrived {
-    /// Makes the bytes safe. The blob is pending then: a row makes it an object, and nothing else
-    /// keeps it.
-    pub(crate) async fn settle(self, db: &ProjectDb) -> Result<(Version, Written), StorageError> {
-        let settled = async {
-            // Nothing may be seen that the ledger does not know.
-            self.announced.await.map_err(StorageError::internal)??;
+impl ReceivedBlob {
+    /// Makes the blob durable. It is pending then: unless a row references it soon, it is
+    /// collected.
+    pub(crate) async fn finish(
+        self,
+        db: &ProjectDb,
+    ) -> Result<(Version, WrittenBlob), StorageError> {
+        let finished = async {
+            // No blob may become visible that the ledger does not list.
+            self.registered.await.map_err(StorageError::internal)??;
             Ok(self.writer.finish().await?)
         };
-        match settled.await {
+        match finished.await {
             Ok(written) => Ok((self.version, written)),
             Err(error) => {
                 discard(db, &self.version).await;
@@ -43,67 +51,66 @@ impl Arrived {
         }
     }
 
-    /// Lets the bytes go.
-    pub(crate) async fn forget(self, db: &ProjectDb) {
+    pub(crate) async fn discard(self, db: &ProjectDb) {
         drop(self.writer);
-        withdraw_announced(db, &self.version, self.announced).await;
+        discard_registered(db, &self.version, self.registered).await;
     }
 }
 
-/// Takes everything that `source` has, but not more than `limit` bytes.
+/// Receives everything that `source` has, but not more than `limit` bytes.
 ///
-/// The ledger is written while the bytes arrive, by a task of its own: with the last byte the
-/// caller goes on at once, so that a client who leaves then does not take the object along.
+/// The ledger is written in a task of its own while the bytes arrive, so that nothing is waited for
+/// after the last byte: a client that disconnects then does not cancel the upload.
 pub(crate) async fn receive(
     db: &ProjectDb,
     blobs: &Blobs,
-    source: &mut impl Source,
+    source: &mut impl ByteSource,
     limit: u64,
-) -> Result<Arrived, StorageError> {
+) -> Result<ReceivedBlob, StorageError> {
     let version = Version::generate();
     let (ledger, place) = (db.clone(), blobs.clone());
-    let announced = async move { Ok(announce(&ledger, &place, &version).await?) };
-    let announced = tokio::spawn(announced);
-    match store(blobs, &version, source, limit).await {
-        Ok(writer) => Ok(Arrived {
+    let registered = async move { Ok(register_pending(&ledger, &place, &version).await?) };
+    let registered = tokio::spawn(registered);
+    match write(blobs, &version, source, limit).await {
+        Ok(writer) => Ok(ReceivedBlob {
             version,
             writer,
-            announced,
+            registered,
         }),
         Err(error) => {
-            withdraw_announced(db, &version, announced).await;
+            discard_registered(db, &version, registered).await;
             Err(error)
         }
     }
 }
 
-/// What is not announced yet cannot be withdrawn.
-async fn withdraw_announced(
+/// Waits for the registration first: it must not come after the row was removed.
+async fn discard_registered(
     db: &ProjectDb,
     version: &Version,
-    announced: JoinHandle<Result<(), StorageError>>,
+    registered: JoinHandle<Result<(), StorageError>>,
 ) {
-    _ = announced.await;
+    _ = registered.await;
     discard(db, version).await;
 }
 
-/// Lets a blob go that no row will name.
+/// Hands a blob that no row will reference to the garbage collection.
 pub(crate) async fn discard(db: &ProjectDb, version: &Version) {
-    if let Err(error) = withdraw(db, version).await {
-        // The sweeper finds it among the pending ones.
-        tracing::warn!(%error, "unused bytes stay for now: {error}");
+    if let Err(error) = abandon_pending(db, version).await {
+        // It is still pending, and pending blobs expire.
+        tracing::warn!(%error, "cannot discard an unused blob now, garbage collection will: {error}");
     }
 }
 
-async fn store(
+async fn write(
     blobs: &Blobs,
     version: &Version,
-    source: &mut impl Source,
+    source: &mut impl ByteSource,
     limit: u64,
 ) -> Result<BlobWriter, StorageError> {
-    let mut writer = blobs.create(version, most(source, limit)).await?;
+    let mut writer = blobs.create(version, expected_size(source, limit)).await?;
     let mut size = 0_u64;
-    while let Some(bytes) = source.next().await? {
+    while let Some(bytes) = source.next_chunk().await? {
         size += bytes.len() as u64;
         if size > limit {
             return Err(StorageError::too_large());
@@ -113,38 +120,32 @@ async fn store(
     Ok(writer)
 }
 
-/// How many bytes will come at most. A store that takes parts makes them so long that they suffice,
-/// and keeps some in memory: they are not to be longer than this file needs.
-fn most(source: &impl Source, limit: u64) -> u64 {
-    source.at_most().map_or(limit, |most| most.min(limit))
-}
-
-impl From<std::io::Error> for StorageError {
-    fn from(error: std::io::Error) -> Self {
-        Self::internal(error)
-    }
+/// The upper bound that the writer is created for. An S3 store has parts so long that their number
+/// suffices, and keeps some in memory: they should not be longer than this file needs.
+fn expected_size(source: &impl ByteSource, limit: u64) -> u64 {
+    source.max_size().map_or(limit, |size| size.min(limit))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    struct Announced(Option<u64>);
+    struct Sized(Option<u64>);
 
-    impl Source for Announced {
-        async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
+    impl ByteSource for Sized {
+        async fn next_chunk(&mut self) -> Result<Option<Bytes>, StorageError> {
             Ok(None)
         }
 
-        fn at_most(&self) -> Option<u64> {
+        fn max_size(&self) -> Option<u64> {
             self.0
         }
     }
 
     #[test]
-    fn a_blob_is_prepared_for_what_comes_and_not_for_what_might() {
-        assert_eq!(most(&Announced(None), 500), 500);
-        assert_eq!(most(&Announced(Some(3)), 500), 3);
-        assert_eq!(most(&Announced(Some(900)), 500), 500);
+    fn a_writer_is_created_for_the_announced_size_and_not_for_the_limit() {
+        assert_eq!(expected_size(&Sized(None), 500), 500);
+        assert_eq!(expected_size(&Sized(Some(3)), 500), 3);
+        assert_eq!(expected_size(&Sized(Some(900)), 500), 500);
     }
 }

@@ -4,19 +4,19 @@ use std::fmt;
 
 use uuid::Uuid;
 
-/// Names one blob; a new one for everything that is ever stored.
+/// Names one blob. Everything that is stored gets a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Version(Uuid);
 
 impl Version {
-    /// One that nobody has.
+    /// A new one.
     pub(crate) fn generate() -> Self {
         Self(Uuid::new_v4())
     }
 
-    /// As it stands in a row, in the one form that `plinth.blob_version` takes, too: otherwise two
-    /// texts would be one blob here and two there. Rows that users wrote may hold anything; such an
-    /// object has no bytes.
+    /// Parses the version of a row, in the one form that `plinth.blob_version` accepts as well:
+    /// otherwise two texts would be one blob here and two there. Rows written by users may hold
+    /// anything; such an object has no blob.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let uuid = Uuid::try_parse(text).ok()?;
         let mut buffer = Uuid::encode_buffer();
@@ -24,12 +24,12 @@ impl Version {
         is_plain.then_some(Self(uuid))
     }
 
-    /// As Postgres takes it.
+    /// As a parameter of a statement.
     pub(crate) fn uuid(&self) -> Uuid {
         self.0
     }
 
-    /// The folders that its file is in: 65,536 of them, so that none becomes large.
+    /// The two levels of folders that its file is in: 65,536 in all, so that none becomes large.
     pub(crate) fn folders(&self) -> [String; 2] {
         let [first, second, ..] = *self.0.as_bytes();
         [format!("{first:02x}"), format!("{second:02x}")]

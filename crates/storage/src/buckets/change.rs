@@ -1,4 +1,4 @@
-//! Making, changing, emptying and removing buckets.
+//! Creates, updates, empties and deletes buckets.
 
 use axum::{
     Json,
@@ -10,17 +10,16 @@ use serde_json::json;
 use time::OffsetDateTime;
 
 use crate::{
-    error::{Code, StorageError},
+    error::{Code, StorageError, unique_violation_as},
     request::{
-        Context, Fields, check_allowed, check_bucket, check_new_bucket, parse_file_size,
-        read_fields,
+        Fields, RequestContext, check_allowed_types, check_bucket, check_new_bucket,
+        parse_file_size, read_fields,
     },
     response::message,
-    sqlstate::taken_as,
 };
 
 /// `POST /bucket`
-pub(crate) async fn create(context: &Context, body: Body) -> Result<Response, StorageError> {
+pub(crate) async fn create(context: &RequestContext, body: Body) -> Result<Response, StorageError> {
     context.caller()?;
     let fields = read_fields(body).await?;
     let name = fields.required_text("name")?;
@@ -50,13 +49,13 @@ pub(crate) async fn create(context: &Context, body: Body) -> Result<Response, St
             &[&id, &name, &owner, &owner_id, &is_public, &limit, &types],
         )
         .await
-        .map_err(taken_as(Code::BucketAlreadyExists))?;
+        .map_err(unique_violation_as(Code::BucketAlreadyExists))?;
     Ok(Json(json!({ "name": name })).into_response())
 }
 
 /// `PUT /bucket/{id}`
 pub(crate) async fn update(
-    context: &Context,
+    context: &RequestContext,
     id: &str,
     body: Body,
 ) -> Result<Response, StorageError> {
@@ -89,17 +88,18 @@ pub(crate) async fn update(
             &[&id, &is_public, &sets_limit, &limit, &sets_types, &types],
         )
         .await?;
-    match rows.is_empty() {
-        true => Err(StorageError::no_such_bucket()),
-        false => Ok(message("Successfully updated")),
+    if rows.is_empty() {
+        Err(StorageError::no_such_bucket())
+    } else {
+        Ok(message("Successfully updated"))
     }
 }
 
 /// `DELETE /bucket/{id}`
-pub(crate) async fn delete(context: &Context, id: &str) -> Result<Response, StorageError> {
+pub(crate) async fn delete(context: &RequestContext, id: &str) -> Result<Response, StorageError> {
     context.caller()?;
     check_bucket(id)?;
-    // Whether it may be seen is asked as the caller, whether it is empty is not.
+    // Policies decide whether the caller sees it, but not whether it is empty.
     const VISIBLE: &str = "select from storage.buckets where id = $1";
     let rows = context.as_caller()?.query(VISIBLE, &[&id]).await?;
     if rows.is_empty() {
@@ -127,7 +127,7 @@ pub(crate) async fn delete(context: &Context, id: &str) -> Result<Response, Stor
     match deleted {
         Ok(rows) if rows.is_empty() => Err(StorageError::no_such_bucket()),
         Ok(_) => Ok(message("Successfully deleted")),
-        // Somebody put something in meanwhile.
+        // An object was created meanwhile.
         Err(error)
             if error
                 .sqlstate()
@@ -149,11 +149,11 @@ fn referenced() -> StorageError {
     StorageError::new(Code::ResourceReferenced, 409, text)
 }
 
-/// Rows that go in one transaction when a bucket is emptied.
-const BATCH: i64 = 500;
+/// Rows per transaction when a bucket is emptied.
+const BATCH_SIZE: i64 = 500;
 
 /// `POST /bucket/{id}/empty`
-pub(crate) async fn empty(context: &Context, id: &str) -> Result<Response, StorageError> {
+pub(crate) async fn empty(context: &RequestContext, id: &str) -> Result<Response, StorageError> {
     context.require_service_role()?;
     check_bucket(id)?;
     const COUNT: &str = "
@@ -166,23 +166,23 @@ pub(crate) async fn empty(context: &Context, id: &str) -> Result<Response, Stora
         from storage.buckets b
         where b.id = $1
     ";
-    let most = context.config.empty_bucket_max;
+    let max_objects = context.config.empty_bucket_max;
     let rows = context
         .as_service_role()
         .read_only()
-        .query(COUNT, &[&id, &(most + 1)])
+        .query(COUNT, &[&id, &(max_objects + 1)])
         .await?;
     let Some(row) = rows.first() else {
         return Err(StorageError::no_such_bucket());
     };
     let count: i64 = row.get("objects");
-    // By the clock that dates objects; what comes later was not meant.
+    // By the clock of the database: objects created later are kept.
     let asked_at: OffsetDateTime = row.get("asked_at");
-    if count > most {
+    if count > max_objects {
         let text = "Unable to empty the bucket because it contains too many objects";
         return Err(StorageError::new(Code::InvalidRequest, 409, text));
     }
-    // Triggers hand the bytes to the collector, in the transaction that takes the rows.
+    // Triggers hand the blobs to the garbage collection in the same transaction.
     const SQL: &str = "
         delete from storage.objects where id in (
             select id from storage.objects
@@ -192,7 +192,7 @@ pub(crate) async fn empty(context: &Context, id: &str) -> Result<Response, Stora
         returning id
     ";
     loop {
-        let params: plinth_db::Params<'_> = &[&id, &asked_at, &BATCH];
+        let params: plinth_db::Params<'_> = &[&id, &asked_at, &BATCH_SIZE];
         let steps = [Step::typed(SQL, params)];
         let rows = context.as_service_role().run(&steps, End::Commit).await?;
         if rows.first().is_none_or(Vec::is_empty) {
@@ -204,7 +204,10 @@ pub(crate) async fn empty(context: &Context, id: &str) -> Result<Response, Stora
 }
 
 /// Outer `None`: not given. Inner `None`: no limit.
-fn size_limit(context: &Context, fields: &Fields) -> Result<Option<Option<i64>>, StorageError> {
+fn size_limit(
+    context: &RequestContext,
+    fields: &Fields,
+) -> Result<Option<Option<i64>>, StorageError> {
     let name = "file_size_limit";
     if !fields.has(name) {
         return Ok(None);
@@ -218,10 +221,11 @@ fn size_limit(context: &Context, fields: &Fields) -> Result<Option<Option<i64>>,
         }
         _ => fields.required_integer(name, 0)?,
     };
-    let most = i64::try_from(context.config.file_size_limit).unwrap_or(i64::MAX);
-    match limit > most {
-        true => Err(StorageError::too_large()),
-        false => Ok(Some(Some(limit))),
+    let service_limit = i64::try_from(context.config.file_size_limit).unwrap_or(i64::MAX);
+    if limit > service_limit {
+        Err(StorageError::too_large())
+    } else {
+        Ok(Some(Some(limit)))
     }
 }
 
@@ -231,6 +235,6 @@ fn allowed_types(fields: &Fields) -> Result<Option<Option<Vec<String>>>, Storage
     if fields.is_null(name) {
         return Ok(Some(None));
     }
-    let types = fields.texts(name)?.map(check_allowed).transpose()?;
+    let types = fields.texts(name)?.map(check_allowed_types).transpose()?;
     Ok(types.map(Some))
 }

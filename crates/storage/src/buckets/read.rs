@@ -1,14 +1,14 @@
-//! Looking at buckets. JSON is made by Postgres and passed on.
+//! Reads buckets. PostgreSQL renders the JSON.
 
 use axum::response::Response;
 
 use crate::{
     error::StorageError,
-    request::{Context, check_bucket},
+    request::{RequestContext, check_bucket},
     response::{json_bytes, raw_json},
 };
 
-/// A bucket as clients read it, of `buckets b`.
+/// The JSON of a bucket, from `buckets b`.
 const FIELDS: &str = "
     'id', b.id,
     'name', b.name,
@@ -21,7 +21,7 @@ const FIELDS: &str = "
 ";
 
 /// `GET /bucket`
-pub(crate) async fn list(context: &Context) -> Result<Response, StorageError> {
+pub(crate) async fn list(context: &RequestContext) -> Result<Response, StorageError> {
     context.caller()?;
     let query = context.query();
     let limit = query.integer("limit", 1)?;
@@ -31,13 +31,13 @@ pub(crate) async fn list(context: &Context) -> Result<Response, StorageError> {
         .choice("sortOrder", &["asc", "desc"])?
         .unwrap_or("asc");
     let search = query.text("search")?.unwrap_or_default();
-    // Old Python clients stumble over a field that they do not know.
+    // Old Python clients reject an unknown field.
     let kind = if knows_types(context) {
         "'type', b.type,"
     } else {
         ""
     };
-    // By name as well: a page must end where the next one begins.
+    // By name as well, so that the order is total and pages do not overlap.
     let column = column.unwrap_or("name");
     let sql = format!(
         "select coalesce(json_agg(bucket), '[]')::text as buckets
@@ -58,20 +58,21 @@ pub(crate) async fn list(context: &Context) -> Result<Response, StorageError> {
 }
 
 /// `GET /bucket/{id}`
-pub(crate) async fn get(context: &Context, id: &str) -> Result<Response, StorageError> {
+pub(crate) async fn get(context: &RequestContext, id: &str) -> Result<Response, StorageError> {
     context.caller()?;
     check_bucket(id)?;
     let sql = format!(
         "select json_build_object({FIELDS})::text as bucket from storage.buckets b where b.id = $1"
     );
     let rows = context.as_caller()?.read_only().query(&sql, &[&id]).await?;
-    match rows.is_empty() {
-        true => Err(StorageError::no_such_bucket()),
-        false => Ok(raw_json(json_bytes(&rows, "bucket"))),
+    if rows.is_empty() {
+        Err(StorageError::no_such_bucket())
+    } else {
+        Ok(raw_json(json_bytes(&rows, "bucket")))
     }
 }
 
-fn knows_types(context: &Context) -> bool {
+fn knows_types(context: &RequestContext) -> bool {
     let older = |header: &str, name: &str, first: (u32, u32, u32)| {
         let text = context.header(header)?.trim().strip_prefix(name)?;
         Some(version(text)? < first)

@@ -1,28 +1,28 @@
-//! What a bucket lets in. No caller's right is asked here: rights are a matter of objects.
+//! The limits of a bucket. They are read as `service_role`: permissions are checked per object.
 
 use plinth_db::Row;
 
-use crate::{error::StorageError, request::Context};
+use crate::{error::StorageError, request::RequestContext};
 
-/// What a bucket says about its objects.
+/// The limits of a bucket.
 #[derive(Debug, Clone)]
 pub(crate) struct BucketRules {
-    /// Whether anybody may read them.
+    /// Whether anyone may read its objects.
     pub(crate) is_public: bool,
-    /// Its own limit; the service has one, too.
+    /// Its own limit, in addition to that of the service.
     pub(crate) file_size_limit: Option<u64>,
-    /// Types that it takes; empty means all.
+    /// MIME types that it accepts; empty means all.
     pub(crate) allowed_mime_types: Vec<String>,
 }
 
 impl BucketRules {
-    /// The columns that [`BucketRules::of_row`] reads, of `buckets b`.
+    /// The columns that [`BucketRules::from_row`] reads, of `buckets b`.
     pub(crate) const COLUMNS: &str =
         "coalesce(b.public, false) as is_public, b.file_size_limit, b.allowed_mime_types";
 
-    /// Looks at a bucket in the service's own name.
+    /// Finds a bucket, whatever the policies.
     pub(crate) async fn find(
-        context: &Context,
+        context: &RequestContext,
         bucket: &str,
     ) -> Result<Option<Self>, StorageError> {
         let sql = format!(
@@ -34,16 +34,16 @@ impl BucketRules {
             .read_only()
             .query(&sql, &[&bucket])
             .await?;
-        Ok(rows.first().map(Self::of_row))
+        Ok(rows.first().map(Self::from_row))
     }
 
-    /// The same for a bucket that must be there.
-    pub(crate) async fn get(context: &Context, bucket: &str) -> Result<Self, StorageError> {
+    /// The same; an error if there is none.
+    pub(crate) async fn load(context: &RequestContext, bucket: &str) -> Result<Self, StorageError> {
         let found = Self::find(context, bucket).await?;
         found.ok_or_else(StorageError::no_such_bucket)
     }
 
-    pub(crate) fn of_row(row: &Row) -> Self {
+    pub(crate) fn from_row(row: &Row) -> Self {
         let limit: Option<i64> = row.get("file_size_limit");
         let types: Option<Vec<String>> = row.get("allowed_mime_types");
         Self {
@@ -53,8 +53,9 @@ impl BucketRules {
         }
     }
 
-    /// The largest file, where the service allows `most`.
-    pub(crate) fn limit(&self, most: u64) -> u64 {
-        self.file_size_limit.map_or(most, |own| own.min(most))
+    /// The largest file, where the service allows `service_limit`.
+    pub(crate) fn max_file_size(&self, service_limit: u64) -> u64 {
+        let own = self.file_size_limit.unwrap_or(service_limit);
+        own.min(service_limit)
     }
 }

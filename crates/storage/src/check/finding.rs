@@ -1,66 +1,69 @@
-//! What a check finds wrong.
+//! What a check reports.
 
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 
 use crate::{
-    blobs::{Place, Stored, Version},
+    blobs::{BlobState, StoredBlob, Version},
     wire_time,
 };
 
-/// Something that is not as it should be.
+/// A mismatch between rows and blobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Finding {
-    /// A row names bytes that are not there, or names none.
-    Missing(Named),
-    /// The bytes of a row are more or fewer than it says.
-    WrongSize { named: Named, stored: u64 },
-    /// The bytes of a row are others than those that came.
-    WrongDigest(Named),
-    /// The bytes of a row cannot be looked at.
-    Unreadable { named: Named, reason: String },
-    /// A part of the store cannot be looked through.
+    /// The blob of a row is missing, or the row names none.
+    Missing(RowBlob),
+    /// The blob has another size than the row says.
+    WrongSize { row: RowBlob, stored: u64 },
+    /// The blob has another digest than the row says.
+    WrongDigest(RowBlob),
+    /// The blob of a row cannot be read.
+    Unreadable { row: RowBlob, reason: String },
+    /// A part of the store cannot be listed.
     Unlisted { reason: String },
-    /// Bytes that nothing names.
-    Orphan { stored: Stored, is_repaired: bool },
-    /// Bytes that the collector cannot remove.
+    /// A blob that nothing references.
+    Orphan {
+        stored: StoredBlob,
+        is_repaired: bool,
+    },
+    /// A blob that the garbage collection failed to remove.
     Stuck { version: Version, attempts: i32 },
 }
 
-/// Bytes as a row names them.
+/// The blob of a row, as the row describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
-    pub(super) kind: Kind,
+pub(super) struct RowBlob {
+    pub(super) kind: RowKind,
     pub(super) bucket: String,
     pub(super) name: String,
-    /// As it stands in the row: a user's SQL may have written anything.
+    /// Unparsed: a user's SQL may have written anything.
     pub(super) version: Option<String>,
     pub(super) size: Option<u64>,
 }
 
-/// What sort of row it is.
+/// The table of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RowKind {
     Object,
-    /// Of an upload of the S3 protocol.
+    /// Of a multipart upload.
     Part,
-    /// One over several requests, as far as it has come.
+    /// A resumable upload, as far as it was received.
     Upload,
 }
 
 impl Finding {
-    /// As it goes over the wire.
+    /// One line of the report.
     pub(super) fn to_json(&self) -> Value {
         match self {
-            Self::Missing(named) => named.to_json("missing"),
-            Self::WrongSize { named, stored } => {
-                let mut finding = named.to_json("wrong_size");
+            Self::Missing(row) => row.to_json("missing"),
+            Self::WrongSize { row, stored } => {
+                let mut finding = row.to_json("wrong_size");
                 finding["stored"] = json!(stored);
                 finding
             }
-            Self::WrongDigest(named) => named.to_json("wrong_digest"),
-            Self::Unreadable { named, reason } => {
-                let mut finding = named.to_json("unreadable");
+            Self::WrongDigest(row) => row.to_json("wrong_digest"),
+            Self::Unreadable { row, reason } => {
+                let mut finding = row.to_json("unreadable");
                 finding["reason"] = json!(reason);
                 finding
             }
@@ -71,10 +74,10 @@ impl Finding {
             } => json!({
                 "finding": "orphan",
                 "version": stored.version.to_string(),
-                "place": match stored.place {
-                    Place::Whole => "whole",
-                    Place::Growing => "growing",
-                    Place::Unfinished => "unfinished",
+                "place": match stored.state {
+                    BlobState::Complete => "whole",
+                    BlobState::Resumable => "growing",
+                    BlobState::InFlight => "unfinished",
                 },
                 "size": stored.size,
                 "modified": wire_time::render(OffsetDateTime::from(stored.modified)),
@@ -89,14 +92,14 @@ impl Finding {
     }
 }
 
-impl Named {
+impl RowBlob {
     fn to_json(&self, finding: &str) -> Value {
         json!({
             "finding": finding,
             "of": match self.kind {
-                Kind::Object => "object",
-                Kind::Part => "part",
-                Kind::Upload => "upload",
+                RowKind::Object => "object",
+                RowKind::Part => "part",
+                RowKind::Upload => "upload",
             },
             "bucket": self.bucket,
             "name": self.name,

@@ -1,12 +1,12 @@
-//! From the bytes to the rows: what does nothing name?
+//! From the blobs to the rows: which blobs does nothing reference?
 //!
-//! Whoever stores bytes announces them first, and whoever removes them does so before the ledger
-//! forgets them. So bytes that are listed, then are in no row and in no ledger at one moment, and
-//! then are still there, have no owner. Two things come between: the bytes of one request may be
-//! there a moment before their announcement, and an announcement may be lost with a crash of
-//! PostgreSQL while the upload goes on. Hence bytes that somebody touched within the grace are left
-//! alone, those that seem to have no owner go only after another one, and before they go they are
-//! looked for once more.
+//! A blob is registered in the ledger before it is written, and removed before its entry there is.
+//! So a blob that is listed, then is in no row and no ledger in one snapshot of the database, and
+//! then still exists, is an orphan. There are two exceptions: the blob of a single request may
+//! exist a moment before its registration is committed, and a crash of PostgreSQL can lose a
+//! registration while the upload continues. Hence blobs modified within the grace period are
+//! skipped, orphans are removed only after another grace period, and then they are looked up once
+//! more.
 
 use std::{
     io,
@@ -20,62 +20,66 @@ use plinth_project::{ProjectDb, Service};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
-use super::{Check, CheckError, finding::Finding};
-use crate::blobs::{Blobs, Patience, RELEASED_AFTER, Stored};
+use super::{
+    finding::Finding,
+    report::{Check, CheckError},
+};
+use crate::blobs::{Blobs, GcTiming, RELEASE_DELAY, StoredBlob};
 
-/// Bytes that are looked for in the database at once.
-const PAGE: usize = 500;
+/// Blobs per query.
+const PAGE_SIZE: usize = 500;
 
 impl Check<'_> {
-    /// Every blob of the store must have an owner.
+    /// Every blob of the store must be referenced.
     pub(super) async fn bytes(&mut self) -> Result<(), CheckError> {
         let blobs = self.blobs.clone();
-        let mut pages = pin!(blobs.inventory().chunks(PAGE));
+        let mut pages = pin!(blobs.inventory().chunks(PAGE_SIZE));
         while let Some(page) = pages.next().await {
             let mut unreadable = Vec::new();
-            let page = readable(page, &mut unreadable);
+            let page = keep_readable(page, &mut unreadable);
             self.summary.files += page.len() as u64;
             self.summary.bytes += page.iter().map(|stored| stored.size).sum::<u64>();
             let orphans =
-                orphans(self.db, &self.blobs, page, &self.patience, &mut unreadable).await?;
+                find_orphans(self.db, &self.blobs, page, &self.timing, &mut unreadable).await?;
             for error in unreadable {
                 let reason = error.to_string();
-                self.tell(&Finding::Unlisted { reason }).await?;
+                self.report(&Finding::Unlisted { reason }).await?;
             }
-            if self.how.repairs {
-                self.summary.repaired += hand_over(self.db, &orphans, RELEASED_AFTER).await?;
+            if self.options.repairs {
+                self.summary.repaired += enqueue(self.db, &orphans, RELEASE_DELAY).await?;
             }
             for stored in orphans {
-                let is_repaired = self.how.repairs;
+                let is_repaired = self.options.repairs;
                 let orphan = Finding::Orphan {
                     stored,
                     is_repaired,
                 };
-                self.tell(&orphan).await?;
+                self.report(&orphan).await?;
             }
-            self.tell_progress().await?;
+            self.report_progress().await?;
         }
         Ok(())
     }
 }
 
-/// Goes through a whole store and puts what nothing names on the collector's list; gives how many
-/// blobs that were. Takes its time: half of it is left to others.
+/// Scans a whole store and hands orphans to the garbage collection; gives how many. After each page
+/// it sleeps as long as the page took, to leave the store and the database to requests.
 ///
-/// Nobody has asked for it, so the bytes stay as long as an upload may take: somebody may be
-/// bringing rows back from a backup. Bytes in a store that other installations may use as well, say
-/// a copy of this one, stay until somebody says that they are nobody's.
+/// No operator has asked for it, so orphans stay for as long as an upload may take: rows may just
+/// be restored from a backup. In a store that other installations may use as well, such as a copy
+/// of this one, orphans are only logged, until an operator runs a check with `--repair`.
 pub(crate) async fn collect_orphans(
     db: &ProjectDb,
     blobs: &Blobs,
-    patience: &Patience,
+    timing: &GcTiming,
 ) -> Result<u64, CheckError> {
-    let mut pages = pin!(blobs.inventory().chunks(PAGE));
-    let stay = RELEASED_AFTER + patience.longest_upload;
+    let mut pages = pin!(blobs.inventory().chunks(PAGE_SIZE));
+    let delay = RELEASE_DELAY + timing.upload_timeout;
     let is_shared = blobs.may_be_shared();
-    let what_follows = match is_shared {
-        true => "`plinth storage check --repair` would have them collected",
-        false => "they will be collected",
+    let consequence = if is_shared {
+        "`plinth storage check --repair` would remove it"
+    } else {
+        "garbage collection will remove it"
     };
     let mut found = 0;
     loop {
@@ -84,50 +88,56 @@ pub(crate) async fn collect_orphans(
             return Ok(found);
         };
         let mut unreadable = Vec::new();
-        let page = readable(page, &mut unreadable);
-        let orphans = orphans(db, blobs, page, patience, &mut unreadable).await?;
+        let page = keep_readable(page, &mut unreadable);
+        let orphans = find_orphans(db, blobs, page, timing, &mut unreadable).await?;
         for error in unreadable {
-            tracing::warn!(%error, "a part of the store cannot be read: {error}");
+            tracing::warn!(%error, "cannot list a part of the file store: {error}");
         }
-        for Stored { version, size, .. } in &orphans {
-            tracing::warn!("nothing names the {size} bytes of {version}; {what_follows}");
+        for StoredBlob { version, size, .. } in &orphans {
+            tracing::warn!(
+                "orphaned blob {version} of {size} bytes: nothing references it; {consequence}"
+            );
         }
         if !is_shared {
-            found += hand_over(db, &orphans, stay).await?;
+            found += enqueue(db, &orphans, delay).await?;
         }
         sleep(began.elapsed()).await;
     }
 }
 
-/// Those that can be read are looked after all the same.
-fn readable(page: Vec<io::Result<Stored>>, unreadable: &mut Vec<io::Error>) -> Vec<Stored> {
-    let mut keep = |stored: io::Result<Stored>| stored.map_err(|error| unreadable.push(error)).ok();
+/// The entries that could be read; the errors of the others are collected.
+fn keep_readable(
+    page: Vec<io::Result<StoredBlob>>,
+    unreadable: &mut Vec<io::Error>,
+) -> Vec<StoredBlob> {
+    let mut keep =
+        |stored: io::Result<StoredBlob>| stored.map_err(|error| unreadable.push(error)).ok();
     page.into_iter().filter_map(&mut keep).collect()
 }
 
-/// Those that nobody has touched for a while, that nothing names, and that are still there then.
-async fn orphans(
+/// Blobs older than the grace period that nothing references and that still exist then.
+async fn find_orphans(
     db: &ProjectDb,
     blobs: &Blobs,
-    mut page: Vec<Stored>,
-    patience: &Patience,
+    mut page: Vec<StoredBlob>,
+    timing: &GcTiming,
     unreadable: &mut Vec<io::Error>,
-) -> Result<Vec<Stored>, DbError> {
+) -> Result<Vec<StoredBlob>, DbError> {
     let now = SystemTime::now();
     page.retain(|stored| {
         let age = now.duration_since(stored.modified).unwrap_or_default();
-        age >= patience.grace
+        age >= timing.grace_period
     });
     if page.is_empty() {
         return Ok(page);
     }
-    let unnamed = unnamed(db, &page).await?;
+    let unreferenced = unreferenced(db, &page).await?;
     let mut orphans = Vec::new();
     for stored in page {
-        if !unnamed.contains(&stored.version.uuid()) {
+        if !unreferenced.contains(&stored.version.uuid()) {
             continue;
         }
-        match blobs.still_has(&stored).await {
+        match blobs.still_exists(&stored).await {
             Ok(true) => orphans.push(stored),
             Ok(false) => {}
             Err(error) => unreadable.push(error),
@@ -136,8 +146,8 @@ async fn orphans(
     Ok(orphans)
 }
 
-/// Versions that are in no row and in no ledger, all at one moment.
-async fn unnamed(db: &ProjectDb, page: &[Stored]) -> Result<Vec<Uuid>, DbError> {
+/// Versions that are in no row and in no ledger, in one snapshot.
+async fn unreferenced(db: &ProjectDb, page: &[StoredBlob]) -> Result<Vec<Uuid>, DbError> {
     const SQL: &str = "
         select v.version
         from unnest($1::uuid[]) as v (version)
@@ -154,8 +164,8 @@ async fn unnamed(db: &ProjectDb, page: &[Stored]) -> Result<Vec<Uuid>, DbError> 
     Ok(rows.iter().map(|row| row.get("version")).collect())
 }
 
-/// Puts bytes on the collector's list; gives how many were not on it.
-async fn hand_over(db: &ProjectDb, orphans: &[Stored], stay: Duration) -> Result<u64, DbError> {
+/// Hands orphans to the garbage collection; gives how many were new to it.
+async fn enqueue(db: &ProjectDb, orphans: &[StoredBlob], delay: Duration) -> Result<u64, DbError> {
     const SQL: &str = "
         insert into plinth.blob_gc (version, not_before)
         select v.version, now() + make_interval(secs => $2)
@@ -168,6 +178,6 @@ async fn hand_over(db: &ProjectDb, orphans: &[Stored], stay: Duration) -> Result
     let versions: Vec<Uuid> = orphans.iter().map(|stored| stored.version.uuid()).collect();
     let mut connection = db.as_service(Service::Storage).await?;
     connection
-        .execute(SQL, &[&versions, &stay.as_secs_f64()])
+        .execute(SQL, &[&versions, &delay.as_secs_f64()])
         .await
 }

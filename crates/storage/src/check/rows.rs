@@ -1,7 +1,7 @@
-//! From the rows to the bytes: is everything there that a row names?
+//! From the rows to the blobs: does every row have its blob?
 //!
-//! Bytes are whole before a row names them and stay while it does. So where they are not there
-//! after the row was read, and the row still says the same then, they are missing.
+//! A blob is complete before a row references it, and stays as long as it does. So if it is not
+//! there after the row was read, and the row is still the same then, it is missing.
 
 use std::{io, pin::pin};
 
@@ -14,35 +14,35 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::{
-    Check, CheckError,
-    finding::{Finding, Kind, Named},
+    finding::{Finding, RowBlob, RowKind},
+    report::{Check, CheckError},
 };
 use crate::{
     blobs::{Blobs, Version},
-    objects::Facts,
+    objects::ObjectDetails,
 };
 
-/// Rows that are read at once.
-const PAGE: i64 = 500;
-/// Blobs that are looked for at once.
-const AT_ONCE: usize = 8;
-/// After so many blobs in a row that cannot be read, it is the store that cannot.
-const MOST_IN_VAIN: usize = 16;
+/// Rows per query.
+const PAGE_SIZE: i64 = 500;
+/// Blobs that are looked up at the same time.
+const CONCURRENCY: usize = 8;
+/// After so many unreadable blobs in a row the store counts as failed.
+const MAX_CONSECUTIVE_FAILURES: usize = 16;
 
-/// A row, and what must be true of its bytes.
+/// A row, and what it says about its blob.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Claim {
+struct CheckedRow {
     key: Uuid,
-    named: Named,
+    blob: RowBlob,
     /// Without its quotes.
     etag: Option<String>,
 }
 
-impl Kind {
+impl RowKind {
     const ALL: [Self; 3] = [Self::Object, Self::Part, Self::Upload];
 
-    /// Rows from a key on, in their order. An upload that is finished has become an object.
-    fn page(self) -> &'static str {
+    /// Selects a page of rows by key. A resumable upload that is finished is an object.
+    fn page_sql(self) -> &'static str {
         match self {
             Self::Object => {
                 "select o.id as key, o.bucket_id, o.name, o.version,
@@ -50,7 +50,7 @@ impl Kind {
                         'size', o.metadata->'size',
                         'contentLength', o.metadata->'contentLength',
                         'eTag', o.metadata->'eTag'
-                    ) as facts
+                    ) as details
                 from storage.objects o
                 where o.id >= $1
                 order by o.id
@@ -58,7 +58,7 @@ impl Kind {
             }
             Self::Part => {
                 "select p.id as key, p.bucket_id, p.key as name, p.version,
-                    jsonb_build_object('size', p.size, 'eTag', p.etag) as facts
+                    jsonb_build_object('size', p.size, 'eTag', p.etag) as details
                 from storage.s3_multipart_uploads_parts p
                 where p.id >= $1
                 order by p.id
@@ -66,7 +66,7 @@ impl Kind {
             }
             Self::Upload => {
                 "select u.version as key, u.bucket_id, u.name, u.version::text as version,
-                    jsonb_build_object('size', u.received) as facts
+                    jsonb_build_object('size', u.received) as details
                 from plinth.resumable_upload u
                 where u.version >= $1
                 and exists (select from plinth.pending_blob p where p.version = u.version)
@@ -76,52 +76,53 @@ impl Kind {
         }
     }
 
-    fn claim(self, row: &Row) -> Claim {
-        let facts: Option<Value> = row.get("facts");
-        let facts = Facts::new(facts.as_ref(), None);
+    fn parse(self, row: &Row) -> CheckedRow {
+        let details: Option<Value> = row.get("details");
+        let details = ObjectDetails::new(details.as_ref(), None);
         let text = |column: &str| row.get::<_, Option<String>>(column).unwrap_or_default();
-        Claim {
+        CheckedRow {
             key: row.get("key"),
-            named: Named {
+            blob: RowBlob {
                 kind: self,
                 bucket: text("bucket_id"),
                 name: text("name"),
                 version: row.get("version"),
-                size: facts.size(),
+                size: details.size(),
             },
-            etag: facts
+            etag: details
                 .etag()
                 .map(|etag| etag.trim_matches('"').to_ascii_lowercase()),
         }
     }
 }
 
-/// How a claim came out.
-enum Verdict {
-    True,
-    /// There was nothing to compare the bytes with.
+/// The result of a comparison.
+enum Comparison {
+    Match,
+    /// There is no digest to compare the blob with.
     Unverified,
-    False(Finding),
+    Mismatch(Finding),
 }
 
 impl Check<'_> {
-    /// Everything that a row names must be there.
+    /// Every row must have its blob.
     pub(super) async fn rows(&mut self) -> Result<(), CheckError> {
-        for kind in Kind::ALL {
+        for kind in RowKind::ALL {
             let mut last = None;
             loop {
-                let page = self.claims(kind, last.unwrap_or_default(), PAGE).await?;
-                let is_last = (page.len() as i64) < PAGE;
-                // A page begins with the row that the one before it ended with.
-                let begins_at = usize::from(page.first().is_some_and(|row| Some(row.key) == last));
+                let start = last.unwrap_or_default();
+                let page = self.read_rows(kind, start, PAGE_SIZE).await?;
+                let is_last = (page.len() as i64) < PAGE_SIZE;
+                // A page starts with the last row of the one before.
+                let first = usize::from(page.first().is_some_and(|row| Some(row.key) == last));
                 last = page.last().map(|row| row.key);
-                let claims = &page[begins_at..];
+                let rows = &page[first..];
                 *match kind {
-                    Kind::Object => &mut self.summary.objects,
-                    Kind::Part => &mut self.summary.parts,
-                    Kind::Upload => &mut self.summary.uploads,
-                } += claims.len() as u64;
-                self.page(claims).await?;
+                    RowKind::Object => &mut self.summary.objects,
+                    RowKind::Part => &mut self.summary.parts,
+                    RowKind::Upload => &mut self.summary.uploads,
+                } += rows.len() as u64;
+                self.compare_rows(rows).await?;
                 if is_last {
                     break;
                 }
@@ -130,56 +131,60 @@ impl Check<'_> {
         Ok(())
     }
 
-    async fn claims(&self, kind: Kind, from: Uuid, most: i64) -> Result<Vec<Claim>, DbError> {
+    async fn read_rows(
+        &self,
+        kind: RowKind,
+        from: Uuid,
+        limit: i64,
+    ) -> Result<Vec<CheckedRow>, DbError> {
         let mut connection = self.db.as_service(Service::Storage).await?;
-        let rows = connection.query(kind.page(), &[&from, &most]).await?;
-        Ok(rows.iter().map(|row| kind.claim(row)).collect())
+        let rows = connection.query(kind.page_sql(), &[&from, &limit]).await?;
+        Ok(rows.iter().map(|row| kind.parse(row)).collect())
     }
 
-    async fn page(&mut self, claims: &[Claim]) -> Result<(), CheckError> {
-        let (blobs, reads) = (self.blobs.clone(), self.how.verifies_digests);
-        let judged = stream::iter(claims.to_vec()).map(|claim| {
+    async fn compare_rows(&mut self, rows: &[CheckedRow]) -> Result<(), CheckError> {
+        let (blobs, reads) = (self.blobs.clone(), self.options.verifies_digests);
+        let compared = stream::iter(rows.to_vec()).map(|row| {
             let blobs = blobs.clone();
             async move {
-                let verdict = judge(&blobs, &claim, reads).await;
-                (claim, verdict)
+                let comparison = compare(&blobs, &row, reads).await;
+                (row, comparison)
             }
         });
-        let mut judged = pin!(judged.buffered(AT_ONCE));
-        while let Some((claim, verdict)) = judged.next().await {
-            match verdict {
-                Ok(Verdict::True) => self.in_vain = 0,
-                Ok(Verdict::Unverified) => {
-                    self.in_vain = 0;
+        let mut compared = pin!(compared.buffered(CONCURRENCY));
+        while let Some((row, comparison)) = compared.next().await {
+            match comparison {
+                Ok(Comparison::Match) => self.consecutive_failures = 0,
+                Ok(Comparison::Unverified) => {
+                    self.consecutive_failures = 0;
                     self.summary.unverified += 1;
                 }
-                Ok(Verdict::False(_)) | Err(_) => self.look_again(&claim).await?,
+                Ok(Comparison::Mismatch(_)) | Err(_) => self.compare_again(&row).await?,
             }
         }
-        self.tell_progress().await
+        self.report_progress().await
     }
 
     /// The object may have been replaced or deleted since its row was read.
-    async fn look_again(&mut self, claim: &Claim) -> Result<(), CheckError> {
-        let kind = claim.named.kind;
-        let now = self.claims(kind, claim.key, 1).await?;
-        let same = |now: &&Claim| now.key == claim.key && now.named.version == claim.named.version;
+    async fn compare_again(&mut self, row: &CheckedRow) -> Result<(), CheckError> {
+        let now = self.read_rows(row.blob.kind, row.key, 1).await?;
+        let same = |now: &&CheckedRow| now.key == row.key && now.blob.version == row.blob.version;
         let Some(now) = now.iter().find(same) else {
             return Ok(());
         };
-        let reads = self.how.verifies_digests;
-        match judge(&self.blobs, now, reads).await {
-            Ok(verdict) => {
-                self.in_vain = 0;
-                if let Verdict::False(finding) = verdict {
-                    self.tell(&finding).await?;
+        let reads = self.options.verifies_digests;
+        match compare(&self.blobs, now, reads).await {
+            Ok(comparison) => {
+                self.consecutive_failures = 0;
+                if let Comparison::Mismatch(finding) = comparison {
+                    self.report(&finding).await?;
                 }
             }
             Err(error) => {
-                let (named, reason) = (now.named.clone(), error.to_string());
-                self.tell(&Finding::Unreadable { named, reason }).await?;
-                self.in_vain += 1;
-                if self.in_vain >= MOST_IN_VAIN {
+                let (row, reason) = (now.blob.clone(), error.to_string());
+                self.report(&Finding::Unreadable { row, reason }).await?;
+                self.consecutive_failures += 1;
+                if self.consecutive_failures >= MAX_CONSECUTIVE_FAILURES {
                     return Err(CheckError::Store(error));
                 }
             }
@@ -188,47 +193,48 @@ impl Check<'_> {
     }
 }
 
-/// Fails where the store does.
-async fn judge(blobs: &Blobs, claim: &Claim, reads: bool) -> io::Result<Verdict> {
-    let named = || claim.named.clone();
-    let version = claim.named.version.as_deref().and_then(Version::parse);
+/// Fails where the store does. With `reads` the digest is compared, too.
+async fn compare(blobs: &Blobs, row: &CheckedRow, reads: bool) -> io::Result<Comparison> {
+    let blob = || row.blob.clone();
+    let version = row.blob.version.as_deref().and_then(Version::parse);
     let Some(version) = version else {
-        return Ok(Verdict::False(Finding::Missing(named())));
+        return Ok(Comparison::Mismatch(Finding::Missing(blob())));
     };
-    if claim.named.kind == Kind::Upload {
-        // What the store has beyond that does not count.
-        let is_there = blobs.has_staged(&version, claim.named.size.unwrap_or_default());
-        return Ok(match is_there.await? {
-            true => Verdict::True,
-            false => Verdict::False(Finding::Missing(named())),
+    if row.blob.kind == RowKind::Upload {
+        // Bytes beyond the received ones do not count.
+        let is_there = blobs.has_staged(&version, row.blob.size.unwrap_or_default());
+        return Ok(if is_there.await? {
+            Comparison::Match
+        } else {
+            Comparison::Mismatch(Finding::Missing(blob()))
         });
     }
     let Some(stored) = blobs.size(&version).await? else {
-        return Ok(Verdict::False(Finding::Missing(named())));
+        return Ok(Comparison::Mismatch(Finding::Missing(blob())));
     };
-    if claim.named.size.is_some_and(|size| size != stored) {
-        let named = named();
-        return Ok(Verdict::False(Finding::WrongSize { named, stored }));
+    if row.blob.size.is_some_and(|size| size != stored) {
+        let row = blob();
+        return Ok(Comparison::Mismatch(Finding::WrongSize { row, stored }));
     }
     if !reads {
-        return Ok(Verdict::True);
+        return Ok(Comparison::Match);
     }
-    let Some(etag) = claim.etag.as_deref().filter(|etag| is_digest(etag)) else {
-        return Ok(Verdict::Unverified);
+    let Some(etag) = row.etag.as_deref().filter(|etag| is_digest(etag)) else {
+        return Ok(Comparison::Unverified);
     };
     Ok(match digest(blobs, &version, stored).await? {
-        Some(digest) if digest == etag => Verdict::True,
-        Some(_) => Verdict::False(Finding::WrongDigest(named())),
-        None => Verdict::False(Finding::Missing(named())),
+        Some(digest) if digest == etag => Comparison::Match,
+        Some(_) => Comparison::Mismatch(Finding::WrongDigest(blob())),
+        None => Comparison::Mismatch(Finding::Missing(blob())),
     })
 }
 
-/// Bytes that came in parts have the digest of their parts' digests, and a count behind it.
+/// Not so the ETag of a multipart upload, which is a digest of digests with a count behind it.
 fn is_digest(etag: &str) -> bool {
     etag.len() == 32 && etag.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Reads a whole blob, piece by piece.
+/// Reads a whole blob, chunk by chunk.
 async fn digest(blobs: &Blobs, version: &Version, size: u64) -> io::Result<Option<String>> {
     let Some(mut body) = blobs.read(version, 0..size).await? else {
         return Ok(None);

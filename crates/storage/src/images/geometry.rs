@@ -1,23 +1,23 @@
-//! How large the result is, and which part of the source is in it. Nothing is ever enlarged.
+//! The size of the result, and the crop of the source. Images are never enlarged.
 
 use std::fmt;
 
 use crate::{error::StorageError, request::Fields};
 
-/// How a source is fitted into the sides that were asked for.
+/// How a source is fitted into the requested size.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Resize {
-    /// Fills them; what does not fit is cut off.
+    /// Fills it; what does not fit is cropped.
     #[default]
     Cover,
     /// Fits inside.
     Contain,
-    /// Is stretched.
+    /// Is stretched to it.
     Fill,
 }
 
 impl Resize {
-    pub(super) fn read(fields: &Fields) -> Result<Option<Self>, StorageError> {
+    pub(super) fn parse(fields: &Fields) -> Result<Option<Self>, StorageError> {
         let word = fields.choice("resize", &["cover", "contain", "fill"])?;
         Ok(word.map(|word| match word {
             "contain" => Self::Contain,
@@ -43,64 +43,64 @@ impl Resize {
     }
 }
 
-/// Which part stays when something is cut off.
+/// Which part of the source is kept when it is cropped.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Gravity {
-    toward: Toward,
+    anchor: Anchor,
     x: f64,
     y: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Toward {
-    /// An edge or a corner, by its name; the middle is `ce`.
+enum Anchor {
+    /// An edge or a corner, by its name; the center is `ce`.
     Edge(&'static str),
-    /// A point, in parts of the sides.
+    /// A point, in fractions of the sides.
     Point,
 }
 
-const EDGES: &[&str] = &[
+const ANCHORS: &[&str] = &[
     "no", "so", "ea", "we", "noea", "nowe", "soea", "sowe", "ce", "sm", "fp",
 ];
 
 impl Gravity {
-    pub(super) fn read(fields: &Fields) -> Result<Option<Self>, StorageError> {
+    pub(super) fn parse(fields: &Fields) -> Result<Option<Self>, StorageError> {
         let offset = |name: &str| fields.number(name);
-        let Some(word) = fields.choice("gravity", EDGES)? else {
+        let Some(word) = fields.choice("gravity", ANCHORS)? else {
             return Ok(None);
         };
         if word != "fp" {
             return Ok(Some(Self {
-                toward: Toward::Edge(word),
+                anchor: Anchor::Edge(word),
                 x: offset("x_offset")?.unwrap_or_default(),
                 y: offset("y_offset")?.unwrap_or_default(),
             }));
         }
-        let part = |name: &str| {
-            let part = offset(name)?.ok_or_else(|| fields.missing(name))?;
-            match part {
-                part if part < 0.0 => Err(fields.must(name, "be >= 0")),
-                part if part > 1.0 => Err(fields.must(name, "be <= 1")),
-                part => Ok(part),
+        let fraction = |name: &str| {
+            let fraction = offset(name)?.ok_or_else(|| fields.missing(name))?;
+            match fraction {
+                fraction if fraction < 0.0 => Err(fields.validation_error(name, "be >= 0")),
+                fraction if fraction > 1.0 => Err(fields.validation_error(name, "be <= 1")),
+                fraction => Ok(fraction),
             }
         };
         Ok(Some(Self {
-            toward: Toward::Point,
-            x: part("x_offset")?,
-            y: part("y_offset")?,
+            anchor: Anchor::Point,
+            x: fraction("x_offset")?,
+            y: fraction("y_offset")?,
         }))
     }
 
-    /// Where the part that stays begins, where `spare` of `side` is cut off.
+    /// The start of the kept part on an axis, where `spare` of `side` is cropped.
     fn start(self, side: f64, spare: f64, axis: Axis) -> f64 {
         let (offset, before, after) = match axis {
             Axis::X => (self.x, "we", "ea"),
             Axis::Y => (self.y, "no", "so"),
         };
-        let start = match self.toward {
-            Toward::Point => offset * side - (side - spare) / 2.0,
-            Toward::Edge(name) => {
-                // Less than one is a part of the side, more are pixels.
+        let start = match self.anchor {
+            Anchor::Point => offset * side - (side - spare) / 2.0,
+            Anchor::Edge(name) => {
+                // Less than one is a fraction of the side, more are pixels.
                 let moved = if offset.abs() < 1.0 {
                     offset * side
                 } else {
@@ -123,11 +123,11 @@ enum Axis {
     Y,
 }
 
-/// The middle; also what stands in for a clever guess (`sm`).
+/// The center; also for `sm` (smart), which we do not implement.
 impl Default for Gravity {
     fn default() -> Self {
         Self {
-            toward: Toward::Edge("ce"),
+            anchor: Anchor::Edge("ce"),
             x: 0.0,
             y: 0.0,
         }
@@ -136,24 +136,37 @@ impl Default for Gravity {
 
 impl fmt::Display for Gravity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.toward {
-            Toward::Point => write!(f, "fp:{}:{}", self.x, self.y),
-            Toward::Edge(name) if self.x == 0.0 && self.y == 0.0 => f.write_str(name),
-            Toward::Edge(name) => write!(f, "{name}:{}:{}", self.x, self.y),
+        match self.anchor {
+            Anchor::Point => write!(f, "fp:{}:{}", self.x, self.y),
+            Anchor::Edge(name) if self.x == 0.0 && self.y == 0.0 => f.write_str(name),
+            Anchor::Edge(name) => write!(f, "{name}:{}:{}", self.x, self.y),
         }
     }
 }
 
-/// Which part of the source becomes which size.
+/// Which crop of the source becomes which size.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Plan {
+pub(crate) struct ResizePlan {
     /// In pixels of the source: left, top, width, height.
-    pub(crate) part: (f64, f64, f64, f64),
+    pub(crate) crop: (f64, f64, f64, f64),
     pub(crate) width: u32,
     pub(crate) height: u32,
 }
 
-impl Plan {
+impl ResizePlan {
+    /// Whether the result has all pixels of a source of this size, as they are.
+    pub(crate) fn is_whole(&self, width: u32, height: u32) -> bool {
+        (self.width, self.height) == (width, height)
+            && self.crop == (0.0, 0.0, f64::from(width), f64::from(height))
+    }
+
+    /// Whether pixels are changed, rather than copied.
+    pub(crate) fn scales(&self) -> bool {
+        let (left, top, width, height) = self.crop;
+        (width, height) != (f64::from(self.width), f64::from(self.height))
+            || (left, top) != (left.round(), top.round())
+    }
+
     /// For a source of this size.
     pub(crate) fn new(
         source: (u32, u32),
@@ -164,13 +177,13 @@ impl Plan {
     ) -> Self {
         let (source_width, source_height) = (f64::from(source.0), f64::from(source.1));
         let whole = |width: f64, height: f64| Self {
-            part: (0.0, 0.0, source_width, source_height),
+            crop: (0.0, 0.0, source_width, source_height),
             width: pixels(width),
             height: pixels(height),
         };
         let (width, height) = match (width.map(f64::from), height.map(f64::from)) {
             (None, None) => return whole(source_width, source_height),
-            // One side alone keeps the proportions.
+            // A single side keeps the proportions.
             (Some(width), None) => {
                 let scale = (width / source_width).min(1.0);
                 return whole(source_width * scale, source_height * scale);
@@ -192,11 +205,11 @@ impl Plan {
                 let scale = across.max(down).min(1.0);
                 let width = width.min(source_width * scale);
                 let height = height.min(source_height * scale);
-                let (part_width, part_height) = (width / scale, height / scale);
-                let left = gravity.start(source_width, source_width - part_width, Axis::X);
-                let top = gravity.start(source_height, source_height - part_height, Axis::Y);
+                let (crop_width, crop_height) = (width / scale, height / scale);
+                let left = gravity.start(source_width, source_width - crop_width, Axis::X);
+                let top = gravity.start(source_height, source_height - crop_height, Axis::Y);
                 Self {
-                    part: (left, top, part_width, part_height),
+                    crop: (left, top, crop_width, crop_height),
                     width: pixels(width),
                     height: pixels(height),
                 }
@@ -214,8 +227,8 @@ fn pixels(side: f64) -> u32 {
 mod tests {
     use super::*;
 
-    fn plan(width: Option<u32>, height: Option<u32>, resize: Resize) -> Plan {
-        Plan::new((400, 200), width, height, resize, Gravity::default())
+    fn plan(width: Option<u32>, height: Option<u32>, resize: Resize) -> ResizePlan {
+        ResizePlan::new((400, 200), width, height, resize, Gravity::default())
     }
 
     #[test]
@@ -243,13 +256,13 @@ mod tests {
     }
 
     #[test]
-    fn gravity_says_which_part_stays() {
+    fn gravity_says_which_part_is_kept() {
         let left = |gravity: &str| {
-            let fields = Fields::of_query(Some(gravity));
-            let gravity = Gravity::read(&fields).expect(gravity).unwrap_or_default();
-            let plan = Plan::new((400, 200), Some(100), Some(100), Resize::Cover, gravity);
-            assert_eq!((plan.part.2, plan.part.3), (200.0, 200.0));
-            plan.part.0
+            let fields = Fields::from_query(Some(gravity));
+            let gravity = Gravity::parse(&fields).expect(gravity).unwrap_or_default();
+            let plan = ResizePlan::new((400, 200), Some(100), Some(100), Resize::Cover, gravity);
+            assert_eq!((plan.crop.2, plan.crop.3), (200.0, 200.0));
+            plan.crop.0
         };
         assert_eq!(left(""), 100.0);
         assert_eq!(left("gravity=we"), 0.0);

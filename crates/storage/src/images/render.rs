@@ -1,221 +1,137 @@
-//! One image into another: decode, turn upright, cut, shrink, encode. Pure and slow.
+//! One image into another: decode, crop, resize, turn upright, convert to sRGB, encode. Pure and
+//! CPU-bound; what it takes in memory is known beforehand.
 
-use std::io::Cursor;
-
-use fast_image_resize::{
-    FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer, images::Image as Pixels,
-};
-use image::{
-    DynamicImage, ImageDecoder as _, ImageError, ImageFormat, ImageReader, Limits, RgbaImage,
-    codecs::jpeg::JpegEncoder,
-};
-use moxcms::{ColorProfile, Layout, TransformOptions};
+use image::ImageFormat;
 
 use super::{
-    geometry::Plan,
-    transform::{Transform, Wanted},
+    encode::{Format, Rendered, encode},
+    footprint::peak_bytes,
+    geometry::ResizePlan,
+    header::{Header, source_bytes},
+    png_checksums,
+    raster::Raster,
+    resize::{before_turning, resize, upright_size},
+    transform::{RequestedFormat, Transform},
 };
-use crate::{
-    config::ImagesConfig,
-    error::{Code, StorageError},
-};
+use crate::{config::ImagesConfig, error::StorageError};
 
-/// A finished image.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Rendered {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) format: Format,
+/// What a request wants to be made of a source.
+#[derive(Debug, Clone)]
+pub(crate) struct RenderRequest {
+    pub(crate) transform: Transform,
+    /// Counts unless a format was requested.
+    pub(crate) accepts_webp: bool,
+    pub(crate) config: ImagesConfig,
 }
 
-/// What we can write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Format {
-    Jpeg,
-    Png,
-    Webp,
-    /// Not rendered: drawings have no size.
-    Svg,
-}
+impl RenderRequest {
+    /// Bytes of memory that rendering takes, at its peak and with the source. Repairs what is known
+    /// to be wrong with a source.
+    pub(super) fn peak_bytes(&self, source: &mut [u8]) -> Result<u64, StorageError> {
+        let length = source.len().try_into().unwrap_or(u64::MAX);
+        if is_svg(source) {
+            return Ok(source_bytes(length));
+        }
+        let mut header = Header::read(source, &self.config);
+        if header.is_err() && png_checksums::correct(source) {
+            header = Header::read(source, &self.config);
+        }
+        let header = header?;
+        let plan = self.plan(&header);
+        let format = self.format(&header, &plan);
+        Ok(peak_bytes(length, &header, &plan, format))
+    }
 
-impl Format {
-    pub(crate) const ALL: [Self; 4] = [Self::Jpeg, Self::Png, Self::Webp, Self::Svg];
+    /// Renders an image.
+    pub(super) fn render(&self, mut source: Vec<u8>) -> Result<Rendered, StorageError> {
+        if is_svg(&source) {
+            let format = Format::Svg;
+            return Ok(Rendered {
+                bytes: source,
+                format,
+            });
+        }
+        let mut decoded = self.decode(&source);
+        if decoded.is_err() && png_checksums::correct(&mut source) {
+            decoded = self.decode(&source);
+        }
+        drop(source);
+        let Decoded {
+            header,
+            raster,
+            profile,
+        } = decoded?;
+        let plan = self.plan(&header);
+        let mut raster = resize(raster, &plan)?;
+        if let Some(profile) = profile {
+            raster.convert_to_srgb(&profile);
+        }
+        let format = self.format(&header, &plan);
+        let format = format.unwrap_or_else(|| lossy_if_opaque(&raster));
+        let mut image = raster.into_image()?;
+        image.apply_orientation(header.orientation);
+        let bytes = encode(image, format, self.transform.quality())?;
+        Ok(Rendered { bytes, format })
+    }
 
-    pub(crate) fn content_type(self) -> &'static str {
-        match self {
-            Self::Jpeg => "image/jpeg",
-            Self::Png => "image/png",
-            Self::Webp => "image/webp",
-            Self::Svg => "image/svg+xml",
+    fn decode(&self, source: &[u8]) -> Result<Decoded, StorageError> {
+        let header = Header::read(source, &self.config)?;
+        let mut decoder = header.decoder(source)?;
+        let profile = image::ImageDecoder::icc_profile(&mut decoder);
+        let raster = Raster::decode(decoder)?;
+        Ok(Decoded {
+            header,
+            raster,
+            profile: profile.ok().flatten(),
+        })
+    }
+
+    /// Crop and size, for the image that is not yet upright.
+    fn plan(&self, header: &Header) -> ResizePlan {
+        let plan = ResizePlan::new(
+            upright_size(header.width, header.height, header.orientation),
+            self.transform.width,
+            self.transform.height,
+            self.transform.resize,
+            self.transform.gravity.unwrap_or_default(),
+        );
+        let size = (header.width, header.height);
+        before_turning(&plan, size, header.orientation)
+    }
+
+    /// The requested or negotiated format, else that of the source where we can write it. `None`
+    /// where that depends on the pixels.
+    fn format(&self, header: &Header, plan: &ResizePlan) -> Option<Format> {
+        let is_possible = plan.width.max(plan.height) <= Format::Webp.max_side();
+        match (self.transform.format, header.format) {
+            (Some(RequestedFormat::Webp), _) => Some(Format::Webp),
+            (None, _) if self.accepts_webp && is_possible => Some(Format::Webp),
+            (_, ImageFormat::Jpeg) => Some(Format::Jpeg),
+            (_, ImageFormat::Png) => Some(Format::Png),
+            (_, ImageFormat::WebP) => Some(Format::Webp),
+            _ => None,
         }
     }
+}
 
-    pub(crate) fn extension(self) -> &'static str {
-        match self {
-            Self::Jpeg => "jpg",
-            Self::Png => "png",
-            Self::Webp => "webp",
-            Self::Svg => "svg",
-        }
+struct Decoded {
+    header: Header,
+    raster: Raster,
+    /// Of the colours, if they are not sRGB.
+    profile: Option<Vec<u8>>,
+}
+
+/// For sources whose format we cannot write.
+fn lossy_if_opaque(raster: &Raster) -> Format {
+    let is_possible = raster.width.max(raster.height) <= Format::Jpeg.max_side();
+    if is_possible && raster.is_opaque() {
+        Format::Jpeg
+    } else {
+        Format::Png
     }
 }
 
-/// Makes the image that was asked for. `accepts_webp` counts unless a format was named.
-pub(crate) fn render(
-    source: Vec<u8>,
-    transform: &Transform,
-    accepts_webp: bool,
-    config: &ImagesConfig,
-) -> Result<Rendered, StorageError> {
-    if is_svg(&source) {
-        let format = Format::Svg;
-        return Ok(Rendered {
-            bytes: source,
-            format,
-        });
-    }
-    let (image, origin) = decode(&source, config)?;
-    drop(source);
-    let plan = Plan::new(
-        image.dimensions(),
-        transform.width,
-        transform.height,
-        transform.resize,
-        transform.gravity.unwrap_or_default(),
-    );
-    let image = shrink(image, &plan)?;
-    let format = match transform.format {
-        Some(Wanted::Webp) => Format::Webp,
-        None if accepts_webp => Format::Webp,
-        Some(Wanted::Origin) | None => kept(origin, &image),
-    };
-    encode(image, format, transform.quality()).map(|bytes| Rendered { bytes, format })
-}
-
-/// The source's own format where we can write it.
-fn kept(origin: ImageFormat, image: &RgbaImage) -> Format {
-    match origin {
-        ImageFormat::Jpeg => Format::Jpeg,
-        ImageFormat::Png => Format::Png,
-        ImageFormat::WebP => Format::Webp,
-        _ if image.pixels().all(|pixel| pixel.0[3] == u8::MAX) => Format::Jpeg,
-        _ => Format::Png,
-    }
-}
-
-/// By what it is, not by what it is called; upright, in sRGB.
-fn decode(source: &[u8], config: &ImagesConfig) -> Result<(RgbaImage, ImageFormat), StorageError> {
-    let reader = ImageReader::new(Cursor::new(source)).with_guessed_format();
-    let mut reader = reader.map_err(|_| invalid())?;
-    let format = reader.format().ok_or_else(invalid)?;
-    let mut limits = Limits::default();
-    // Sixteen bits per channel, and a copy to turn it.
-    limits.max_alloc = Some(config.max_pixels.saturating_mul(16));
-    reader.limits(limits);
-    let mut decoder = reader.into_decoder().map_err(refuse)?;
-    let (width, height) = decoder.dimensions();
-    if u64::from(width) * u64::from(height) > config.max_pixels {
-        return Err(too_many_pixels());
-    }
-    if width == 0 || height == 0 {
-        return Err(invalid());
-    }
-    let orientation = decoder.orientation();
-    let profile = decoder.icc_profile().ok().flatten();
-    let mut image = DynamicImage::from_decoder(decoder).map_err(refuse)?;
-    if let Ok(orientation) = orientation {
-        image.apply_orientation(orientation);
-    }
-    let image = image.into_rgba8();
-    Ok((to_srgb(image, profile.as_deref()), format))
-}
-
-/// A profile that cannot be read, or is not one of red, green and blue, changes nothing.
-fn to_srgb(image: RgbaImage, profile: Option<&[u8]>) -> RgbaImage {
-    let convert = |profile: &[u8]| {
-        let profile = ColorProfile::new_from_slice(profile).ok()?;
-        let options = TransformOptions::default();
-        let srgb = ColorProfile::new_srgb();
-        let transform = profile
-            .create_transform_8bit(Layout::Rgba, &srgb, Layout::Rgba, options)
-            .ok()?;
-        let mut converted = RgbaImage::new(image.width(), image.height());
-        transform.transform(image.as_raw(), &mut converted).ok()?;
-        Some(converted)
-    };
-    profile.and_then(convert).unwrap_or(image)
-}
-
-fn shrink(image: RgbaImage, plan: &Plan) -> Result<RgbaImage, StorageError> {
-    let (left, top, width, height) = plan.part;
-    let is_whole = (plan.width, plan.height) == image.dimensions()
-        && (left, top) == (0.0, 0.0)
-        && (width, height) == (f64::from(image.width()), f64::from(image.height()));
-    if is_whole {
-        return Ok(image);
-    }
-    let (source_width, source_height) = image.dimensions();
-    let source = Pixels::from_vec_u8(
-        source_width,
-        source_height,
-        image.into_raw(),
-        PixelType::U8x4,
-    )
-    .map_err(StorageError::internal)?;
-    let mut target = Pixels::new(plan.width, plan.height, PixelType::U8x4);
-    // Rounding must not lead out of the source.
-    let width = width.min(f64::from(source_width) - left);
-    let height = height.min(f64::from(source_height) - top);
-    let options = ResizeOptions::new()
-        .resize_alg(ResizeAlg::Convolution(FilterType::Lanczos3))
-        .use_alpha(true)
-        .crop(left, top, width, height);
-    Resizer::new()
-        .resize(&source, &mut target, &options)
-        .map_err(StorageError::internal)?;
-    RgbaImage::from_raw(plan.width, plan.height, target.into_vec())
-        .ok_or_else(|| StorageError::internal("a shrunk image has the wrong size"))
-}
-
-fn encode(image: RgbaImage, format: Format, quality: u8) -> Result<Vec<u8>, StorageError> {
-    let mut bytes = Vec::new();
-    match format {
-        Format::Jpeg => {
-            let flat = DynamicImage::ImageRgb8(on_white(&image));
-            let encoder = JpegEncoder::new_with_quality(&mut bytes, quality);
-            flat.write_with_encoder(encoder)
-                .map_err(StorageError::internal)?;
-        }
-        Format::Png => {
-            let mut out = Cursor::new(&mut bytes);
-            image
-                .write_to(&mut out, ImageFormat::Png)
-                .map_err(StorageError::internal)?;
-        }
-        Format::Webp => {
-            let encoder = webp::Encoder::from_rgba(image.as_raw(), image.width(), image.height());
-            let encoded = encoder.encode_simple(false, f32::from(quality));
-            let encoded = encoded.map_err(|error| StorageError::internal(format!("{error:?}")))?;
-            bytes.extend_from_slice(&encoded);
-        }
-        Format::Svg => return Err(invalid()),
-    }
-    Ok(bytes)
-}
-
-/// Formats without transparency show what lies behind.
-fn on_white(image: &RgbaImage) -> image::RgbImage {
-    image::RgbImage::from_fn(image.width(), image.height(), |x, y| {
-        let [red, green, blue, alpha] = image.get_pixel(x, y).0;
-        let alpha = u16::from(alpha);
-        let blend = |channel: u8| {
-            let sum = u16::from(channel) * alpha + 255 * (255 - alpha);
-            u8::try_from(sum / 255).unwrap_or(u8::MAX)
-        };
-        image::Rgb([blend(red), blend(green), blend(blue)])
-    })
-}
-
-/// A drawing, perhaps behind a declaration, a comment or a document type.
+/// SVG, possibly behind a declaration, a comment or a document type.
 fn is_svg(source: &[u8]) -> bool {
     let start = String::from_utf8_lossy(&source[..source.len().min(1024)]);
     let start = start.trim_start_matches('\u{feff}').trim_start();
@@ -225,26 +141,16 @@ fn is_svg(source: &[u8]) -> bool {
     is_markup && start.contains("<svg")
 }
 
-fn refuse(error: ImageError) -> StorageError {
-    match error {
-        ImageError::Limits(_) => too_many_pixels(),
-        _ => invalid(),
-    }
-}
-
-fn invalid() -> StorageError {
-    let message = "The source image is invalid or unsupported for rendering";
-    StorageError::new(Code::InvalidRequest, 400, message)
-}
-
-fn too_many_pixels() -> StorageError {
-    let message = "The source image resolution is too large to process";
-    StorageError::new(Code::InvalidRequest, 400, message)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::io::Cursor;
+
+    use image::{DynamicImage, ImageEncoder as _, RgbaImage};
+
+    use super::{
+        super::error::{invalid, too_many_pixels},
+        *,
+    };
     use crate::request::Fields;
 
     const CONFIG: ImagesConfig = ImagesConfig {
@@ -256,9 +162,12 @@ mod tests {
 
     /// The left half red, the right half blue and half transparent.
     fn sample(width: u32, height: u32) -> RgbaImage {
-        RgbaImage::from_fn(width, height, |x, _| match x < width / 2 {
-            true => image::Rgba([255, 0, 0, 255]),
-            false => image::Rgba([0, 0, 255, 128]),
+        RgbaImage::from_fn(width, height, |x, _| {
+            if x < width / 2 {
+                image::Rgba([255, 0, 0, 255])
+            } else {
+                image::Rgba([0, 0, 255, 128])
+            }
         })
     }
 
@@ -278,8 +187,15 @@ mod tests {
         query: &str,
         accepts_webp: bool,
     ) -> Result<Rendered, StorageError> {
-        let transform = Transform::read(&Fields::of_query(Some(query)), &CONFIG).expect(query);
-        render(source, &transform, accepts_webp, &CONFIG)
+        let transform = Transform::parse(&Fields::from_query(Some(query)), &CONFIG).expect(query);
+        let request = RenderRequest {
+            transform,
+            accepts_webp,
+            config: CONFIG,
+        };
+        let mut measured = source.clone();
+        request.peak_bytes(&mut measured)?;
+        request.render(source)
     }
 
     fn size(rendered: &Rendered) -> (u32, u32) {
@@ -313,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_parts_are_as_asked() {
+    fn images_are_resized_and_cropped() {
         let source = file(&sample(40, 20), ImageFormat::Png);
         let made = rendered(source.clone(), "width=10&height=10", false).expect("an image");
         assert_eq!(size(&made), (10, 10));
@@ -326,36 +242,72 @@ mod tests {
         assert_eq!(image.get_pixel(2, 5).0, [255, 0, 0, 255], "the red half");
     }
 
+    /// A PNG is turned by its orientation, and then cropped.
     #[test]
-    fn transparency_becomes_white_where_there_is_none() {
-        let flat = on_white(&RgbaImage::from_pixel(2, 2, image::Rgba([0, 0, 255, 128])));
-        let [red, green, blue] = flat.get_pixel(0, 0).0;
-        assert!((126..=128).contains(&red) && red == green && blue == 255);
+    fn images_are_turned_upright() {
+        let image = sample(40, 20);
+        let mut bytes = Vec::new();
+        let mut encoder = image::codecs::png::PngEncoder::new(&mut bytes);
+        // TIFF in little endian, with one entry: orientation (0x0112), a short, rotated by 90°.
+        let exif = b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0";
+        encoder.set_exif_metadata(exif.to_vec()).expect("supported");
+        let written = encoder.write_image(&image, 40, 20, image::ExtendedColorType::Rgba8);
+        written.expect("an image");
+
+        let made = rendered(bytes, "width=10&height=10&gravity=no", false).expect("an image");
+
+        assert_eq!(size(&made), (10, 10));
+        let upright = image::load_from_memory(&made.bytes).expect("an image");
+        // The left half, red, is above.
+        let pixel = upright.into_rgba8().get_pixel(5, 2).0;
+        assert_eq!(pixel, [255, 0, 0, 255]);
     }
 
     #[test]
-    fn bombs_and_nonsense_are_refused() {
-        let refused = |source: Vec<u8>| {
+    fn sides_that_webp_cannot_have_keep_their_format() {
+        let wide = file(&sample(20_000, 2), ImageFormat::Png);
+        let made = rendered(wide.clone(), "", true).expect("an image");
+        assert_eq!(made.format, Format::Png);
+        let rejected = rendered(wide, "format=webp", true).expect_err("rejected");
+        assert_eq!(rejected.to_string(), too_many_pixels().to_string());
+    }
+
+    #[test]
+    fn wrong_checksums_do_not_fail_a_rendering() {
+        let right = file(&sample(40, 20), ImageFormat::Png);
+        let expected = rendered(right.clone(), "width=10", false).expect("an image");
+        // The last byte of the header's checksum, of the end's, and of the pixels'.
+        let pixels = right.len() - 13;
+        for position in [32, right.len() - 1, pixels] {
+            let mut wrong = right.clone();
+            wrong[position] ^= 0x55;
+            let made = rendered(wrong, "width=10", false).expect("an image");
+            assert_eq!(made, expected, "{position}");
+        }
+    }
+
+    #[test]
+    fn decompression_bombs_and_garbage_are_rejected() {
+        let rejected = |source: Vec<u8>| {
             rendered(source, "", false)
-                .expect_err("refused")
+                .expect_err("rejected")
                 .to_string()
         };
         let invalid = invalid().to_string();
-        assert_eq!(refused(b"not an image".to_vec()), invalid);
-        assert_eq!(refused(Vec::new()), invalid);
+        assert_eq!(rejected(b"not an image".to_vec()), invalid);
+        assert_eq!(rejected(Vec::new()), invalid);
         let whole = file(&sample(40, 20), ImageFormat::Png);
-        assert_eq!(refused(whole[..whole.len() / 2].to_vec()), invalid);
+        assert_eq!(rejected(whole[..whole.len() / 2].to_vec()), invalid);
         let bomb = file(&RgbaImage::new(2000, 2000), ImageFormat::Png);
         assert!(bomb.len() < 100_000);
-        assert_eq!(refused(bomb), too_many_pixels().to_string());
+        assert_eq!(rejected(bomb), too_many_pixels().to_string());
     }
 
     #[test]
-    fn drawings_pass_as_they_are() {
-        let drawing =
-            b"<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"/>".to_vec();
-        let made = rendered(drawing.clone(), "width=10", true).expect("a drawing");
-        assert_eq!((made.format, made.bytes), (Format::Svg, drawing));
+    fn svg_is_served_as_it_is() {
+        let svg = b"<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\"/>".to_vec();
+        let made = rendered(svg.clone(), "width=10", true).expect("an image");
+        assert_eq!((made.format, made.bytes), (Format::Svg, svg));
         assert!(!is_svg(b"<html><svg/></html>"));
     }
 }

@@ -1,69 +1,69 @@
-//! What shall be done with an image: from a query string, a body or a signed token (storage contract
-//! §4).
+//! The requested transformation of an image: from a query string, a body or a signed token (storage
+//! contract §4).
 
 use std::fmt::Write as _;
 
 use super::geometry::{Gravity, Resize};
 use crate::{config::ImagesConfig, error::StorageError, request::Fields};
 
-const QUALITY: u8 = 80;
-const WORST_QUALITY: i64 = 20;
-const BEST_QUALITY: i64 = 100;
+const DEFAULT_QUALITY: u8 = 80;
+const MIN_QUALITY: i64 = 20;
+const MAX_QUALITY: i64 = 100;
 
-/// What shall be done with an image. The default is nothing but to encode it anew.
+/// A transformation. The default only encodes the image again.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Transform {
     pub(crate) width: Option<u32>,
     pub(crate) height: Option<u32>,
     pub(crate) resize: Resize,
     quality: Option<u8>,
-    pub(crate) format: Option<Wanted>,
+    pub(crate) format: Option<RequestedFormat>,
     pub(crate) gravity: Option<Gravity>,
 }
 
-/// The format that a client names.
+/// The format that a client asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum RequestedFormat {
     /// That of the source, whatever the client accepts.
     Origin,
     Webp,
 }
 
 impl Transform {
-    /// Reads the fields of a query string, or of a body's `transform`.
-    pub(crate) fn read(fields: &Fields, config: &ImagesConfig) -> Result<Self, StorageError> {
+    /// Parses the fields of a query string, or of a body's `transform`.
+    pub(crate) fn parse(fields: &Fields, config: &ImagesConfig) -> Result<Self, StorageError> {
         let side = |name| -> Result<Option<u32>, StorageError> {
             let side = fields.integer(name, 0)?.filter(|side| *side > 0);
             let most = config.max_dimension;
-            // More than the most is cut without a word, as upstream does.
+            // Larger values are clamped silently, as upstream does.
             Ok(side.map(|side| u32::try_from(side).map_or(most, |side| side.min(most))))
         };
-        let quality = fields.integer("quality", WORST_QUALITY)?;
-        if quality.is_some_and(|quality| quality > BEST_QUALITY) {
-            return Err(fields.must("quality", &format!("be <= {BEST_QUALITY}")));
+        let quality = fields.integer("quality", MIN_QUALITY)?;
+        if quality.is_some_and(|quality| quality > MAX_QUALITY) {
+            return Err(fields.validation_error("quality", &format!("be <= {MAX_QUALITY}")));
         }
         let format = fields.choice("format", &["origin", "webp"])?;
         Ok(Self {
             width: side("width")?,
             height: side("height")?,
-            resize: Resize::read(fields)?.unwrap_or_default(),
+            resize: Resize::parse(fields)?.unwrap_or_default(),
             quality: quality.and_then(|quality| u8::try_from(quality).ok()),
             format: format.map(|format| match format {
-                "webp" => Wanted::Webp,
-                _ => Wanted::Origin,
+                "webp" => RequestedFormat::Webp,
+                _ => RequestedFormat::Origin,
             }),
-            gravity: Gravity::read(fields)?,
+            gravity: Gravity::parse(fields)?,
         })
     }
 
-    /// Whether nothing was asked for.
+    /// Whether nothing was requested.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// How good a lossy result shall be, of 100.
+    /// The quality of a lossy result, of 100.
     pub(crate) fn quality(&self) -> u8 {
-        self.quality.unwrap_or(QUALITY)
+        self.quality.unwrap_or(DEFAULT_QUALITY)
     }
 
     /// As a token carries it: `height:50,width:100,resize:contain,quality:80`.
@@ -71,8 +71,8 @@ impl Transform {
         self.text("resize", Resize::name)
     }
 
-    /// From a token that we signed; what cannot be read there counts as not asked for.
-    pub(crate) fn of_claim(claim: &str, config: &ImagesConfig) -> Self {
+    /// From a token that we signed; a claim that cannot be parsed is ignored.
+    pub(crate) fn from_claim(claim: &str, config: &ImagesConfig) -> Self {
         let pairs = claim.split(',').filter_map(|pair| pair.split_once(':'));
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         for (name, value) in pairs {
@@ -87,11 +87,11 @@ impl Transform {
                 }
             }
         }
-        let fields = Fields::of_query(Some(&query.finish()));
-        Self::read(&fields, config).unwrap_or_default()
+        let fields = Fields::from_query(Some(&query.finish()));
+        Self::parse(&fields, config).unwrap_or_default()
     }
 
-    /// For `X-Transformations`, in the words of the program that upstream renders with.
+    /// For `X-Transformations`, in the terms of imgproxy, which upstream renders with.
     pub(crate) fn header(&self) -> Option<String> {
         let text = self.text("resizing_type", Resize::upstream_name);
         (!text.is_empty()).then_some(text)
@@ -116,8 +116,8 @@ impl Transform {
             add("quality", &quality);
         }
         match self.format {
-            Some(Wanted::Webp) => add("format", &"webp"),
-            Some(Wanted::Origin) => add("format", &"origin"),
+            Some(RequestedFormat::Webp) => add("format", &"webp"),
+            Some(RequestedFormat::Origin) => add("format", &"origin"),
             None => {}
         }
         if let Some(gravity) = self.gravity {
@@ -138,15 +138,15 @@ mod tests {
         max_bytes: 25_000_000,
     };
 
-    fn read(query: &str) -> Result<Transform, StorageError> {
-        Transform::read(&Fields::of_query(Some(query)), &CONFIG)
+    fn parse(query: &str) -> Result<Transform, StorageError> {
+        Transform::parse(&Fields::from_query(Some(query)), &CONFIG)
     }
 
     #[test]
     fn the_header_has_a_fixed_order_and_upstreams_words() {
         let check = |query, expected| {
             assert_eq!(
-                read(query).expect(query).header().as_deref(),
+                parse(query).expect(query).header().as_deref(),
                 expected,
                 "{query}"
             );
@@ -169,16 +169,16 @@ mod tests {
     }
 
     #[test]
-    fn a_token_brings_back_what_was_asked_for() {
+    fn a_token_carries_the_whole_transformation() {
         for query in [
             "width=100&height=50&resize=contain&quality=80&format=webp",
             "gravity=fp&x_offset=0&y_offset=1",
             "gravity=noea&width=3",
             "",
         ] {
-            let transform = read(query).expect(query);
+            let transform = parse(query).expect(query);
             assert_eq!(
-                Transform::of_claim(&transform.claim(), &CONFIG),
+                Transform::from_claim(&transform.claim(), &CONFIG),
                 transform,
                 "{query}"
             );
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_range_is_refused_by_name() {
+    fn values_out_of_range_are_rejected_by_name() {
         for (query, message) in [
             ("width=x", "querystring/width must be integer"),
             ("width=-1", "querystring/width must be >= 0"),
@@ -205,7 +205,7 @@ mod tests {
                 "querystring must have required property 'x_offset'",
             ),
         ] {
-            assert_eq!(read(query).expect_err(query).message(), message);
+            assert_eq!(parse(query).expect_err(query).message(), message);
         }
     }
 }

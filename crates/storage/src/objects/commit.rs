@@ -1,20 +1,19 @@
-//! Bytes become an object (storage contract §10.3).
+//! A blob becomes an object: its row is written (storage contract §10.3).
 
 use plinth_db::{DbError, End, Params, Step};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Object, probe::owner_columns};
+use super::{Object, probe_write::owner_columns};
 use crate::{
     blobs::{Version, discard},
-    error::{Code, StorageError},
-    request::{Context, Place},
-    sqlstate::taken_as,
+    error::{Code, StorageError, unique_violation_as},
+    request::{ObjectPath, RequestContext},
 };
 
-/// Bytes that are stored, and the object that they shall be.
-pub(crate) struct Arrival<'a> {
-    pub(crate) place: &'a Place,
+/// A blob that is stored, and the object that it becomes.
+pub(crate) struct NewObject<'a> {
+    pub(crate) path: &'a ObjectPath,
     pub(crate) version: Version,
     pub(crate) metadata: Value,
     pub(crate) user_metadata: UserMetadata,
@@ -22,34 +21,34 @@ pub(crate) struct Arrival<'a> {
     pub(crate) may_replace: bool,
 }
 
-/// What is over once the bytes are an object. It is over in the same transaction, and must not have
-/// been before: so nothing becomes an object twice, whichever nodes try.
+/// The upload that ends with the row of the object. It ends in the same transaction, which fails if
+/// the upload has ended already: so no upload becomes an object twice, whichever nodes try.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Ends<'a> {
-    /// The bytes came in one request.
-    Nothing,
-    /// An upload over several requests. It is the turn of whoever has this lease; the database looks
+pub(crate) enum CompletedUpload<'a> {
+    /// None: the bytes came in one request.
+    None,
+    /// A resumable upload. The caller must hold this lease; the database checks it
     /// (`plinth.follow_objects`).
     Resumable(Uuid),
-    /// An upload in parts, whose rows go.
+    /// A multipart upload, whose rows are deleted.
     Multipart(&'a str),
 }
 
-/// What the object's user metadata shall be.
+/// The object's user metadata.
 pub(crate) enum UserMetadata {
     Given(Option<Value>),
-    /// That of the object that is replaced; none for a new one.
+    /// That of the object that is replaced; a new object has none.
     Kept,
 }
 
-/// How long another writer of the same name is waited for, in milliseconds.
-const PATIENCE: &str = "5000";
+/// How long to wait for another writer of the same object, in milliseconds.
+const LOCK_TIMEOUT_MS: &str = "5000";
 
-/// Writers of one name take turns.
+/// Serializes the writers of one object.
 const LOCK: &str = "select pg_advisory_xact_lock(hashtextextended($1, 0))";
 
-/// Rows of parts go with that of their upload.
-const END: &str = "delete from storage.s3_multipart_uploads where id = $1 returning id";
+/// The rows of its parts are deleted by cascade.
+const END_MULTIPART: &str = "delete from storage.s3_multipart_uploads where id = $1 returning id";
 
 const CREATE: &str = "
     insert into storage.objects as o
@@ -59,7 +58,7 @@ const CREATE: &str = "
         o.created_at, o.last_accessed_at, o.metadata, o.user_metadata
 ";
 
-/// Whoever has no name of their own leaves the owner as it is.
+/// A caller without a `sub` leaves the owner as it is.
 const REPLACE: &str = "
     insert into storage.objects as o
         (bucket_id, name, version, owner, owner_id, metadata, user_metadata)
@@ -74,44 +73,47 @@ const REPLACE: &str = "
         o.created_at, o.last_accessed_at, o.metadata, o.user_metadata
 ";
 
-/// Writes the row in the service's own name: whether the caller may was settled before. Bytes that
-/// get no row are let go, and what was there stays as it is. Where nobody knows whether there is a
-/// row now, the bytes stay: the ledger knows.
+/// Writes the row as `service_role`: the caller's permission was checked before. Where that fails,
+/// the blob is discarded and the object that was there stays. Where the outcome is unknown, the
+/// blob stays and the ledger decides.
 pub(crate) async fn commit(
-    context: &Context,
-    arrival: Arrival<'_>,
+    context: &RequestContext,
+    object: NewObject<'_>,
 ) -> Result<Object, StorageError> {
-    commit_ending(context, arrival, Ends::Nothing).await
+    commit_upload(context, object, CompletedUpload::None).await
 }
 
-/// The same for bytes with which something ends.
-pub(crate) async fn commit_ending(
-    context: &Context,
-    arrival: Arrival<'_>,
-    ends: Ends<'_>,
+/// The same for a blob that completes an upload.
+pub(crate) async fn commit_upload(
+    context: &RequestContext,
+    object: NewObject<'_>,
+    upload: CompletedUpload<'_>,
 ) -> Result<Object, StorageError> {
-    let version = arrival.version;
-    let committed = write_row(context, arrival, ends).await;
-    if committed.as_ref().is_err_and(|error| !error.is_undecided()) {
+    let version = object.version;
+    let committed = write_row(context, object, upload).await;
+    if committed
+        .as_ref()
+        .is_err_and(|error| !error.is_outcome_unknown())
+    {
         discard(&context.project.db, &version).await;
     }
     committed
 }
 
-/// The same, where bytes that get no row are kept: whoever sent them may try again.
+/// The same, but the blob is kept in any case: the client may try again.
 pub(crate) async fn write_row(
-    context: &Context,
-    arrival: Arrival<'_>,
-    ends: Ends<'_>,
+    context: &RequestContext,
+    object: NewObject<'_>,
+    upload: CompletedUpload<'_>,
 ) -> Result<Object, StorageError> {
-    let Place { bucket, key } = arrival.place;
-    let (owner, owner_id) = owner_columns(arrival.owner);
-    let version = arrival.version.to_string();
-    let (user_metadata, is_kept) = match arrival.user_metadata {
+    let ObjectPath { bucket, key } = object.path;
+    let (owner, owner_id) = owner_columns(object.owner);
+    let version = object.version.to_string();
+    let (user_metadata, is_kept) = match object.user_metadata {
         UserMetadata::Given(value) => (value, false),
         UserMetadata::Kept => (None, true),
     };
-    let name = arrival.place.path();
+    let name = object.path.joined();
     let lock: Params<'_> = &[&name];
     let create: Params<'_> = &[
         bucket,
@@ -119,7 +121,7 @@ pub(crate) async fn write_row(
         &version,
         &owner,
         &owner_id,
-        &arrival.metadata,
+        &object.metadata,
         &user_metadata,
     ];
     let replace: Params<'_> = &[
@@ -128,32 +130,38 @@ pub(crate) async fn write_row(
         &version,
         &owner,
         &owner_id,
-        &arrival.metadata,
+        &object.metadata,
         &user_metadata,
         &is_kept,
     ];
-    let (write, params) = match arrival.may_replace {
-        true => (REPLACE, replace),
-        false => (CREATE, create),
+    let (write, params) = if object.may_replace {
+        (REPLACE, replace)
+    } else {
+        (CREATE, create)
     };
-    let mut work = context.as_service_role().setting("lock_timeout", PATIENCE);
-    if let Ends::Resumable(lease) = ends {
+    let mut work = context
+        .as_service_role()
+        .setting("lock_timeout", LOCK_TIMEOUT_MS);
+    if let CompletedUpload::Resumable(lease) = upload {
         work = work.setting("plinth.upload_lease", lease.to_string());
     }
-    let rows = match ends {
-        Ends::Nothing | Ends::Resumable(_) => {
+    let rows = match upload {
+        CompletedUpload::None | CompletedUpload::Resumable(_) => {
             let steps = [Step::typed(LOCK, lock), Step::typed(write, params)];
-            let rows = work.run(&steps, End::Commit).await.map_err(refuse)?;
+            let rows = work.run(&steps, End::Commit).await.map_err(write_error)?;
             rows.into_iter().next_back().unwrap_or_default()
         }
-        Ends::Multipart(upload) => {
-            let upload: Params<'_> = &[&upload];
-            let steps = [Step::typed(LOCK, lock), Step::typed(END, upload)];
-            let (mut transaction, rows) = work.begin(&steps).await.map_err(refuse)?;
+        CompletedUpload::Multipart(id) => {
+            let id: Params<'_> = &[&id];
+            let steps = [Step::typed(LOCK, lock), Step::typed(END_MULTIPART, id)];
+            let (mut transaction, rows) = work.begin(&steps).await.map_err(write_error)?;
             if rows.last().is_none_or(Vec::is_empty) {
                 return Err(StorageError::no_such_upload());
             }
-            let rows = transaction.query(write, params).await.map_err(refuse)?;
+            let rows = transaction
+                .query(write, params)
+                .await
+                .map_err(write_error)?;
             transaction.commit().await?;
             rows
         }
@@ -161,13 +169,13 @@ pub(crate) async fn write_row(
     let row = rows.first();
     let row =
         row.ok_or_else(|| StorageError::internal("a row was written and did not come back"))?;
-    Ok(Object::of_row(row))
+    Ok(Object::from_row(row))
 }
 
-fn refuse(error: DbError) -> StorageError {
+fn write_error(error: DbError) -> StorageError {
     match error.sqlstate().map(|state| state.code()) {
         Some("55P03") => StorageError::new(Code::LockTimeout, 503, "acquiring lock timeout")
-            .labelled("acquiring_lock_timeout"),
-        _ => taken_as(Code::KeyAlreadyExists)(error),
+            .with_label("acquiring_lock_timeout"),
+        _ => unique_violation_as(Code::KeyAlreadyExists)(error),
     }
 }

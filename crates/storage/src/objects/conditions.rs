@@ -6,7 +6,7 @@ use http::{
 };
 use time::OffsetDateTime;
 
-/// What identifies the bytes as they are now.
+/// What identifies the current bytes of an object.
 #[derive(Clone, Copy)]
 pub(crate) struct Validators<'a> {
     /// With its quotes.
@@ -16,7 +16,7 @@ pub(crate) struct Validators<'a> {
 }
 
 impl Validators<'_> {
-    /// Whether the client has these bytes already.
+    /// Whether the client has these bytes already: 304.
     pub(crate) fn is_fresh(&self, request: &HeaderMap) -> bool {
         if request.contains_key(IF_NONE_MATCH) {
             let mut tags = request.get_all(IF_NONE_MATCH).iter();
@@ -29,7 +29,7 @@ impl Validators<'_> {
         }
     }
 
-    /// Whether a range may be served: the client has bytes of this very version.
+    /// Whether a range may be served: the client has other bytes of this version.
     pub(crate) fn allow_range(&self, request: &HeaderMap) -> bool {
         let Some(condition) = request.get(IF_RANGE).and_then(|value| value.to_str().ok()) else {
             return !request.contains_key(IF_RANGE);

@@ -1,7 +1,7 @@
 //! Deleting objects (storage contract §3.9).
 //!
-//! Only rows are deleted here. Triggers put the bytes on the collector's list in the same
-//! transaction, so neither can go without the other.
+//! Only rows are deleted here. Triggers hand their blobs to the garbage collection in the same
+//! transaction.
 
 use axum::{
     Json,
@@ -9,22 +9,25 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{Object, model::possible};
+use super::{Object, model::without_nul};
 use crate::{
     error::StorageError,
-    request::{Context, Place, check_bucket, read_fields},
+    request::{ObjectPath, RequestContext, check_bucket, read_fields},
     response::message,
 };
 
 /// Most objects that one request may delete.
-pub(crate) const MOST: usize = 1000;
+pub(crate) const MAX_DELETED: usize = 1000;
 
 /// `DELETE /object/{bucket}/{key}`
-pub(crate) async fn delete(context: &Context, place: &Place) -> Result<Response, StorageError> {
+pub(crate) async fn delete(
+    context: &RequestContext,
+    path: &ObjectPath,
+) -> Result<Response, StorageError> {
     context.caller()?;
-    check_bucket(&place.bucket)?;
+    check_bucket(&path.bucket)?;
     const SQL: &str = "delete from storage.objects where bucket_id = $1 and name = $2 returning id";
-    let Place { bucket, key } = place;
+    let ObjectPath { bucket, key } = path;
     let rows = context.as_caller()?.query(SQL, &[bucket, key]).await?;
     if !rows.is_empty() {
         return Ok(message("Successfully deleted"));
@@ -35,34 +38,36 @@ pub(crate) async fn delete(context: &Context, place: &Place) -> Result<Response,
         .read_only()
         .query(EXISTS, &[bucket, key])
         .await?;
-    match rows.is_empty() {
-        true => Err(StorageError::no_such_key()),
-        false => Err(StorageError::access_denied("Access denied")),
+    if rows.is_empty() {
+        Err(StorageError::no_such_key())
+    } else {
+        Err(StorageError::access_denied("Access denied"))
     }
 }
 
 /// `DELETE /object/{bucket}`
 pub(crate) async fn delete_many(
-    context: &Context,
+    context: &RequestContext,
     bucket: &str,
     body: Body,
 ) -> Result<Response, StorageError> {
     context.caller()?;
     let fields = read_fields(body).await?;
-    let names = fields.some_texts("prefixes", usize::MAX)?;
-    if names.len() > MOST {
-        let text = format!("Bulk object requests are limited to {MOST} objects per request.");
+    let names = fields.required_texts("prefixes", usize::MAX)?;
+    if names.len() > MAX_DELETED {
+        let text =
+            format!("Bulk object requests are limited to {MAX_DELETED} objects per request.");
         return Err(StorageError::invalid_request(text));
     }
     check_bucket(bucket)?;
-    let names = possible(names);
+    let names = without_nul(names);
     let objects = delete_rows(context, bucket, &names).await?;
     Ok(Json(objects).into_response())
 }
 
-/// Deletes what the caller may; gives what went.
+/// Deletes the objects that the caller may delete; gives them.
 pub(crate) async fn delete_rows(
-    context: &Context,
+    context: &RequestContext,
     bucket: &str,
     names: &[String],
 ) -> Result<Vec<Object>, StorageError> {
@@ -71,5 +76,5 @@ pub(crate) async fn delete_rows(
         Object::COLUMNS
     );
     let rows = context.as_caller()?.query(&sql, &[&bucket, &names]).await?;
-    Ok(rows.iter().map(Object::of_row).collect())
+    Ok(rows.iter().map(Object::from_row).collect())
 }

@@ -1,4 +1,4 @@
-//! Finding an object on somebody's word (storage contract §3.3, §10.2).
+//! Finding an object that a request may read (storage contract §3.3, §10.2).
 
 use plinth_db::Row;
 
@@ -6,42 +6,43 @@ use super::Object;
 use crate::{
     buckets::BucketRules,
     error::StorageError,
-    request::{Access, Context, Place, check_bucket, check_key},
+    request::{Access, ObjectPath, RequestContext, check_bucket, check_key},
     signed_url::{self, Grant, Scope},
 };
 
-/// Finds an object for a request that may see it.
+/// Finds an object that the request may read.
 ///
-/// Bucket and object are read together in the service's own name. A public bucket needs no more;
-/// for any other one Postgres is asked again as the caller, and the policies decide.
+/// Bucket and object are read together as `service_role`. For a public bucket that is all; for any
+/// other one the object is read again as the caller, and the policies decide.
 pub(crate) async fn find(
-    context: &Context,
+    context: &RequestContext,
     access: Access,
-    place: &Place,
+    path: &ObjectPath,
 ) -> Result<Object, StorageError> {
     if access == Access::Authenticated {
         context.caller()?;
     }
-    check_bucket(&place.bucket)?;
-    check_key(&place.key)?;
-    let (rules, object) = look_up(context, place)
+    check_bucket(&path.bucket)?;
+    check_key(&path.key, context.config.key_rules)?;
+    let (rules, object) = find_with_bucket(context, path)
         .await?
         .ok_or_else(StorageError::no_such_bucket)?;
     if rules.is_public {
         return object.ok_or_else(StorageError::no_such_key);
     }
-    // Nobody learns from outside that a private bucket exists.
-    let is_nobody = access == Access::Public || context.maybe_caller().is_none();
-    match is_nobody {
-        true => Err(StorageError::no_such_bucket()),
-        false => find_as_caller(context, place).await,
+    // Without a credential nobody learns that a private bucket exists.
+    let is_anonymous = access == Access::Public || context.optional_caller().is_none();
+    if is_anonymous {
+        Err(StorageError::no_such_bucket())
+    } else {
+        find_as_caller(context, path).await
     }
 }
 
-/// Finds an object that the caller's policies show.
+/// Finds an object that the caller's policies let through.
 pub(crate) async fn find_as_caller(
-    context: &Context,
-    place: &Place,
+    context: &RequestContext,
+    path: &ObjectPath,
 ) -> Result<Object, StorageError> {
     let sql = format!(
         "select {} from storage.objects o where o.bucket_id = $1 and o.name = $2",
@@ -50,31 +51,31 @@ pub(crate) async fn find_as_caller(
     let rows = context
         .as_caller()?
         .read_only()
-        .query(&sql, &[&place.bucket, &place.key])
+        .query(&sql, &[&path.bucket, &path.key])
         .await?;
     rows.first()
-        .map(Object::of_row)
+        .map(Object::from_row)
         .ok_or_else(StorageError::no_such_key)
 }
 
-/// Finds an object that a signed URL is for.
+/// Finds the object of a signed URL.
 pub(crate) async fn find_signed(
-    context: &Context,
-    place: &Place,
+    context: &RequestContext,
+    path: &ObjectPath,
 ) -> Result<(Object, Grant), StorageError> {
     let query = context.query();
     let token = query.text("token")?.ok_or_else(|| query.missing("token"))?;
-    check_bucket(&place.bucket)?;
-    check_key(&place.key)?;
-    let grant = signed_url::check(context, Scope::Download, &place.path(), &token)?;
-    let found = look_up(context, place).await?;
+    check_bucket(&path.bucket)?;
+    check_key(&path.key, context.config.key_rules)?;
+    let grant = signed_url::verify(context, Scope::Download, &path.joined(), &token)?;
+    let found = find_with_bucket(context, path).await?;
     let object = found.and_then(|(_, object)| object);
     Ok((object.ok_or_else(StorageError::no_such_key)?, grant))
 }
 
-async fn look_up(
-    context: &Context,
-    place: &Place,
+async fn find_with_bucket(
+    context: &RequestContext,
+    path: &ObjectPath,
 ) -> Result<Option<(BucketRules, Option<Object>)>, StorageError> {
     let sql = format!(
         "select {}, {}
@@ -87,11 +88,11 @@ async fn look_up(
     let rows = context
         .as_service_role()
         .read_only()
-        .query(&sql, &[&place.bucket, &place.key])
+        .query(&sql, &[&path.bucket, &path.key])
         .await?;
     let has_object = |row: &&Row| row.get::<_, Option<uuid::Uuid>>("id").is_some();
     Ok(rows.first().map(|row| {
-        let object = Some(row).filter(has_object).map(Object::of_row);
-        (BucketRules::of_row(row), object)
+        let object = Some(row).filter(has_object).map(Object::from_row);
+        (BucketRules::from_row(row), object)
     }))
 }

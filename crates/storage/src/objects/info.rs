@@ -1,4 +1,4 @@
-//! What is known of an object, without its bytes (storage contract §3.4).
+//! The metadata of an object, without its bytes (storage contract §3.4).
 
 use axum::{
     Json,
@@ -13,30 +13,30 @@ use serde_json::json;
 
 use super::{
     find, find_signed,
-    serve::{Keeping, headers, respond, value},
+    serve::{CachePolicy, header_value, object_headers, respond},
 };
 use crate::{
     error::StorageError,
     images::Transform,
-    request::{Access, Context, Place},
+    request::{Access, ObjectPath, RequestContext},
     wire_time,
 };
 
-/// `HEAD /object/…`: the row alone answers.
+/// `HEAD /object/…`: from the row alone.
 pub(crate) async fn head(
-    context: &Context,
+    context: &RequestContext,
     access: Access,
-    place: &Place,
+    path: &ObjectPath,
 ) -> Result<Response, StorageError> {
-    let (object, keeping) = match access {
+    let (object, cache_policy) = match access {
         Access::Signed => {
-            let (object, grant) = find_signed(context, place).await?;
-            (object, Keeping::Until(grant.expires_at))
+            let (object, grant) = find_signed(context, path).await?;
+            (object, CachePolicy::Until(grant.expires_at))
         }
-        _ => (find(context, access, place).await?, Keeping::Stored),
+        _ => (find(context, access, path).await?, CachePolicy::Stored),
     };
-    let mut headers = headers(context, &object, keeping)?;
-    if let Some(size) = object.facts().size() {
+    let mut headers = object_headers(context, &object, cache_policy)?;
+    if let Some(size) = object.details().size() {
         headers.insert(CONTENT_LENGTH, HeaderValue::from(size));
     }
     echo_transform(context, &mut headers)?;
@@ -45,43 +45,46 @@ pub(crate) async fn head(
 
 /// `GET /object/info/…`
 pub(crate) async fn info(
-    context: &Context,
+    context: &RequestContext,
     access: Access,
-    place: &Place,
+    path: &ObjectPath,
 ) -> Result<Response, StorageError> {
-    let object = find(context, access, place).await?;
-    let facts = object.facts();
+    let object = find(context, access, path).await?;
+    let details = object.details();
     let body = json!({
         "id": object.id,
         "name": object.name,
         "version": object.version,
         "bucket_id": object.bucket_id,
-        "size": facts.size(),
-        "content_type": facts.content_type(),
-        "cache_control": facts.cache_control(),
-        "etag": facts.etag(),
+        "size": details.size(),
+        "content_type": details.content_type(),
+        "cache_control": details.cache_control(),
+        "etag": details.etag(),
         "metadata": object.user_metadata,
         "last_modified": object.updated_at.map(wire_time::render),
         "created_at": object.created_at.map(wire_time::render),
     });
     let mut response = Json(body).into_response();
-    if let Some(etag) = facts.etag() {
-        response.headers_mut().insert(ETAG, value(etag)?);
+    if let Some(etag) = details.etag() {
+        response.headers_mut().insert(ETAG, header_value(etag)?);
     }
-    if let Some(cache_control) = facts.cache_control() {
+    if let Some(cache_control) = details.cache_control() {
         response
             .headers_mut()
-            .insert(CACHE_CONTROL, value(cache_control)?);
+            .insert(CACHE_CONTROL, header_value(cache_control)?);
     }
     echo_transform(context, response.headers_mut())?;
     Ok(response)
 }
 
-/// Says what would be done with an image; nothing is done here.
-fn echo_transform(context: &Context, headers: &mut HeaderMap) -> Result<(), StorageError> {
-    let transform = Transform::read(&context.query(), &context.config.images)?;
+/// Echoes the transformation of an image, which is not done here.
+fn echo_transform(context: &RequestContext, headers: &mut HeaderMap) -> Result<(), StorageError> {
+    let transform = Transform::parse(&context.query(), &context.config.images)?;
     if let Some(text) = transform.header() {
-        headers.insert(HeaderName::from_static("x-transformations"), value(&text)?);
+        headers.insert(
+            HeaderName::from_static("x-transformations"),
+            header_value(&text)?,
+        );
     }
     Ok(())
 }

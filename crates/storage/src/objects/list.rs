@@ -1,10 +1,10 @@
-//! Listing a folder by page and offset (storage contract §3.5).
+//! Lists a folder by limit and offset (storage contract §3.5).
 
 use axum::{body::Body, response::Response};
 
 use crate::{
     error::StorageError,
-    request::{Context, check_bucket, read_fields},
+    request::{RequestContext, check_bucket, read_fields},
     response::{json_bytes, raw_json},
 };
 
@@ -25,7 +25,7 @@ const SQL: &str = "
 
 /// `POST /object/list/{bucket}`
 pub(crate) async fn list(
-    context: &Context,
+    context: &RequestContext,
     bucket: &str,
     body: Body,
 ) -> Result<Response, StorageError> {

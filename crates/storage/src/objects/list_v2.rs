@@ -1,84 +1,39 @@
-//! Listing by cursor (storage contract §3.6).
+//! Lists by cursor (storage contract §3.6).
 
 use axum::{
     Json,
     body::Body,
     response::{IntoResponse, Response},
 };
-use base64::{Engine, engine::general_purpose::STANDARD};
 use plinth_db::Row;
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 
-use super::model::time_of;
+use super::{
+    cursor::{COLUMNS, Cursor, ORDERS},
+    model::read_time,
+};
 use crate::{
     error::StorageError,
-    request::{Context, check_bucket, read_fields},
+    request::{RequestContext, check_bucket, read_fields},
     wire_time,
 };
 
-const MOST: i64 = 1000;
-const COLUMNS: &[&str] = &["name", "created_at", "updated_at"];
-const ORDERS: &[&str] = &["asc", "desc"];
-
-/// Where a page begins: behind this name, and behind this time when sorted by one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Cursor {
-    name: String,
-    order: &'static str,
-    column: &'static str,
-    time: Option<String>,
-}
-
-impl Cursor {
-    fn encode(&self) -> String {
-        let mut lines = vec![format!("l:{}", self.name)];
-        lines.push(format!("o:{}", self.order));
-        lines.push(format!("c:{}", self.column));
-        lines.extend(self.time.as_ref().map(|time| format!("a:{time}")));
-        STANDARD.encode(lines.join("\n"))
-    }
-
-    fn decode(text: &str) -> Result<Self, StorageError> {
-        Self::read(text).ok_or_else(|| StorageError::invalid_parameter("continuation token"))
-    }
-
-    fn read(text: &str) -> Option<Self> {
-        let text = String::from_utf8(STANDARD.decode(text).ok()?).ok()?;
-        let mut cursor = Self {
-            name: String::new(),
-            order: "asc",
-            column: "name",
-            time: None,
-        };
-        for line in text.split('\n') {
-            let (kind, value) = line.split_once(':')?;
-            let word = |words: &'static [&'static str]| words.iter().find(|word| **word == value);
-            match kind {
-                "l" => cursor.name = value.to_owned(),
-                "o" => cursor.order = word(ORDERS)?,
-                "c" => cursor.column = word(COLUMNS)?,
-                "a" => {
-                    let time = plinth_db::parse_time(value)?;
-                    cursor.time = Some(wire_time::render(time));
-                }
-                _ => return None,
-            }
-        }
-        (!cursor.name.is_empty() && !cursor.name.contains('\0')).then_some(cursor)
-    }
-}
+const MAX_ENTRIES: i64 = 1000;
 
 /// `POST /object/list-v2/{bucket}`
 pub(crate) async fn list_v2(
-    context: &Context,
+    context: &RequestContext,
     bucket: &str,
     body: Body,
 ) -> Result<Response, StorageError> {
-    context.caller_by_token()?;
+    context.caller_or_invalid_token()?;
     let fields = read_fields(body).await?;
     let prefix = fields.text("prefix")?.unwrap_or_default();
-    let limit = fields.integer("limit", 1)?.unwrap_or(MOST).min(MOST);
+    let limit = fields
+        .integer("limit", 1)?
+        .unwrap_or(MAX_ENTRIES)
+        .min(MAX_ENTRIES);
     let has_folders = fields.flag("with_delimiter")?.unwrap_or(false);
     let sort = fields.object("sortBy")?;
     let column = sort
@@ -90,7 +45,7 @@ pub(crate) async fn list_v2(
     let cursor = fields.text("cursor")?.filter(|text| !text.is_empty());
     let cursor = cursor.as_deref().map(Cursor::decode).transpose()?;
     check_bucket(bucket)?;
-    // What a client continues, it continues in the order in which it began.
+    // A cursor carries its order, which wins over that of the request.
     let start = cursor.unwrap_or_else(|| Cursor {
         name: String::new(),
         order: order.unwrap_or("asc"),
@@ -101,50 +56,39 @@ pub(crate) async fn list_v2(
         bucket,
         prefix: &prefix,
         start: &start,
-        // One more than wanted tells whether there is more.
+        // One more than asked for, to know whether there is a next page.
         rows: limit + 1,
     };
-    let mut rows = match has_folders {
-        true => page.with_folders(context).await?,
-        false => page.flat(context).await?,
+    let mut rows = if has_folders {
+        page.with_folders(context).await?
+    } else {
+        page.flat(context).await?
     };
     let has_next = rows.len() as i64 > limit;
     rows.truncate(usize::try_from(limit).unwrap_or_default());
 
-    let entries: Vec<Entry> = rows.iter().map(Entry::of_row).collect();
+    let entries: Vec<Entry> = rows.iter().map(Entry::from_row).collect();
     let (folders, objects): (Vec<_>, Vec<_>) = entries.iter().partition(|entry| entry.is_folder());
-    let shown = |entries: Vec<&Entry>| -> Vec<Value> {
+    let render = |entries: Vec<&Entry>| -> Vec<Value> {
         entries
             .into_iter()
             .map(|entry| entry.json(has_folders))
             .collect()
     };
-    let mut answer = json!({
+    let mut body = json!({
         "hasNext": has_next,
-        "folders": shown(folders),
-        "objects": shown(objects),
+        "folders": render(folders),
+        "objects": render(objects),
     });
     if let Some(last) = entries.last().filter(|_| has_next) {
-        answer["nextCursor"] = json!(start.behind(last).encode());
-        answer["nextCursorKey"] = json!(last.name);
+        body["nextCursor"] = json!(
+            start
+                .after(last.name.clone(), last.time(start.column))
+                .encode()
+        );
+        body["nextCursorKey"] = json!(last.name);
     }
-    Ok(Json(answer).into_response())
-}
-
-impl Cursor {
-    /// The place behind an entry.
-    fn behind(&self, entry: &Entry) -> Self {
-        let time = match self.column {
-            "created_at" => entry.created_at,
-            "updated_at" => entry.updated_at,
-            _ => None,
-        };
-        Self {
-            name: entry.name.clone(),
-            time: time.map(wire_time::render),
-            ..self.clone()
-        }
-    }
+    Ok(Json(body).into_response())
 }
 
 struct Page<'a> {
@@ -155,7 +99,7 @@ struct Page<'a> {
 }
 
 impl Page<'_> {
-    async fn with_folders(&self, context: &Context) -> Result<Vec<Row>, StorageError> {
+    async fn with_folders(&self, context: &RequestContext) -> Result<Vec<Row>, StorageError> {
         const SQL: &str = "
             select key, name, id, updated_at, created_at, last_accessed_at, metadata
             from storage.search_v2($1, $2, $3, $4, $5, $6, $7, $8)
@@ -190,8 +134,8 @@ impl Page<'_> {
         Ok(found)
     }
 
-    /// Without folders every object below the prefix stands for itself.
-    async fn flat(&self, context: &Context) -> Result<Vec<Row>, StorageError> {
+    /// Without folders every object below the prefix is an entry.
+    async fn flat(&self, context: &RequestContext) -> Result<Vec<Row>, StorageError> {
         let Cursor {
             name,
             order,
@@ -199,9 +143,9 @@ impl Page<'_> {
             ..
         } = self.start;
         let comparison = if *order == "desc" { "<" } else { ">" };
-        let (place, after) = match *column {
+        let (position, after) = match *column {
             "name" => ("o.name collate \"C\"".to_owned(), "$3".to_owned()),
-            // Cursors carry milliseconds, so they are all that counts.
+            // Cursors carry milliseconds, so times are compared to the millisecond.
             column => (
                 format!(
                     "(coalesce(date_trunc('milliseconds', o.{column}), 'epoch'), o.name collate \"C\")"
@@ -222,7 +166,7 @@ impl Page<'_> {
              where o.bucket_id = $1
                and o.name collate \"C\" >= $2
                and o.name collate \"C\" < $2 || chr(1114111)
-               and ($3 = '' or {place} {comparison} {after})
+               and ($3 = '' or {position} {comparison} {after})
                and $5::text is not null
              order by {order_by}
              limit $4"
@@ -249,15 +193,24 @@ struct Entry {
 }
 
 impl Entry {
-    fn of_row(row: &Row) -> Self {
+    fn from_row(row: &Row) -> Self {
         Self {
             key: row.get("key"),
             name: row.get("name"),
             id: row.get("id"),
-            updated_at: time_of(row, "updated_at"),
-            created_at: time_of(row, "created_at"),
-            last_accessed_at: time_of(row, "last_accessed_at"),
+            updated_at: read_time(row, "updated_at"),
+            created_at: read_time(row, "created_at"),
+            last_accessed_at: read_time(row, "last_accessed_at"),
             metadata: row.get("metadata"),
+        }
+    }
+
+    /// The time that a list may be sorted by.
+    fn time(&self, column: &str) -> Option<OffsetDateTime> {
+        match column {
+            "created_at" => self.created_at,
+            "updated_at" => self.updated_at,
+            _ => None,
         }
     }
 
@@ -266,9 +219,10 @@ impl Entry {
     }
 
     fn json(&self, has_key: bool) -> Value {
-        let name = match self.is_folder() {
-            true => format!("{}/", self.name),
-            false => self.name.clone(),
+        let name = if self.is_folder() {
+            format!("{}/", self.name)
+        } else {
+            self.name.clone()
         };
         let time = |time: Option<OffsetDateTime>| time.map(wire_time::render);
         let mut value = json!({
@@ -283,37 +237,5 @@ impl Entry {
             value["key"] = json!(self.key);
         }
         value
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cursor_comes_back_as_it_went() {
-        let cursor = Cursor {
-            name: "a/b: c".to_owned(),
-            order: "desc",
-            column: "created_at",
-            time: Some("2026-01-02T03:04:05.678Z".to_owned()),
-        };
-        assert_eq!(Cursor::decode(&cursor.encode()).ok(), Some(cursor));
-    }
-
-    #[test]
-    fn a_cursor_that_is_none_is_refused() {
-        for text in [
-            "x",
-            "",
-            &STANDARD.encode("l:"),
-            &STANDARD.encode("l:a\nc:size"),
-            &STANDARD.encode("l:a\na:soon"),
-            &STANDARD.encode("l:a\na:0000-01-01T00:00:00Z"),
-            &STANDARD.encode("l:a\na:9999-12-31T23:59:59-23:59"),
-            &STANDARD.encode("l:a\0b"),
-        ] {
-            assert!(Cursor::decode(text).is_err(), "{text}");
-        }
     }
 }

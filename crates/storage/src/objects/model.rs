@@ -1,4 +1,4 @@
-//! A row of `storage.objects`, and what its metadata says.
+//! A row of `storage.objects`, and the details in its metadata.
 
 use plinth_db::Row;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::{
-    blobs::{Version, Written},
+    blobs::{Version, WrittenBlob},
     wire_time,
 };
 
@@ -31,13 +31,13 @@ pub(crate) struct Object {
 }
 
 impl Object {
-    /// The columns that [`Object::of_row`] reads, of `objects o`.
+    /// The columns that [`Object::from_row`] reads, of `objects o`.
     pub(crate) const COLUMNS: &str = "
         o.name, o.bucket_id, o.owner, o.owner_id, o.version, o.id, o.updated_at, o.created_at,
         o.last_accessed_at, o.metadata, o.user_metadata
     ";
 
-    pub(crate) fn of_row(row: &Row) -> Self {
+    pub(crate) fn from_row(row: &Row) -> Self {
         let owner: Option<Uuid> = row.get("owner");
         let text = |column: &str| row.get::<_, Option<String>>(column).unwrap_or_default();
         Self {
@@ -47,38 +47,38 @@ impl Object {
             owner_id: text("owner_id"),
             version: row.get("version"),
             id: row.get("id"),
-            updated_at: time_of(row, "updated_at"),
-            created_at: time_of(row, "created_at"),
-            last_accessed_at: time_of(row, "last_accessed_at"),
+            updated_at: read_time(row, "updated_at"),
+            created_at: read_time(row, "created_at"),
+            last_accessed_at: read_time(row, "last_accessed_at"),
             metadata: row.get("metadata"),
             user_metadata: row.get("user_metadata"),
         }
     }
 
-    /// Its bytes, if the row can name any.
+    /// Its blob, if the row names one.
     pub(crate) fn blob(&self) -> Option<Version> {
         Version::parse(self.version.as_deref()?)
     }
 
-    /// What its metadata says.
-    pub(crate) fn facts(&self) -> Facts<'_> {
-        Facts {
+    /// The details in its metadata.
+    pub(crate) fn details(&self) -> ObjectDetails<'_> {
+        ObjectDetails {
             metadata: self.metadata.as_ref(),
             updated_at: self.updated_at,
         }
     }
 }
 
-/// What the metadata of an object says. Rows may come from users' SQL: anything may be missing, and
-/// numbers may be texts.
+/// The details in the metadata of an object. Rows may come from users' SQL: anything may be
+/// missing, and numbers may be strings.
 #[derive(Clone, Copy)]
-pub(crate) struct Facts<'a> {
+pub(crate) struct ObjectDetails<'a> {
     metadata: Option<&'a Value>,
     updated_at: Option<OffsetDateTime>,
 }
 
-impl<'a> Facts<'a> {
-    /// Of a row that was read in part.
+impl<'a> ObjectDetails<'a> {
+    /// For a row that was not read as a whole.
     pub(crate) fn new(metadata: Option<&'a Value>, updated_at: Option<OffsetDateTime>) -> Self {
         Self {
             metadata,
@@ -112,11 +112,11 @@ impl<'a> Facts<'a> {
         self.text("xRobotsTag")
     }
 
-    /// When its bytes came, to the second, as HTTP counts.
+    /// When its bytes were uploaded, in whole seconds as in HTTP dates.
     pub(crate) fn last_modified(&self) -> Option<OffsetDateTime> {
-        let said = self.text("lastModified");
-        let said = said.and_then(plinth_db::parse_time);
-        let time = said.or(self.updated_at)?;
+        let stored = self.text("lastModified");
+        let stored = stored.and_then(plinth_db::parse_time);
+        let time = stored.or(self.updated_at)?;
         time.replace_nanosecond(0).ok()
     }
 
@@ -129,20 +129,20 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// A time; a user's SQL may have written `infinity`, which is none.
-pub(crate) fn time_of(row: &Row, column: &str) -> Option<OffsetDateTime> {
+/// A time; `None` for `infinity`, which a user's SQL may have written.
+pub(crate) fn read_time(row: &Row, column: &str) -> Option<OffsetDateTime> {
     row.try_get(column).ok().flatten()
 }
 
-/// Names that some row may have: Postgres cannot even compare with the others.
-pub(crate) fn possible(mut names: Vec<String>) -> Vec<String> {
+/// Without names that contain NUL: PostgreSQL rejects them even in a comparison.
+pub(crate) fn without_nul(mut names: Vec<String>) -> Vec<String> {
     names.retain(|name| !name.contains('\0'));
     names
 }
 
-/// The metadata of bytes that were just stored.
-pub(crate) fn metadata(
-    written: &Written,
+/// The metadata of a blob that was just written.
+pub(crate) fn new_metadata(
+    written: &WrittenBlob,
     content_type: &str,
     cache_control: &str,
     robots_tag: Option<&str>,
@@ -168,18 +168,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn metadata_of_foreign_rows_is_read_with_patience() {
-        let facts = |metadata: &Value| {
-            Facts {
+    fn metadata_of_rows_written_by_users_is_read_leniently() {
+        let size = |metadata: &Value| {
+            ObjectDetails {
                 metadata: Some(metadata),
                 updated_at: None,
             }
             .size()
         };
-        assert_eq!(facts(&json!({ "size": 7 })), Some(7));
-        assert_eq!(facts(&json!({ "size": "7" })), Some(7));
-        assert_eq!(facts(&json!({ "contentLength": 7 })), Some(7));
-        assert_eq!(facts(&json!({ "size": [] })), None);
-        assert_eq!(facts(&json!("nonsense")), None);
+        assert_eq!(size(&json!({ "size": 7 })), Some(7));
+        assert_eq!(size(&json!({ "size": "7" })), Some(7));
+        assert_eq!(size(&json!({ "contentLength": 7 })), Some(7));
+        assert_eq!(size(&json!({ "size": [] })), None);
+        assert_eq!(size(&json!("nonsense")), None);
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::error::StorageError;
 
-/// What a request asks for of an object's bytes.
+/// Which bytes of an object a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Asked {
-    Everything,
+pub(crate) enum RequestedRange {
+    Whole,
     Part(ByteRange),
 }
 
@@ -16,20 +16,20 @@ pub(crate) struct ByteRange {
     pub(crate) end: u64,
 }
 
-impl Asked {
-    /// Reads the header. Units that we do not know and several ranges are answered with everything,
-    /// as HTTP allows.
-    pub(crate) fn read(header: Option<&str>, size: u64) -> Result<Self, StorageError> {
+impl RequestedRange {
+    /// Parses the header. Unknown units and multiple ranges ask for the whole object, as HTTP
+    /// allows.
+    pub(crate) fn parse(header: Option<&str>, size: u64) -> Result<Self, StorageError> {
         let Some(header) = header else {
-            return Ok(Self::Everything);
+            return Ok(Self::Whole);
         };
         let Some((unit, range)) = header.split_once('=') else {
             return Err(StorageError::invalid_range());
         };
         if !unit.trim().eq_ignore_ascii_case("bytes") || range.contains(',') {
-            return Ok(Self::Everything);
+            return Ok(Self::Whole);
         }
-        let range = ByteRange::read(range.trim(), size);
+        let range = ByteRange::parse(range.trim(), size);
         range
             .map(Self::Part)
             .ok_or_else(StorageError::invalid_range)
@@ -37,8 +37,8 @@ impl Asked {
 }
 
 impl ByteRange {
-    /// `a-b`, `a-` or `-n` within so many bytes.
-    fn read(text: &str, size: u64) -> Option<Self> {
+    /// `a-b`, `a-` or `-n` of an object of that size.
+    fn parse(text: &str, size: u64) -> Option<Self> {
         let (start, end) = text.split_once('-')?;
         let number = |text: &str| -> Option<u64> {
             let is_digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -84,8 +84,12 @@ mod tests {
     #[test]
     fn ranges_are_cut_to_the_object() {
         let check = |header: &str, start, end| {
-            let part = Asked::Part(ByteRange { start, end });
-            assert_eq!(Asked::read(Some(header), 10).ok(), Some(part), "{header}");
+            let part = RequestedRange::Part(ByteRange { start, end });
+            assert_eq!(
+                RequestedRange::parse(Some(header), 10).ok(),
+                Some(part),
+                "{header}"
+            );
         };
         check("bytes=0-3", 0, 3);
         check("bytes=4-", 4, 9);
@@ -96,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_met_is_refused_and_what_is_not_known_is_ignored() {
+    fn unsatisfiable_ranges_are_rejected_and_unknown_units_ignored() {
         for header in [
             "bytes=10-",
             "bytes=5-4",
@@ -106,12 +110,18 @@ mod tests {
             "bytes",
             "bytes=--1",
         ] {
-            assert!(Asked::read(Some(header), 10).is_err(), "{header}");
+            assert!(RequestedRange::parse(Some(header), 10).is_err(), "{header}");
         }
-        assert!(Asked::read(Some("bytes=0-"), 0).is_err());
+        assert!(RequestedRange::parse(Some("bytes=0-"), 0).is_err());
         for header in ["rows=1-2", "bytes=0-1,3-4"] {
-            assert_eq!(Asked::read(Some(header), 10).ok(), Some(Asked::Everything));
+            assert_eq!(
+                RequestedRange::parse(Some(header), 10).ok(),
+                Some(RequestedRange::Whole)
+            );
         }
-        assert_eq!(Asked::read(None, 0).ok(), Some(Asked::Everything));
+        assert_eq!(
+            RequestedRange::parse(None, 0).ok(),
+            Some(RequestedRange::Whole)
+        );
     }
 }

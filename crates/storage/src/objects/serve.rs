@@ -1,4 +1,4 @@
-//! Sending an object's bytes (storage contract §3.3).
+//! Downloads (storage contract §3.3).
 
 use std::convert::Infallible;
 
@@ -15,15 +15,17 @@ use http::{
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::{Object, conditions::Validators, find, find_signed, range::Asked};
+use super::{
+    Object, StoredHeaders, conditions::Validators, find, find_signed, range::RequestedRange,
+};
 use crate::{
     error::StorageError,
-    request::{Access, Context, Place, essence},
+    request::{Access, ObjectPath, RequestContext, essence},
     signed_url::http_date,
 };
 
-/// What JavaScript's `encodeURIComponent` leaves as it is.
-pub(crate) const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
+/// The characters that JavaScript's `encodeURIComponent` escapes.
+pub(crate) const URI_COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
@@ -34,124 +36,131 @@ pub(crate) const COMPONENT: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'(')
     .remove(b')');
 
-/// How an answer may be kept.
+/// How long a response may be cached.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Keeping {
-    /// As the object says.
+pub(crate) enum CachePolicy {
+    /// As the metadata of the object says.
     Stored,
-    /// Until a signed URL ends, in Unix seconds.
+    /// Until a signed URL expires, in Unix seconds.
     Until(Option<i64>),
 }
 
 /// `GET /object/…`
 pub(crate) async fn download(
-    context: &Context,
+    context: &RequestContext,
     access: Access,
-    place: &Place,
+    path: &ObjectPath,
 ) -> Result<Response, StorageError> {
-    let (object, keeping) = match access {
+    let (object, cache_policy) = match access {
         Access::Signed => {
-            let (object, grant) = find_signed(context, place).await?;
-            (object, Keeping::Until(grant.expires_at))
+            let (object, grant) = find_signed(context, path).await?;
+            (object, CachePolicy::Until(grant.expires_at))
         }
-        _ => (find(context, access, place).await?, Keeping::Stored),
+        _ => (find(context, access, path).await?, CachePolicy::Stored),
     };
-    send(context, &object, keeping).await
+    send_object(context, &object, cache_policy).await
 }
 
-/// The object's bytes, or as many of them as were asked for, or word that the client has them.
-async fn send(
-    context: &Context,
+/// The object, the requested range of it, or 304.
+async fn send_object(
+    context: &RequestContext,
     object: &Object,
-    keeping: Keeping,
+    cache_policy: CachePolicy,
 ) -> Result<Response, StorageError> {
     let request = context.headers();
-    let facts = object.facts();
+    let details = object.details();
     let validators = Validators {
-        etag: facts.etag(),
-        last_modified: facts.last_modified(),
+        etag: details.etag(),
+        last_modified: details.last_modified(),
     };
-    let mut headers = headers(context, object, keeping)?;
+    let mut headers = object_headers(context, object, cache_policy)?;
     if validators.is_fresh(request) {
         headers.remove(CONTENT_TYPE);
-        // Of unknown length, lest somebody adds that it is 0: that would be the object's.
+        // Of unknown length, so that no layer adds `Content-Length: 0`: that would be the object's.
         let nothing = Body::from_stream(stream::empty::<Result<Bytes, Infallible>>());
         return Ok(respond(StatusCode::NOT_MODIFIED, headers, nothing));
     }
-    if request.contains_key(IF_NONE_MATCH) && matches!(keeping, Keeping::Stored) {
-        may_show_old_one(&mut headers)?;
+    if request.contains_key(IF_NONE_MATCH) && matches!(cache_policy, CachePolicy::Stored) {
+        allow_stale_while_revalidate(&mut headers)?;
     }
-    let blob = object.blob().ok_or_else(StorageError::no_such_bytes)?;
-    let size = match facts.size() {
+    let blob = object.blob().ok_or_else(StorageError::missing_blob)?;
+    let size = match details.size() {
         Some(size) => Some(size),
         None => context.blobs.size(&blob).await?,
     };
-    let size = size.ok_or_else(StorageError::no_such_bytes)?;
+    let size = size.ok_or_else(StorageError::missing_blob)?;
     let range = context.header(RANGE.as_str());
-    let asked = Asked::read(range.filter(|_| validators.allow_range(request)), size)?;
-    let (status, bytes) = match asked {
-        Asked::Everything => (StatusCode::OK, 0..size),
-        Asked::Part(part) => {
-            headers.insert(CONTENT_RANGE, value(&part.header(size))?);
+    let range = RequestedRange::parse(range.filter(|_| validators.allow_range(request)), size)?;
+    let (status, bytes) = match range {
+        RequestedRange::Whole => (StatusCode::OK, 0..size),
+        RequestedRange::Part(part) => {
+            headers.insert(CONTENT_RANGE, header_value(&part.header(size))?);
             (StatusCode::PARTIAL_CONTENT, part.start..part.end + 1)
         }
     };
     headers.insert(CONTENT_LENGTH, HeaderValue::from(bytes.end - bytes.start));
     let body = context.blobs.read(&blob, bytes).await?;
-    let body = body.ok_or_else(StorageError::no_such_bytes)?;
+    let body = body.ok_or_else(StorageError::missing_blob)?;
     Ok(respond(status, headers, body))
 }
 
-/// Everything about an object that headers say, but its length.
-pub(crate) fn headers(
-    context: &Context,
+/// The headers of an object, without its length.
+pub(crate) fn object_headers(
+    context: &RequestContext,
     object: &Object,
-    keeping: Keeping,
+    cache_policy: CachePolicy,
 ) -> Result<HeaderMap, StorageError> {
-    let facts = object.facts();
+    let details = object.details();
     let mut headers = HeaderMap::with_capacity(12);
     headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
-    let content_type = facts.content_type().unwrap_or("application/octet-stream");
-    headers.insert(CONTENT_TYPE, value(shown_type(content_type))?);
+    let content_type = details.content_type().unwrap_or("application/octet-stream");
+    headers.insert(CONTENT_TYPE, header_value(safe_content_type(content_type))?);
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     if can_run_script(content_type) {
         headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("sandbox"));
     }
-    if let Some(etag) = facts.etag() {
-        headers.insert(ETAG, value(etag)?);
+    if let Some(etag) = details.etag() {
+        headers.insert(ETAG, header_value(etag)?);
     }
-    if let Some(time) = facts.last_modified() {
+    if let Some(time) = details.last_modified() {
         let date = http_date(time.unix_timestamp()).unwrap_or_default();
-        headers.insert(LAST_MODIFIED, value(&date)?);
+        headers.insert(LAST_MODIFIED, header_value(&date)?);
     }
-    let robots = facts.robots_tag().unwrap_or("none");
-    headers.insert(HeaderName::from_static("x-robots-tag"), value(robots)?);
-    match keeping {
-        Keeping::Stored => {
-            let stored = facts.cache_control().unwrap_or("no-cache");
-            headers.insert(CACHE_CONTROL, value(&cache_control(context, stored))?);
+    let robots = details.robots_tag().unwrap_or("none");
+    headers.insert(
+        HeaderName::from_static("x-robots-tag"),
+        header_value(robots)?,
+    );
+    match cache_policy {
+        CachePolicy::Stored => {
+            let stored = details.cache_control().unwrap_or("no-cache");
+            headers.insert(
+                CACHE_CONTROL,
+                header_value(&cache_control(context, stored))?,
+            );
         }
-        Keeping::Until(second) => {
+        CachePolicy::Until(second) => {
             if let Some(date) = second.and_then(http_date) {
-                headers.insert(EXPIRES, value(&date)?);
+                headers.insert(EXPIRES, header_value(&date)?);
             }
         }
     }
     if let Some(name) = context.query().text("download")? {
-        headers.insert(CONTENT_DISPOSITION, value(&disposition(&name))?);
+        headers.insert(CONTENT_DISPOSITION, header_value(&disposition(&name))?);
     }
+    StoredHeaders::from_metadata(object.metadata.as_ref()).add_to(&mut headers);
     Ok(headers)
 }
 
-fn cache_control(context: &Context, stored: &str) -> String {
+fn cache_control(context: &RequestContext, stored: &str) -> String {
     match context.config.s_maxage {
         seconds @ 1.. => format!("{stored}, s-maxage={seconds}"),
         _ => stored.to_owned(),
     }
 }
 
-/// Whoever asks whether the object has changed may show the old one while it looks.
-fn may_show_old_one(headers: &mut HeaderMap) -> Result<(), StorageError> {
+/// A client that revalidates may use its cached copy meanwhile.
+fn allow_stale_while_revalidate(headers: &mut HeaderMap) -> Result<(), StorageError> {
     if let Some(stored) = headers.get(CACHE_CONTROL) {
         let more = b", stale-while-revalidate=30".as_slice();
         let text = [stored.as_bytes(), more].concat();
@@ -161,15 +170,16 @@ fn may_show_old_one(headers: &mut HeaderMap) -> Result<(), StorageError> {
     Ok(())
 }
 
-/// Nobody's page is shown in our origin.
-pub(crate) fn shown_type(content_type: &str) -> &str {
-    match content_type.to_ascii_lowercase().contains("text/html") {
-        true => "text/plain",
-        false => content_type,
+/// HTML is served as text: pages of users must not run in our origin.
+pub(crate) fn safe_content_type(content_type: &str) -> &str {
+    if content_type.to_ascii_lowercase().contains("text/html") {
+        "text/plain"
+    } else {
+        content_type
     }
 }
 
-/// Types other than HTML that browsers run scripts of.
+/// Types other than HTML in which browsers run scripts.
 pub(crate) fn can_run_script(content_type: &str) -> bool {
     let essence = essence(content_type).to_ascii_lowercase();
     essence.ends_with("/xml") || essence.ends_with("+xml")
@@ -179,16 +189,15 @@ fn disposition(name: &str) -> String {
     if name.is_empty() {
         return "attachment;".to_owned();
     }
-    let name = utf8_percent_encode(name, COMPONENT);
+    let name = utf8_percent_encode(name, URI_COMPONENT);
     format!("attachment; filename={name}; filename*=UTF-8''{name}")
 }
 
-/// A header's value, one byte for each sign. Metadata that users wrote with SQL may hold what no
-/// header can.
-pub(crate) fn value(text: &str) -> Result<HeaderValue, StorageError> {
+/// A header value in Latin-1. Metadata that users wrote with SQL may hold what a header cannot.
+pub(crate) fn header_value(text: &str) -> Result<HeaderValue, StorageError> {
     let bad = || {
         let message = "Invalid character in response header";
-        StorageError::invalid_request(message).labelled("invalid_header_char")
+        StorageError::invalid_request(message).with_label("invalid_header_char")
     };
     let bytes: Result<Vec<u8>, _> = text.chars().map(u8::try_from).collect();
     HeaderValue::from_bytes(&bytes.map_err(|_| bad())?).map_err(|_| bad())
@@ -207,9 +216,9 @@ mod tests {
 
     #[test]
     fn pages_are_shown_as_text_and_xml_in_a_sandbox() {
-        assert_eq!(shown_type("text/html; charset=utf-8"), "text/plain");
-        assert_eq!(shown_type("TEXT/HTML"), "text/plain");
-        assert_eq!(shown_type("image/png"), "image/png");
+        assert_eq!(safe_content_type("text/html; charset=utf-8"), "text/plain");
+        assert_eq!(safe_content_type("TEXT/HTML"), "text/plain");
+        assert_eq!(safe_content_type("image/png"), "image/png");
         assert!(can_run_script("image/svg+xml"));
         assert!(can_run_script("application/xhtml+xml; charset=utf-8"));
         assert!(can_run_script("text/xml"));
@@ -217,10 +226,13 @@ mod tests {
     }
 
     #[test]
-    fn a_header_has_one_byte_for_each_sign() {
-        assert_eq!(value("caf\u{e9}").expect("Latin").as_bytes(), b"caf\xe9");
+    fn a_header_has_one_byte_for_each_character() {
+        assert_eq!(
+            header_value("caf\u{e9}").expect("Latin").as_bytes(),
+            b"caf\xe9"
+        );
         for text in ["a\nb", "\u{7f}", "\u{100}", "\0"] {
-            assert!(value(text).is_err(), "{text:?}");
+            assert!(header_value(text).is_err(), "{text:?}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Making signed URLs (storage contract §3.2, §3.7).
+//! Creates signed URLs (storage contract §3.2, §3.7).
 
 use std::collections::HashSet;
 
@@ -11,75 +11,75 @@ use serde_json::{Map, Value, json};
 
 use super::{
     find::find_as_caller,
-    model::possible,
-    probe::{Intent, probe},
-    upload_body::About,
+    model::without_nul,
+    probe_write::{WriteIntent, probe_write},
+    upload_body::UploadInfo,
 };
 use crate::{
     error::StorageError,
     images::Transform,
-    request::{Context, Place, check_bucket, check_key, read_fields, read_small},
+    request::{ObjectPath, RequestContext, check_bucket, check_key, read_fields, read_small_body},
     signed_url::{Scope, sign as sign_token},
 };
 
 /// Most objects that one request may sign.
-const MOST: usize = 1000;
-const HIDDEN: &str = "Either the object does not exist or you do not have access to it";
+const MAX_SIGNED: usize = 1000;
+const NOT_VISIBLE: &str = "Either the object does not exist or you do not have access to it";
 
 /// `POST /object/sign/{bucket}/{key}`
 pub(crate) async fn sign(
-    context: &Context,
-    place: &Place,
+    context: &RequestContext,
+    path: &ObjectPath,
     body: Body,
 ) -> Result<Response, StorageError> {
     context.caller()?;
     let fields = read_fields(body).await?;
     let lifetime = fields.required_integer("expiresIn", 1)?;
     let transform = match fields.object("transform")? {
-        Some(fields) => Transform::read(&fields, &context.config.images)?,
+        Some(fields) => Transform::parse(&fields, &context.config.images)?,
         None => Transform::default(),
     };
-    check_bucket(&place.bucket)?;
-    check_key(&place.key)?;
-    find_as_caller(context, place).await?;
-    let path = place.path();
+    check_bucket(&path.bucket)?;
+    check_key(&path.key, context.config.key_rules)?;
+    find_as_caller(context, path).await?;
+    let joined = path.joined();
     let is_image = context.config.images.is_enabled && !transform.is_empty();
     let mut claims = Map::new();
     if is_image {
         claims.insert("transformations".to_owned(), json!(transform.claim()));
     }
-    let token = sign_token(context, Scope::Download, &path, lifetime, claims)?;
+    let token = sign_token(context, Scope::Download, &joined, lifetime, claims)?;
     let base = if is_image {
         "/render/image/sign"
     } else {
         "/object/sign"
     };
-    let url = format!("{base}/{path}?token={token}");
+    let url = format!("{base}/{joined}?token={token}");
     Ok(Json(json!({ "signedURL": url })).into_response())
 }
 
 /// `POST /object/sign/{bucket}`
 pub(crate) async fn sign_many(
-    context: &Context,
+    context: &RequestContext,
     bucket: &str,
     body: Body,
 ) -> Result<Response, StorageError> {
     context.caller()?;
     let fields = read_fields(body).await?;
     let lifetime = fields.required_integer("expiresIn", 1)?;
-    let keys = fields.some_texts("paths", MOST)?;
+    let keys = fields.required_texts("paths", MAX_SIGNED)?;
     check_bucket(bucket)?;
     const SQL: &str =
         "select o.name from storage.objects o where o.bucket_id = $1 and o.name = any($2)";
     let rows = context
         .as_caller()?
         .read_only()
-        .query(SQL, &[&bucket, &possible(keys.clone())])
+        .query(SQL, &[&bucket, &without_nul(keys.clone())])
         .await?;
     let visible: HashSet<&str> = rows.iter().map(|row| row.get("name")).collect();
     let entry = |key: &String| -> Result<Value, StorageError> {
         if !visible.contains(key.as_str()) {
-            return Ok(json!({ "error": HIDDEN, "path": key, "signedURL": null }));
+            return Ok(json!({ "error": NOT_VISIBLE, "path": key, "signedURL": null }));
         }
         let path = format!("{bucket}/{key}");
         let token = sign_token(context, Scope::Download, &path, lifetime, Map::new())?;
@@ -92,26 +92,26 @@ pub(crate) async fn sign_many(
 
 /// `POST /object/upload/sign/{bucket}/{key}`
 pub(crate) async fn sign_upload(
-    context: &Context,
-    place: &Place,
+    context: &RequestContext,
+    path: &ObjectPath,
     body: Body,
 ) -> Result<Response, StorageError> {
     context.caller()?;
-    // Clients send `{}`; nothing in it counts.
-    read_small(body).await?;
-    check_bucket(&place.bucket)?;
-    check_key(&place.key)?;
+    // Clients send `{}`; it is ignored.
+    read_small_body(body).await?;
+    check_bucket(&path.bucket)?;
+    check_key(&path.key, context.config.key_rules)?;
     let may_replace = context.header("x-upsert") == Some("true");
-    let about = About::of_headers(context.headers());
-    let intent = Intent {
-        place,
+    let info = UploadInfo::from_headers(context.headers());
+    let intent = WriteIntent {
+        path,
         may_replace,
         content_type: context.header("content-type"),
-        content_length: about.content_length,
-        user_metadata: about.user_metadata.as_ref(),
+        content_length: info.content_length,
+        user_metadata: info.user_metadata.as_ref(),
     };
-    probe(context, &intent).await?;
-    let path = place.path();
+    probe_write(context, &intent).await?;
+    let joined = path.joined();
     let mut claims = Map::new();
     claims.insert("upsert".to_owned(), json!(may_replace));
     if let Some(owner) = context.owner() {
@@ -119,7 +119,7 @@ pub(crate) async fn sign_upload(
     }
     let lifetime = context.config.signed_upload_expiry.as_secs();
     let lifetime = i64::try_from(lifetime).unwrap_or(i64::MAX);
-    let token = sign_token(context, Scope::Upload, &path, lifetime, claims)?;
-    let url = format!("/object/upload/sign/{path}?token={token}");
+    let token = sign_token(context, Scope::Upload, &joined, lifetime, claims)?;
+    let url = format!("/object/upload/sign/{joined}?token={token}");
     Ok(Json(json!({ "url": url, "token": token })).into_response())
 }

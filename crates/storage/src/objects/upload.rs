@@ -1,4 +1,4 @@
-//! Uploads in one request (storage contract §3.1, §3.2).
+//! Uploads in a single request (storage contract §3.1, §3.2).
 
 use std::sync::Arc;
 
@@ -12,159 +12,164 @@ use serde_json::json;
 
 use super::{
     Object,
-    commit::{Arrival, UserMetadata, commit},
-    model::metadata,
-    probe::Intent,
-    right::Right,
-    upload_body::{About, UploadBody},
+    commit::{NewObject, UserMetadata, commit},
+    model::new_metadata,
+    probe_write::WriteIntent,
+    upload_body::{UploadBody, UploadInfo},
+    upload_permission::UploadPermission,
 };
 use crate::{
     blobs::receive,
     buckets::BucketRules,
     error::StorageError,
-    request::{Context, Place, check_bucket, check_key, check_robots_tag, check_type},
+    request::{ObjectPath, RequestContext, check_bucket, check_key, check_robots_tag, check_type},
 };
 
-/// Consoles make an empty folder with an object of this name: it has no bytes.
+/// Consoles create an empty folder as an object of this name, which has no bytes.
 pub(crate) const PLACEHOLDER: &str = ".emptyFolderPlaceholder";
 
 /// `POST /object/{bucket}/{key}`
 pub(crate) async fn create(
-    context: &Arc<Context>,
-    place: Place,
+    context: &Arc<RequestContext>,
+    path: ObjectPath,
     body: Body,
 ) -> Result<Response, StorageError> {
     let may_replace = context.header("x-upsert") == Some("true");
-    upload_as_caller(context, place, body, may_replace).await
+    upload_as_caller(context, path, body, may_replace).await
 }
 
 /// `PUT /object/{bucket}/{key}`: creates where there is nothing to replace.
 pub(crate) async fn replace(
-    context: &Arc<Context>,
-    place: Place,
+    context: &Arc<RequestContext>,
+    path: ObjectPath,
     body: Body,
 ) -> Result<Response, StorageError> {
-    upload_as_caller(context, place, body, true).await
+    upload_as_caller(context, path, body, true).await
 }
 
 async fn upload_as_caller(
-    context: &Arc<Context>,
-    place: Place,
+    context: &Arc<RequestContext>,
+    path: ObjectPath,
     body: Body,
     may_replace: bool,
 ) -> Result<Response, StorageError> {
     context.caller()?;
-    let right = Right::of_caller(context, may_replace);
-    let object = upload_to_the_end(context, place, body, right).await?;
+    let permission = UploadPermission::from_caller(context, may_replace);
+    let object = upload_detached(context, path, body, permission).await?;
     let key = format!("{}/{}", object.bucket_id, object.name);
     Ok(Json(json!({ "Key": key, "Id": object.id })).into_response())
 }
 
-/// `PUT /object/upload/sign/{bucket}/{key}`: on the word of a token.
+/// `PUT /object/upload/sign/{bucket}/{key}`: with the token of a signed URL.
 pub(crate) async fn upload_signed(
-    context: &Arc<Context>,
-    place: Place,
+    context: &Arc<RequestContext>,
+    path: ObjectPath,
     body: Body,
 ) -> Result<Response, StorageError> {
     let query = context.query();
     let token = query.text("token")?.ok_or_else(|| query.missing("token"))?;
-    let right = Right::of_token(context, &place, &token)?;
-    let object = upload_to_the_end(context, place, body, right).await?;
+    let permission = UploadPermission::from_token(context, &path, &token)?;
+    let object = upload_detached(context, path, body, permission).await?;
     let key = format!("{}/{}", object.bucket_id, object.name);
     Ok(Json(json!({ "Key": key })).into_response())
 }
 
-/// A client may leave as soon as it has sent everything, before we have even read it. Where the
-/// request says how long it is, the upload goes on alone: it knows whether the rest has come. Where
-/// it does not, an end that is none could not be told from the end of the file.
-async fn upload_to_the_end(
-    context: &Arc<Context>,
-    place: Place,
+/// A client may disconnect once it has sent everything, before we have read it. With a
+/// `Content-Length` the upload continues in a task of its own, since it knows whether the body is
+/// complete. Without one an interrupted body could not be told from the end of the file.
+async fn upload_detached(
+    context: &Arc<RequestContext>,
+    path: ObjectPath,
     body: Body,
-    right: Right,
+    permission: UploadPermission,
 ) -> Result<Object, StorageError> {
     let owned = context.clone();
-    let work = async move { upload(&owned, place, body, right).await };
-    match context.headers().contains_key(CONTENT_LENGTH) {
-        true => context.to_the_end(work).await,
-        false => work.await,
+    let work = async move { upload(&owned, path, body, permission).await };
+    if context.headers().contains_key(CONTENT_LENGTH) {
+        context.run_to_completion(work).await
+    } else {
+        work.await
     }
 }
 
-/// Everything is checked before a byte is stored; once the last byte has come, the object is made
-/// whether or not the client stays.
+/// Everything is checked before a byte is stored; after the last byte the object is created even if
+/// the client disconnects.
 async fn upload(
-    context: &Arc<Context>,
-    place: Place,
+    context: &Arc<RequestContext>,
+    path: ObjectPath,
     body: Body,
-    right: Right,
+    permission: UploadPermission,
 ) -> Result<Object, StorageError> {
-    check_bucket(&place.bucket)?;
-    let rules = BucketRules::get(context, &place.bucket).await?;
+    check_bucket(&path.bucket)?;
+    let rules = BucketRules::load(context, &path.bucket).await?;
     let robots_tag = robots_tag(context)?;
-    let is_placeholder = place.key.ends_with(PLACEHOLDER);
-    let limit = match is_placeholder {
-        true => 0,
-        false => rules.limit(context.config.standard_size_limit),
+    let is_placeholder = path.key.ends_with(PLACEHOLDER);
+    let limit = if is_placeholder {
+        0
+    } else {
+        rules.max_file_size(context.config.standard_size_limit)
     };
     let mut body = UploadBody::open(context.headers(), body).await?;
-    let about = body.about();
-    if body.is_raw() && about.content_length.is_some_and(|length| length > limit) {
+    let info = body.info();
+    if body.is_raw() && info.content_length.is_some_and(|length| length > limit) {
         return Err(StorageError::too_large());
     }
-    let allowed = |content_type: &str| match is_placeholder {
-        true => Ok(()),
-        false => check_type(content_type, &rules.allowed_mime_types),
-    };
-    allowed(about.content_type())?;
-    check_key(&place.key)?;
-    may_upload(context, &place, about, &right).await?;
-    let probed = about.clone();
-
-    let arrived = receive(&context.project.db, &context.blobs, &mut body, limit).await?;
-    // A form may have more to say behind the file; what is new is asked about as well.
-    let settled = async {
-        let about = body.close().await?;
-        allowed(about.content_type())?;
-        if about != probed {
-            may_upload(context, &place, &about, &right).await?;
+    let allowed = |content_type: &str| {
+        if is_placeholder {
+            Ok(())
+        } else {
+            check_type(content_type, &rules.allowed_mime_types)
         }
-        Ok(about)
     };
-    let about = match settled.await {
-        Ok(about) => about,
+    allowed(info.content_type())?;
+    check_key(&path.key, context.config.key_rules)?;
+    check_permission(context, &path, info, &permission).await?;
+    let checked_info = info.clone();
+
+    let received = receive(&context.project.db, &context.blobs, &mut body, limit).await?;
+    // A form may have more fields behind the file, which change what is to be checked.
+    let trailing = async {
+        let info = body.read_trailing_fields().await?;
+        allowed(info.content_type())?;
+        if info != checked_info {
+            check_permission(context, &path, &info, &permission).await?;
+        }
+        Ok(info)
+    };
+    let info = match trailing.await {
+        Ok(info) => info,
         Err(error) => {
-            arrived.forget(&context.project.db).await;
+            received.discard(&context.project.db).await;
             return Err(error);
         }
     };
     let owned = context.clone();
     context
-        .to_the_end(async move {
-            let (version, written) = arrived.settle(&owned.project.db).await?;
-            let arrival = Arrival {
-                place: &place,
+        .run_to_completion(async move {
+            let (version, written) = received.finish(&owned.project.db).await?;
+            let object = NewObject {
+                path: &path,
                 version,
-                metadata: metadata(
+                metadata: new_metadata(
                     &written,
-                    about.content_type(),
-                    about.cache_control(),
+                    info.content_type(),
+                    info.cache_control(),
                     robots_tag.as_deref(),
                     owned.now,
                 ),
                 user_metadata: UserMetadata::Given(Some(
-                    about.user_metadata.unwrap_or_else(|| json!({})),
+                    info.user_metadata.unwrap_or_else(|| json!({})),
                 )),
-                owner: right.owner.as_deref(),
-                may_replace: right.may_replace,
+                owner: permission.owner.as_deref(),
+                may_replace: permission.may_replace,
             };
-            commit(&owned, arrival).await
+            commit(&owned, object).await
         })
         .await
 }
 
-/// Refuses a tag that means nothing to any search engine.
-fn robots_tag(context: &Context) -> Result<Option<String>, StorageError> {
+/// `X-Robots-Tag`, validated.
+fn robots_tag(context: &RequestContext) -> Result<Option<String>, StorageError> {
     let Some(header) = context.headers().get("x-robots-tag") else {
         return Ok(None);
     };
@@ -173,18 +178,18 @@ fn robots_tag(context: &Context) -> Result<Option<String>, StorageError> {
     Ok(Some(text))
 }
 
-async fn may_upload(
-    context: &Context,
-    place: &Place,
-    about: &About,
-    right: &Right,
+async fn check_permission(
+    context: &RequestContext,
+    path: &ObjectPath,
+    info: &UploadInfo,
+    permission: &UploadPermission,
 ) -> Result<(), StorageError> {
-    let intent = Intent {
-        place,
-        may_replace: right.may_replace,
-        content_type: Some(about.content_type()),
-        content_length: about.content_length,
-        user_metadata: about.user_metadata.as_ref(),
+    let intent = WriteIntent {
+        path,
+        may_replace: permission.may_replace,
+        content_type: Some(info.content_type()),
+        content_length: info.content_length,
+        user_metadata: info.user_metadata.as_ref(),
     };
-    right.check(context, &intent).await
+    permission.check(context, &intent).await
 }

@@ -8,14 +8,13 @@ use http::{
     header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE},
 };
 use http_body::Body as _;
-use http_body_util::BodyExt;
 use serde_json::Value;
 
-use super::serve::value as header_value;
+use super::serve::header_value;
 use crate::{
-    blobs::Source,
+    blobs::ByteSource,
     error::{Code, StorageError},
-    request::{Form, Part, aborted, broken},
+    request::{Form, Part, body_aborted, next_chunk},
 };
 
 const MAX_FIELDS: usize = 10;
@@ -23,17 +22,17 @@ const MAX_FIELD_BYTES: usize = 1024 * 1024;
 pub(crate) const DEFAULT_TYPE: &str = "application/octet-stream";
 pub(crate) const DEFAULT_CACHE_CONTROL: &str = "no-cache";
 
-/// What the client says about the file.
+/// What a client declares info a file.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct About {
+pub(crate) struct UploadInfo {
     content_type: Option<String>,
     cache_control: Option<String>,
     pub(crate) user_metadata: Option<Value>,
-    /// Of the whole request, as it says itself.
+    /// Of the whole request, as declared.
     pub(crate) content_length: Option<u64>,
 }
 
-impl About {
+impl UploadInfo {
     pub(crate) fn content_type(&self) -> &str {
         self.content_type.as_deref().unwrap_or(DEFAULT_TYPE)
     }
@@ -44,8 +43,8 @@ impl About {
             .unwrap_or(DEFAULT_CACHE_CONTROL)
     }
 
-    /// What the headers of a request say.
-    pub(crate) fn of_headers(headers: &HeaderMap) -> Self {
+    /// From the headers of a request.
+    pub(crate) fn from_headers(headers: &HeaderMap) -> Self {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let owned = |name: http::HeaderName| {
             let text = text(name.as_str()).filter(|text| !text.is_empty());
@@ -60,7 +59,7 @@ impl About {
     }
 }
 
-/// Base64 of a JSON object; anything else counts as not given.
+/// Base64 of a JSON object; anything else is ignored.
 pub(crate) fn decode_metadata(header: &str) -> Option<Value> {
     let json = STANDARD.decode(header.trim()).ok()?;
     read_metadata(&json)
@@ -71,140 +70,134 @@ fn read_metadata(json: &[u8]) -> Option<Value> {
     value.is_object().then_some(value)
 }
 
-/// A body that has been read up to the file's first byte.
+/// A body that was read up to the first byte of the file.
 pub(crate) struct UploadBody {
-    about: About,
+    info: UploadInfo,
     content: Content,
 }
 
 enum Content {
-    Raw(Whole),
-    InForm(Box<Parts>),
+    Raw(RawBody),
+    Form(Box<FormFile>),
 }
 
 /// A body that is the file.
-struct Whole {
+struct RawBody {
     body: Body,
-    taken: u64,
-    /// How many bytes the client says there are.
-    promised: Option<u64>,
+    received: u64,
+    declared_length: Option<u64>,
 }
 
-impl Whole {
-    async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
-        // The end is known with the last byte, and not only when the client has waited for it.
-        let bytes = match self.body.is_end_stream() {
-            true => None,
-            false => next_of_body(&mut self.body).await?,
+impl RawBody {
+    async fn next_chunk(&mut self) -> Result<Option<Bytes>, StorageError> {
+        // The end is known with the last byte: the body need not be polled once more.
+        let bytes = if self.body.is_end_stream() {
+            None
+        } else {
+            next_chunk(&mut self.body).await?
         };
-        self.taken += bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
-        let is_right = |promised: u64| match bytes {
-            Some(_) => self.taken <= promised,
-            None => self.taken == promised,
+        self.received += bytes.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        let is_as_declared = |length: u64| match bytes {
+            Some(_) => self.received <= length,
+            None => self.received == length,
         };
-        match self.promised.is_none_or(is_right) {
-            true => Ok(bytes),
-            false => Err(aborted("it has not the length that was announced")),
+        if self.declared_length.is_none_or(is_as_declared) {
+            Ok(bytes)
+        } else {
+            Err(body_aborted(
+                "its length is not that of the Content-Length header",
+            ))
         }
     }
 }
 
-struct Parts {
-    rest: Form,
+/// The file in a form.
+struct FormFile {
+    form: Form,
     file: Part,
     /// How many fields were read before it.
     fields: usize,
 }
 
 impl UploadBody {
-    /// Reads what stands before the file.
+    /// Reads everything before the file.
     pub(crate) async fn open(headers: &HeaderMap, body: Body) -> Result<Self, StorageError> {
-        let mut about = About::of_headers(headers);
-        let form_type = about.content_type.take_if(|kind| is_form(kind));
+        let mut info = UploadInfo::from_headers(headers);
+        let form_type = info.content_type.take_if(|kind| is_form(kind));
         let Some(form_type) = form_type else {
-            let content = Content::Raw(Whole {
+            let content = Content::Raw(RawBody {
                 body,
-                taken: 0,
-                promised: about.content_length,
+                received: 0,
+                declared_length: info.content_length,
             });
-            return Ok(Self { about, content });
+            return Ok(Self { info, content });
         };
-        about = About {
-            content_length: about.content_length,
-            ..About::default()
+        info = UploadInfo {
+            content_length: info.content_length,
+            ..UploadInfo::default()
         };
         let mut form = Form::open(&form_type, body)?;
         let mut fields = 0;
         while let Some(part) = form.next().await? {
             if is_file(&part) {
-                about.content_type = about.content_type.or(part.content_type());
-                let content = Content::InForm(Box::new(Parts {
-                    rest: form,
+                info.content_type = info.content_type.or(part.content_type());
+                let content = Content::Form(Box::new(FormFile {
+                    form,
                     file: part,
                     fields,
                 }));
-                return Ok(Self { about, content });
+                return Ok(Self { info, content });
             }
-            about.read_field(part, &mut fields).await?;
+            info.read_field(part, &mut fields).await?;
         }
         Err(StorageError::invalid_request("No content provided"))
     }
 
-    /// Whether the body is the file and nothing else.
+    /// Whether the body is the file itself.
     pub(crate) fn is_raw(&self) -> bool {
         matches!(self.content, Content::Raw(_))
     }
 
-    /// What is known so far.
-    pub(crate) fn about(&self) -> &About {
-        &self.about
+    /// What was declared so far.
+    pub(crate) fn info(&self) -> &UploadInfo {
+        &self.info
     }
 
-    /// Reads what stands behind the file; clients append fields there, too.
-    pub(crate) async fn close(self) -> Result<About, StorageError> {
-        let mut about = self.about;
-        if let Content::InForm(parts) = self.content {
-            let Parts {
-                mut rest,
+    /// Reads the fields behind the file; some clients append them there.
+    pub(crate) async fn read_trailing_fields(self) -> Result<UploadInfo, StorageError> {
+        let mut info = self.info;
+        if let Content::Form(form_file) = self.content {
+            let FormFile {
+                mut form,
                 file,
                 mut fields,
-            } = *parts;
+            } = *form_file;
             drop(file);
-            while let Some(part) = rest.next().await? {
+            while let Some(part) = form.next().await? {
                 if !is_file(&part) {
-                    about.read_field(part, &mut fields).await?;
+                    info.read_field(part, &mut fields).await?;
                 }
             }
         }
-        Ok(about)
+        Ok(info)
     }
 }
 
-impl Source for UploadBody {
-    /// A form is longer than the file in it, but not by much.
-    fn at_most(&self) -> Option<u64> {
-        self.about.content_length
+impl ByteSource for UploadBody {
+    /// A form is a little longer than the file in it.
+    fn max_size(&self) -> Option<u64> {
+        self.info.content_length
     }
 
-    async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
+    async fn next_chunk(&mut self) -> Result<Option<Bytes>, StorageError> {
         match &mut self.content {
-            Content::Raw(whole) => whole.next().await,
-            Content::InForm(parts) => parts.file.chunk().await,
+            Content::Raw(body) => body.next_chunk().await,
+            Content::Form(form) => form.file.chunk().await,
         }
     }
 }
 
-/// The next bytes of a body; trailers are none.
-pub(crate) async fn next_of_body(body: &mut Body) -> Result<Option<Bytes>, StorageError> {
-    while let Some(frame) = body.frame().await {
-        if let Ok(bytes) = frame.map_err(broken)?.into_data() {
-            return Ok(Some(bytes));
-        }
-    }
-    Ok(None)
-}
-
-impl About {
+impl UploadInfo {
     async fn read_field(&mut self, mut part: Part, fields: &mut usize) -> Result<(), StorageError> {
         *fields += 1;
         if *fields > MAX_FIELDS {
@@ -217,7 +210,7 @@ impl About {
             if text.len() + bytes.len() > MAX_FIELD_BYTES {
                 let message = "The user_metadata exceeded the maximum allowed size";
                 let error = StorageError::new(Code::EntityTooLarge, 413, message);
-                return Err(error.labelled("Payload too large"));
+                return Err(error.with_label("Payload too large"));
             }
             text.extend_from_slice(&bytes);
         }
@@ -225,7 +218,7 @@ impl About {
         match name.as_str() {
             "cacheControl" => {
                 let text = cache_control(&text);
-                // Nobody could download what it cannot be said of.
+                // It must fit into a header, or the object could not be downloaded.
                 header_value(&text)?;
                 self.cache_control = Some(text);
             }
@@ -243,7 +236,7 @@ impl About {
     }
 }
 
-/// Refuses what no header can carry.
+/// Rejects what does not fit into a header.
 pub(crate) fn check_content_type(text: &str) -> Result<(), StorageError> {
     match header_value(text) {
         Ok(_) => Ok(()),
@@ -253,7 +246,7 @@ pub(crate) fn check_content_type(text: &str) -> Result<(), StorageError> {
     }
 }
 
-/// Seconds, as forms give them.
+/// Forms carry seconds.
 fn cache_control(seconds: &str) -> String {
     format!("max-age={}", seconds.trim())
 }

@@ -1,16 +1,16 @@
-//! Sizes as people write them: `20MB`, in powers of ten (storage contract §2).
+//! File sizes with a unit: `20MB`, in powers of ten (storage contract §2).
 
 use crate::error::StorageError;
 
 /// The number of bytes that a text such as `1.5gb` means.
 pub(crate) fn parse_file_size(text: &str) -> Result<i64, StorageError> {
-    read(text).ok_or_else(|| {
+    parse(text).ok_or_else(|| {
         let message = "Invalid file size format, hint: use 20GB / 20MB / 30KB / 3B";
         StorageError::invalid_request(message)
     })
 }
 
-fn read(text: &str) -> Option<i64> {
+fn parse(text: &str) -> Option<i64> {
     let unit_at = text.find(|c: char| c.is_ascii_alphabetic())?;
     let (number, unit) = text.split_at(unit_at);
     let scale = match unit.to_ascii_lowercase().as_str() {
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn anything_else_is_rejected() {
         for text in [
             "",
             "mb",

@@ -1,7 +1,7 @@
-//! Forms, read part by part.
+//! Multipart forms, parsed part by part.
 //!
-//! The parser keeps what it reads in memory until it comes upon a part, or upon bytes of one. So it
-//! is given one piece of the body at a time, and no more than a few while nothing comes of them.
+//! The parser buffers its input until it finds a part, or bytes of one. So it gets one chunk of the
+//! body at a time, and no more than [`MAX_UNREAD_BYTES`] while it yields nothing.
 
 use std::{
     io,
@@ -20,7 +20,7 @@ use multer::{Field, Multipart};
 
 use crate::error::StorageError;
 
-/// What may stand before a part, and the part's headers with it.
+/// Bytes before a part, including the part's headers.
 const MAX_UNREAD_BYTES: usize = 64 * 1024;
 
 /// The parts of a form, in their order.
@@ -29,34 +29,34 @@ pub(crate) struct Form {
     unread: Unread,
 }
 
-/// One part. What is not read of it is lost with the next one.
+/// One part. Its unread bytes are skipped with the next part.
 pub(crate) struct Part {
     field: Field<'static>,
     unread: Unread,
 }
 
-/// How many bytes the parser was given of which nothing came yet.
+/// How many bytes the parser got since it last yielded something.
 #[derive(Clone, Default)]
 struct Unread(Arc<AtomicUsize>);
 
 impl Form {
     /// A form whose `Content-Type` is this.
     pub(crate) fn open(content_type: &str, body: Body) -> Result<Self, StorageError> {
-        let boundary = multer::parse_boundary(content_type).map_err(unreadable)?;
+        let boundary = multer::parse_boundary(content_type).map_err(form_error)?;
         let unread = Unread::default();
-        let pieces = Pieces {
+        let input = ParserInput {
             body: body.into_data_stream(),
             unread: unread.clone(),
-            has_given: false,
+            has_yielded: false,
         };
-        let parts = Multipart::new(pieces, boundary);
+        let parts = Multipart::new(input, boundary);
         Ok(Self { parts, unread })
     }
 
     /// The next part; `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Part>, StorageError> {
-        let field = self.parts.next_field().await.map_err(unreadable)?;
-        self.unread.is_over();
+        let field = self.parts.next_field().await.map_err(form_error)?;
+        self.unread.reset();
         Ok(field.map(|field| Part {
             field,
             unread: self.unread.clone(),
@@ -79,49 +79,49 @@ impl Part {
 
     /// The next bytes; `None` at the end.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, StorageError> {
-        let bytes = self.field.chunk().await.map_err(unreadable)?;
-        self.unread.is_over();
+        let bytes = self.field.chunk().await.map_err(form_error)?;
+        self.unread.reset();
         Ok(bytes)
     }
 }
 
 impl Unread {
-    fn is_over(&self) {
+    fn reset(&self) {
         self.0.store(0, Relaxed);
     }
 }
 
-/// The body, as the parser gets it. The parser takes whatever is there before it looks at any of it,
-/// so after each piece it is told that there is nothing for the moment.
-struct Pieces {
+/// The body, as the parser gets it. The parser polls until its input is pending before it looks at
+/// any of it, so after each chunk the input is pending once.
+struct ParserInput {
     body: BodyDataStream,
     unread: Unread,
-    has_given: bool,
+    has_yielded: bool,
 }
 
-impl Stream for Pieces {
+impl Stream for ParserInput {
     type Item = io::Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if std::mem::take(&mut self.has_given) {
+        if std::mem::take(&mut self.has_yielded) {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
         if self.unread.0.load(Relaxed) > MAX_UNREAD_BYTES {
-            let error = io::Error::other("no part begins where one should");
+            let error = io::Error::other("no part found within the limit");
             return Poll::Ready(Some(Err(error)));
         }
-        let piece = std::task::ready!(self.body.poll_next_unpin(cx));
-        if let Some(Ok(bytes)) = &piece {
+        let chunk = std::task::ready!(self.body.poll_next_unpin(cx));
+        if let Some(Ok(bytes)) = &chunk {
             self.unread.0.fetch_add(bytes.len(), Relaxed);
-            self.has_given = true;
+            self.has_yielded = true;
         }
-        Poll::Ready(piece.map(|piece| piece.map_err(io::Error::other)))
+        Poll::Ready(chunk.map(|chunk| chunk.map_err(io::Error::other)))
     }
 }
 
-fn unreadable(error: multer::Error) -> StorageError {
-    StorageError::invalid_request(format!("The form cannot be read: {error}"))
+fn form_error(error: multer::Error) -> StorageError {
+    StorageError::invalid_request(format!("The form cannot be parsed: {error}"))
 }
 
 #[cfg(test)]
@@ -133,37 +133,37 @@ mod tests {
     const TYPE: &str = "multipart/form-data; boundary=b";
     const HEAD: &str = "--b\r\nContent-Disposition: form-data; name=\"a\"; filename=\"f\"\r\n\r\n";
 
-    /// A body that says how much of it was taken.
-    fn counted(begin: &'static str, piece: Bytes, count: usize) -> (Body, Arc<AtomicUsize>) {
-        let taken = Arc::new(AtomicUsize::new(0));
-        let counter = taken.clone();
-        let pieces = stream::iter((0..count).map(move |_| piece.clone()));
-        let all = stream::once(async move { Bytes::from(begin) }).chain(pieces);
-        let all = all.map(move |piece| {
-            counter.fetch_add(piece.len(), Relaxed);
-            Ok::<_, io::Error>(piece)
+    /// A body that counts the bytes that were read.
+    fn counted(begin: &'static str, chunk: Bytes, count: usize) -> (Body, Arc<AtomicUsize>) {
+        let consumed = Arc::new(AtomicUsize::new(0));
+        let counter = consumed.clone();
+        let chunks = stream::iter((0..count).map(move |_| chunk.clone()));
+        let all = stream::once(async move { Bytes::from(begin) }).chain(chunks);
+        let all = all.map(move |chunk| {
+            counter.fetch_add(chunk.len(), Relaxed);
+            Ok::<_, io::Error>(chunk)
         });
-        (Body::from_stream(all), taken)
+        (Body::from_stream(all), consumed)
     }
 
     #[tokio::test]
-    async fn what_never_becomes_a_part_is_not_read_to_its_end() {
-        let piece = Bytes::from(vec![b'x'; 16 * 1024]);
+    async fn a_body_without_a_part_is_not_read_to_its_end() {
+        let chunk = Bytes::from(vec![b'x'; 16 * 1024]);
         for begin in ["", "--b\r\nContent-Disposition: form-data; name=\""] {
-            let (body, taken) = counted(begin, piece.clone(), 1000);
+            let (body, consumed) = counted(begin, chunk.clone(), 1000);
             let mut form = Form::open(TYPE, body).expect("a form");
 
             assert!(form.next().await.is_err(), "{begin}");
 
-            let taken = taken.load(Relaxed);
-            assert!(taken <= 2 * MAX_UNREAD_BYTES, "{begin}: {taken}");
+            let consumed = consumed.load(Relaxed);
+            assert!(consumed <= 2 * MAX_UNREAD_BYTES, "{begin}: {consumed}");
         }
     }
 
     #[tokio::test]
-    async fn a_file_is_taken_no_faster_than_it_is_read() {
-        let piece = Bytes::from(vec![b'x'; 16 * 1024]);
-        let (body, taken) = counted(HEAD, piece, 1000);
+    async fn a_file_is_buffered_no_faster_than_it_is_read() {
+        let chunk = Bytes::from(vec![b'x'; 16 * 1024]);
+        let (body, consumed) = counted(HEAD, chunk, 1000);
         let mut form = Form::open(TYPE, body).expect("a form");
         let mut file = form.next().await.expect("readable").expect("a part");
 
@@ -171,7 +171,7 @@ mod tests {
         for _ in 0..500 {
             let bytes = file.chunk().await.expect("readable").expect("bytes");
             read += bytes.len();
-            let ahead = taken.load(Relaxed) - read;
+            let ahead = consumed.load(Relaxed) - read;
             assert!(ahead <= 64 * 1024, "{ahead}");
         }
     }

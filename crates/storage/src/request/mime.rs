@@ -1,11 +1,11 @@
-//! Which types of files a bucket takes (storage contract §2, §3.1).
+//! Which MIME types a bucket accepts (storage contract §2, §3.1).
 
 use crate::error::StorageError;
 
 const MAX_CHARACTERS: usize = 1000;
 
-/// The types that a bucket shall take, cleaned; refuses what is no type.
-pub(crate) fn check_allowed(types: Vec<String>) -> Result<Vec<String>, StorageError> {
+/// Validates the types that a bucket is to accept; empty ones are left out.
+pub(crate) fn check_allowed_types(types: Vec<String>) -> Result<Vec<String>, StorageError> {
     let types: Vec<_> = types.into_iter().filter(|text| !text.is_empty()).collect();
     match types.iter().find(|text| !is_type(text)) {
         Some(text) => Err(not_supported(text)),
@@ -13,8 +13,7 @@ pub(crate) fn check_allowed(types: Vec<String>) -> Result<Vec<String>, StorageEr
     }
 }
 
-/// Refuses a file whose type the bucket does not take. Without a list, or with an empty one, it
-/// takes all.
+/// Rejects a file whose type the bucket does not accept. An empty list accepts all.
 pub(crate) fn check_type(content_type: &str, allowed: &[String]) -> Result<(), StorageError> {
     if allowed.is_empty() {
         return Ok(());
@@ -24,13 +23,14 @@ pub(crate) fn check_type(content_type: &str, allowed: &[String]) -> Result<(), S
             "Invalid Content-Type header",
         ));
     }
-    match allowed.iter().any(|pattern| matches(pattern, content_type)) {
-        true => Ok(()),
-        false => Err(not_supported(content_type)),
+    if allowed.iter().any(|pattern| matches(pattern, content_type)) {
+        Ok(())
+    } else {
+        Err(not_supported(content_type))
     }
 }
 
-/// Parameters such as `; charset=utf-8` need not be listed.
+/// A pattern need not have parameters such as `; charset=utf-8`.
 fn matches(pattern: &str, content_type: &str) -> bool {
     let essence = essence(content_type);
     match pattern.strip_suffix("/*") {
@@ -51,7 +51,7 @@ pub(crate) fn essence(content_type: &str) -> &str {
     content_type.split(';').next().unwrap_or_default().trim()
 }
 
-/// `type/subtype`, perhaps with a character set; the subtype may be `*`.
+/// `type/subtype`, optionally with a `charset`; the subtype may be `*`.
 fn is_type(text: &str) -> bool {
     let (essence, parameters) = match text.split_once(';') {
         Some((essence, parameters)) => (essence, Some(parameters.trim_start())),
@@ -78,8 +78,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_of_types_is_cleaned_and_checked() {
-        let list = |types: &[&str]| check_allowed(types.iter().map(|t| (*t).to_owned()).collect());
+    fn a_list_of_types_is_validated() {
+        let list =
+            |types: &[&str]| check_allowed_types(types.iter().map(|t| (*t).to_owned()).collect());
         let good = [
             "image/*",
             "text/plain; charset=utf-8",
@@ -102,9 +103,9 @@ mod tests {
 
     #[test]
     fn a_type_is_compared_with_and_without_its_parameters() {
-        let check = |content_type: &str, allowed: &str, is_taken: bool| {
+        let check = |content_type: &str, allowed: &str, is_accepted: bool| {
             let found = check_type(content_type, &[allowed.to_owned()]).is_ok();
-            assert_eq!(found, is_taken, "{content_type} in {allowed}");
+            assert_eq!(found, is_accepted, "{content_type} in {allowed}");
         };
         check("image/png", "image/png", true);
         check("image/png", "image/*", true);

@@ -1,4 +1,4 @@
-//! `X-Robots-Tag`: what search engines may do with a file (storage contract §3.1).
+//! `X-Robots-Tag`: validation (storage contract §3.1).
 
 use crate::error::StorageError;
 
@@ -13,11 +13,11 @@ const RULES: &[&str] = &[
     "noimageindex",
 ];
 
-/// Refuses a header that says nothing to a search engine.
+/// Rejects a header that search engines would not understand.
 pub(crate) fn check_robots_tag(header: &str) -> Result<(), StorageError> {
     let bad = |what: &str| {
         let message = format!("Invalid X-Robots-Tag header: {what}");
-        Err(StorageError::invalid_request(message).labelled("invalid_x_robots_tag"))
+        Err(StorageError::invalid_request(message).with_label("invalid_x_robots_tag"))
     };
     if header.trim().is_empty() {
         return bad("it is empty");
@@ -27,7 +27,7 @@ pub(crate) fn check_robots_tag(header: &str) -> Result<(), StorageError> {
         if is_rule(part) {
             continue;
         }
-        // A date has a comma of its own.
+        // An HTTP date contains a comma.
         let is_date = rest_after(part, "unavailable_after:").is_some_and(|date| {
             let whole = match parts.peek() {
                 Some(next) => format!("{date}, {next}"),
@@ -40,7 +40,7 @@ pub(crate) fn check_robots_tag(header: &str) -> Result<(), StorageError> {
             has_comma || looks_like_date(date)
         });
         if !is_date {
-            return bad(&format!("'{part}' is no rule"));
+            return bad(&format!("'{part}' is not a known rule"));
         }
     }
     Ok(())
@@ -48,7 +48,7 @@ pub(crate) fn check_robots_tag(header: &str) -> Result<(), StorageError> {
 
 fn is_rule(part: &str) -> bool {
     let rule = match part.split_once(':') {
-        // `googlebot: noindex` is for one visitor alone.
+        // `googlebot: noindex` is for one crawler only.
         Some((agent, rule)) if is_agent(agent) => rule.trim(),
         _ => part,
     };

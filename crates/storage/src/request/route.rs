@@ -1,13 +1,14 @@
 //! What a path and a method mean (storage contract §1.1).
 //!
-//! Words beat names, and names beat the rest of the path; a word counts only on the methods that it
-//! is a route of, and only at the right length. So a table decides, not a tree of paths.
+//! Fixed segments win over bucket names, and bucket names over the rest of the path; but a fixed
+//! segment counts only with the methods that it is a route of, and only at the right length. So a
+//! table decides, not a router.
 
 use http::Method;
 
 use crate::error::StorageError;
 
-/// What is asked for.
+/// The endpoint of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Route {
     Status,
@@ -16,7 +17,7 @@ pub(crate) enum Route {
     ListBuckets,
     CreateBucket,
     Bucket(BucketAction, String),
-    Object(ObjectAction, Place),
+    Object(ObjectAction, ObjectPath),
     /// Signed URLs for many objects of a bucket.
     SignMany(String),
     DeleteMany(String),
@@ -24,13 +25,13 @@ pub(crate) enum Route {
     ListV2(String),
     Move,
     Copy,
-    Render(Access, Place),
-    /// `/upload/resumable`, with what stands behind it.
+    Render(Access, ObjectPath),
+    /// `/upload/resumable`, with the id behind it.
     Resumable {
         is_signed: bool,
         id: Option<String>,
     },
-    /// `/s3`, with what stands behind it as it was sent.
+    /// Everything below `/s3`.
     S3,
     PurgeCache {
         bucket: Option<String>,
@@ -63,42 +64,71 @@ pub(crate) enum ObjectAction {
     Delete,
 }
 
-/// On whose word an object is served.
+/// What authorizes a request to read an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// The caller's, or nobody's where the bucket is public.
+    /// The caller's policies, or nothing where the bucket is public.
     Any,
-    /// The caller's.
+    /// The caller's policies.
     Authenticated,
-    /// Nobody's: the bucket must be public.
+    /// Nothing: the bucket must be public.
     Public,
-    /// A signed token's.
+    /// A signed URL.
     Signed,
 }
 
-/// Where an object is.
+/// The bucket and the name of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ObjectPath {
     pub(crate) bucket: String,
     pub(crate) key: String,
 }
 
-impl Place {
+impl ObjectPath {
     /// `bucket/key`
-    pub(crate) fn path(&self) -> String {
+    pub(crate) fn joined(&self) -> String {
         format!("{}/{}", self.bucket, self.key)
     }
 }
 
 impl Route {
-    /// Whether the body is a file.
+    /// Whether the request body is a file.
     pub(crate) fn takes_file(&self) -> bool {
         use ObjectAction::{Create, Replace, UploadSigned};
         matches!(self, Self::Object(Create | Replace | UploadSigned, _))
     }
 
-    /// Reads a path below the mount, as it was sent.
-    pub(crate) fn read(method: &Method, path: &str) -> Result<Self, StorageError> {
+    /// Whether the request needs no credential, or has one that is no API key.
+    pub(crate) fn is_open(&self, method: &Method) -> bool {
+        use Access::{Public, Signed};
+        match self {
+            Self::Status | Self::Version | Self::S3 => true,
+            Self::Object(action, _) => match action {
+                ObjectAction::UploadSigned => true,
+                ObjectAction::Download(access)
+                | ObjectAction::Head(access)
+                | ObjectAction::Info(access) => matches!(access, Public | Signed),
+                _ => false,
+            },
+            Self::Render(access, _) => matches!(access, Public | Signed),
+            // Clients ask for the protocol's capabilities without a credential.
+            Self::Resumable { is_signed, .. } => *is_signed || method == Method::OPTIONS,
+            _ => false,
+        }
+    }
+
+    /// Whether the object may be public, so that a request without a credential may succeed.
+    pub(crate) fn may_be_public(&self) -> bool {
+        use ObjectAction::{Download, Head, Info};
+        match self {
+            Self::Object(Download(access) | Head(access) | Info(access), _)
+            | Self::Render(access, _) => matches!(access, Access::Any),
+            _ => false,
+        }
+    }
+
+    /// Parses a path below the mount point, percent-encoded as it was sent.
+    pub(crate) fn parse(method: &Method, path: &str) -> Result<Self, StorageError> {
         let segments: Vec<_> = path.strip_prefix('/').unwrap_or(path).split('/').collect();
         let found = Self::find(method, &segments)?;
         found.ok_or_else(|| StorageError::no_such_route(method, path))
@@ -123,7 +153,7 @@ impl Route {
 }
 
 fn bucket_route(method: &Method, rest: &[&str]) -> Result<Option<Route>, StorageError> {
-    let one = |action, id: &str| Ok(Some(Route::Bucket(action, decode(id)?)));
+    let one = |action, id: &str| Ok(Some(Route::Bucket(action, percent_decode(id)?)));
     match (method, rest) {
         (&Method::GET | &Method::HEAD, [] | [""]) => Ok(Some(Route::ListBuckets)),
         (&Method::POST, [] | [""]) => Ok(Some(Route::CreateBucket)),
@@ -137,9 +167,11 @@ fn bucket_route(method: &Method, rest: &[&str]) -> Result<Option<Route>, Storage
 
 fn object_route(method: &Method, rest: &[&str]) -> Result<Option<Route>, StorageError> {
     use {Access::*, ObjectAction::*};
-    let of_bucket = |make: fn(String) -> Route, bucket: &str| Ok(Some(make(decode(bucket)?)));
-    let object =
-        |action, bucket: &str, key: &[&str]| Ok(Some(Route::Object(action, place(bucket, key)?)));
+    let of_bucket =
+        |make: fn(String) -> Route, bucket: &str| Ok(Some(make(percent_decode(bucket)?)));
+    let object = |action, bucket: &str, key: &[&str]| {
+        Ok(Some(Route::Object(action, object_path(bucket, key)?)))
+    };
     match (method, rest) {
         (&Method::POST, ["move"]) => Ok(Some(Route::Move)),
         (&Method::POST, ["copy"]) => Ok(Some(Route::Copy)),
@@ -159,26 +191,26 @@ fn object_route(method: &Method, rest: &[&str]) -> Result<Option<Route>, Storage
         (&Method::GET | &Method::HEAD, ["info", "authenticated", bucket, key @ ..])
             if !key.is_empty() =>
         {
-            object(tell(method, Authenticated), bucket, key)
+            object(info_action(method, Authenticated), bucket, key)
         }
         (&Method::GET | &Method::HEAD, ["info", "public", bucket, key @ ..]) if !key.is_empty() => {
-            object(tell(method, Public), bucket, key)
+            object(info_action(method, Public), bucket, key)
         }
         (&Method::GET | &Method::HEAD, ["info", bucket, key @ ..]) if !key.is_empty() => {
-            object(tell(method, Any), bucket, key)
+            object(info_action(method, Any), bucket, key)
         }
         (&Method::GET | &Method::HEAD, ["authenticated", bucket, key @ ..]) if !key.is_empty() => {
-            object(read(method, Authenticated), bucket, key)
+            object(download_action(method, Authenticated), bucket, key)
         }
         (&Method::GET | &Method::HEAD, ["public", bucket, key @ ..]) if !key.is_empty() => {
-            object(read(method, Public), bucket, key)
+            object(download_action(method, Public), bucket, key)
         }
         (&Method::GET | &Method::HEAD, ["sign", bucket, key @ ..]) if !key.is_empty() => {
-            object(read(method, Signed), bucket, key)
+            object(download_action(method, Signed), bucket, key)
         }
 
         (&Method::GET | &Method::HEAD, [bucket, key @ ..]) if !key.is_empty() => {
-            object(read(method, Any), bucket, key)
+            object(download_action(method, Any), bucket, key)
         }
         (&Method::POST, [bucket, key @ ..]) if !key.is_empty() => object(Create, bucket, key),
         (&Method::PUT, [bucket, key @ ..]) if !key.is_empty() => object(Replace, bucket, key),
@@ -187,14 +219,14 @@ fn object_route(method: &Method, rest: &[&str]) -> Result<Option<Route>, Storage
     }
 }
 
-fn tell(method: &Method, access: Access) -> ObjectAction {
+fn info_action(method: &Method, access: Access) -> ObjectAction {
     match *method {
         Method::HEAD => ObjectAction::Head(access),
         _ => ObjectAction::Info(access),
     }
 }
 
-fn read(method: &Method, access: Access) -> ObjectAction {
+fn download_action(method: &Method, access: Access) -> ObjectAction {
     match *method {
         Method::HEAD => ObjectAction::Head(access),
         _ => ObjectAction::Download(access),
@@ -208,9 +240,10 @@ fn render_route(rest: &[&str]) -> Result<Option<Route>, StorageError> {
         ["sign", bucket, key @ ..] => (Access::Signed, bucket, key),
         _ => return Ok(None),
     };
-    match key.is_empty() {
-        true => Ok(None),
-        false => Ok(Some(Route::Render(access, place(bucket, key)?))),
+    if key.is_empty() {
+        Ok(None)
+    } else {
+        Ok(Some(Route::Render(access, object_path(bucket, key)?)))
     }
 }
 
@@ -220,30 +253,33 @@ fn resumable_route(rest: &[&str]) -> Result<Route, StorageError> {
         _ => (false, rest),
     };
     let id = rest.join("/");
-    let id = (!id.is_empty()).then(|| decode(&id)).transpose()?;
+    let id = (!id.is_empty()).then(|| percent_decode(&id)).transpose()?;
     Ok(Route::Resumable { is_signed, id })
 }
 
 fn cdn_route(rest: &[&str]) -> Result<Option<Route>, StorageError> {
     let (bucket, key) = match rest {
         [] => (None, None),
-        [bucket] => (Some(decode(bucket)?), None),
-        [bucket, key @ ..] => (Some(decode(bucket)?), Some(decode(&key.join("/"))?)),
+        [bucket] => (Some(percent_decode(bucket)?), None),
+        [bucket, key @ ..] => (
+            Some(percent_decode(bucket)?),
+            Some(percent_decode(&key.join("/"))?),
+        ),
     };
     Ok(Some(Route::PurgeCache { bucket, key }))
 }
 
-fn place(bucket: &str, key: &[&str]) -> Result<Place, StorageError> {
-    Ok(Place {
-        bucket: decode(bucket)?,
-        key: decode(&key.join("/"))?,
+fn object_path(bucket: &str, key: &[&str]) -> Result<ObjectPath, StorageError> {
+    Ok(ObjectPath {
+        bucket: percent_decode(bucket)?,
+        key: percent_decode(&key.join("/"))?,
     })
 }
 
-/// Escapes are undone once; a plus is a plus.
-pub(crate) fn decode(text: &str) -> Result<String, StorageError> {
+/// Decodes percent-encoding once; a plus stays a plus.
+pub(crate) fn percent_decode(text: &str) -> Result<String, StorageError> {
     let bad = || {
-        let message = "The path has an escape that stands for no character";
+        let message = "The path has an invalid percent-encoding";
         StorageError::invalid_request(message)
     };
     let mut escapes = text.split('%').skip(1);
@@ -262,23 +298,22 @@ pub(crate) fn decode(text: &str) -> Result<String, StorageError> {
 mod tests {
     use super::*;
 
-    fn read_path(method: Method, path: &str) -> Option<Route> {
-        Route::read(&method, path).ok()
+    fn parse(method: Method, path: &str) -> Option<Route> {
+        Route::parse(&method, path).ok()
     }
 
     fn object(action: ObjectAction, bucket: &str, key: &str) -> Option<Route> {
-        let place = Place {
+        let path = ObjectPath {
             bucket: bucket.to_owned(),
             key: key.to_owned(),
         };
-        Some(Route::Object(action, place))
+        Some(Route::Object(action, path))
     }
 
     #[test]
-    fn words_beat_names_only_where_they_are_routes() {
+    fn fixed_segments_win_over_names_only_where_they_are_routes() {
         use {Access::*, ObjectAction::*};
-        let check =
-            |method, path, expected| assert_eq!(read_path(method, path), expected, "{path}");
+        let check = |method, path, expected| assert_eq!(parse(method, path), expected, "{path}");
         check(
             Method::POST,
             "/object/list/b",
@@ -346,14 +381,14 @@ mod tests {
     #[test]
     fn keys_are_decoded_once_and_keep_their_slashes() {
         use ObjectAction::Create;
-        let check = |path, key| assert_eq!(read_path(Method::POST, path), object(Create, "b", key));
+        let check = |path, key| assert_eq!(parse(Method::POST, path), object(Create, "b", key));
         check("/object/b/a%2Fb", "a/b");
         check("/object/b/a//b", "a//b");
         check("/object/b//a", "/a");
         check("/object/b/a+b%20c", "a+b c");
         check("/object/b/%252e%252e", "%2e%2e");
         check("/object/b/a/", "a/");
-        assert_eq!(read_path(Method::POST, "/object/b/%zz"), None);
-        assert_eq!(read_path(Method::POST, "/object/b/%ff"), None);
+        assert_eq!(parse(Method::POST, "/object/b/%zz"), None);
+        assert_eq!(parse(Method::POST, "/object/b/%ff"), None);
     }
 }

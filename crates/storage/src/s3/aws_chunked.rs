@@ -1,11 +1,12 @@
-//! Bodies in chunks, each perhaps with a signature, and perhaps a trailer (storage contract §6.1).
+//! `aws-chunked` bodies: chunks, optionally signed, and an optional trailer (storage contract
+//! §6.1).
 //!
 //! ```text
 //! <size>[;chunk-signature=<64 digits>]␍␊ <bytes>␍␊  …  0[;chunk-signature=…]␍␊ [<name>:<value>␍␊ …] ␍␊
 //! ```
 //!
-//! Bytes are passed on as they come, before their chunk's signature is known to be good: whoever
-//! takes them must not show them to anybody before the end has been reached.
+//! Bytes are passed on before the signature of their chunk is verified: they must not be served
+//! before the end of the body was reached.
 
 use aws_lc_rs::digest::{Context as Sha, SHA256};
 use bytes::{Buf, Bytes, BytesMut};
@@ -16,22 +17,22 @@ use crate::{
     hex::hex,
 };
 
-/// A signed chunk can be trusted only once it is complete, so it must not be large.
+/// A signed chunk is verified only once it is complete, so it must not be large.
 const MAX_SIGNED_CHUNK: u64 = 8 * 1024 * 1024;
 const MAX_HEADER: usize = 256;
 const MAX_TRAILER_LINE: usize = 1024;
 const MAX_TRAILER_LINES: usize = 16;
 
-/// What the decoder has for its reader.
+/// The output of the decoder.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum Decoded {
     Data(Bytes),
-    /// Nothing before more bytes are fed.
-    Hungry,
+    /// It needs more input.
+    NeedInput,
     End,
 }
 
-/// Takes a body apart.
+/// Decodes a body.
 pub(super) struct Decoder {
     signer: Option<Box<ChunkSigner>>,
     has_trailer: bool,
@@ -47,8 +48,8 @@ enum State {
         left: u64,
         signature: String,
     },
-    /// The line break behind a chunk's bytes.
-    Break,
+    /// The line break after the bytes of a chunk.
+    LineBreak,
     Trailer,
     End,
 }
@@ -69,56 +70,57 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
-    /// What stood behind the last chunk; complete at the end.
+    /// The trailer; complete at the end.
     pub(super) fn trailer(&self) -> &[(String, String)] {
         &self.trailer
     }
 
-    pub(super) fn next(&mut self) -> Result<Piece, StorageError> {
+    pub(super) fn next(&mut self) -> Result<Decoded, StorageError> {
         loop {
-            let is_done = match &mut self.state {
+            let has_advanced = match &mut self.state {
                 State::Header => self.header()?,
                 State::Data { left, signature } => {
                     if *left > 0 {
                         let most = usize::try_from(*left).unwrap_or(usize::MAX);
                         let data = self.buffer.split_to(most.min(self.buffer.len())).freeze();
                         if data.is_empty() {
-                            return Ok(Piece::Hungry);
+                            return Ok(Decoded::NeedInput);
                         }
                         *left -= data.len() as u64;
                         if self.signer.is_some() {
                             self.sha.update(&data);
                         }
-                        return Ok(Piece::Data(data));
+                        return Ok(Decoded::Data(data));
                     }
                     let signature = std::mem::take(signature);
                     self.check_chunk(&signature)?;
-                    self.state = State::Break;
+                    self.state = State::LineBreak;
                     true
                 }
-                State::Break => match self.line(MAX_HEADER)? {
+                State::LineBreak => match self.line(MAX_HEADER)? {
                     Some(line) if line.is_empty() => {
                         self.state = State::Header;
                         true
                     }
-                    Some(_) => return Err(malformed("a chunk is longer than it says")),
+                    Some(_) => return Err(malformed("a chunk is longer than its declared size")),
                     None => false,
                 },
                 State::Trailer => self.trailer_line()?,
                 State::End => {
-                    return match self.buffer.is_empty() {
-                        true => Ok(Piece::End),
-                        false => Err(malformed("something stands behind the end")),
+                    return if self.buffer.is_empty() {
+                        Ok(Decoded::End)
+                    } else {
+                        Err(malformed("there are bytes after the end"))
                     };
                 }
             };
-            if !is_done {
-                return Ok(Piece::Hungry);
+            if !has_advanced {
+                return Ok(Decoded::NeedInput);
             }
         }
     }
 
-    /// `<size>` and its signature; false while the line is not complete.
+    /// The header of a chunk; `false` while the line is incomplete.
     fn header(&mut self) -> Result<bool, StorageError> {
         let Some(line) = self.line(MAX_HEADER)? else {
             return Ok(false);
@@ -153,9 +155,10 @@ impl Decoder {
             return Ok(());
         };
         let sha = std::mem::replace(&mut self.sha, Sha::new(&SHA256));
-        match signer.accepts_chunk(&hex(sha.finish().as_ref()), signature) {
-            true => Ok(()),
-            false => Err(mismatch("a chunk")),
+        if signer.accepts_chunk(&hex(sha.finish().as_ref()), signature) {
+            Ok(())
+        } else {
+            Err(mismatch("a chunk"))
         }
     }
 
@@ -170,7 +173,7 @@ impl Decoder {
         }
         let is_expected = self.has_trailer && self.trailer.len() < MAX_TRAILER_LINES;
         let pair = line.split_once(':').filter(|_| is_expected);
-        let (name, value) = pair.ok_or_else(|| malformed("the trailer"))?;
+        let (name, value) = pair.ok_or_else(|| malformed("the trailer is invalid"))?;
         let name = name.trim().to_ascii_lowercase();
         self.trailer.push((name, value.trim().to_owned()));
         Ok(true)
@@ -180,45 +183,51 @@ impl Decoder {
         let Some(signer) = self.signer.as_mut().filter(|_| self.has_trailer) else {
             return Ok(());
         };
-        let place = self
+        let index = self
             .trailer
             .iter()
             .position(|(name, _)| name == "x-amz-trailer-signature");
-        let place = place.ok_or_else(|| malformed("the trailer has no signature"))?;
-        let (_, signature) = self.trailer.remove(place);
+        let index = index.ok_or_else(|| malformed("the trailer has no signature"))?;
+        let (_, signature) = self.trailer.remove(index);
         let text: String = self
             .trailer
             .iter()
             .map(|(name, value)| format!("{name}:{value}\n"))
             .collect();
-        match signer.accepts_trailer(&text, &signature) {
-            true => Ok(()),
-            false => Err(mismatch("the trailer")),
+        if signer.accepts_trailer(&text, &signature) {
+            Ok(())
+        } else {
+            Err(mismatch("the trailer"))
         }
     }
 
-    /// The next line without its break; `None` while it is not complete.
-    fn line(&mut self, most: usize) -> Result<Option<String>, StorageError> {
-        let end = self.buffer.iter().take(most + 1).position(|b| *b == b'\n');
+    /// The next line without its line break; `None` while it is incomplete.
+    fn line(&mut self, max_bytes: usize) -> Result<Option<String>, StorageError> {
+        let end = self
+            .buffer
+            .iter()
+            .take(max_bytes + 1)
+            .position(|b| *b == b'\n');
         let Some(end) = end else {
-            return match self.buffer.len() > most {
-                true => Err(malformed("a line is too long")),
-                false => Ok(None),
+            return if self.buffer.len() > max_bytes {
+                Err(malformed("a line is too long"))
+            } else {
+                Ok(None)
             };
         };
         let line = self.buffer.split_to(end);
         self.buffer.advance(1);
         let line = line.strip_suffix(b"\r").unwrap_or(&line);
-        let line = std::str::from_utf8(line).map_err(|_| malformed("a line is no text"))?;
+        let line = std::str::from_utf8(line).map_err(|_| malformed("a line is not UTF-8"))?;
         Ok(Some(line.to_owned()))
     }
 }
 
 fn malformed(what: &str) -> StorageError {
-    StorageError::invalid_request(format!("The chunks of the body cannot be read: {what}"))
+    StorageError::invalid_request(format!("The aws-chunked body is malformed: {what}"))
 }
 
 fn mismatch(what: &str) -> StorageError {
-    let message = format!("The signature of {what} is not the right one");
+    let message = format!("The signature of {what} does not match");
     StorageError::new(Code::SignatureDoesNotMatch, 403, message)
 }

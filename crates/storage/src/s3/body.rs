@@ -1,32 +1,32 @@
-//! The body of a signed request: its bytes, without what only proves them.
+//! The body of a signed request: decodes it, and verifies its length, hash and checksums.
 
 use axum::body::Body;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, header::CONTENT_LENGTH};
 
 use super::{
-    authenticate::Payload,
-    aws_chunked::{Decoder, Piece},
-    checksums::{Checksums, announced},
+    aws_chunked::{Decoded, Decoder},
+    checksums::{Checksums, trailer_checksums},
+    signature::Payload,
 };
 use crate::{
-    blobs::Source,
+    blobs::ByteSource,
     error::{Code, StorageError},
-    objects::next_of_body,
+    request::next_chunk,
 };
 
-/// A body that is checked while it is read. Its bytes are good once its end has come.
+/// A body that is verified while it is read: its bytes are trustworthy once the end was reached.
 pub(super) struct S3Body {
     body: Body,
     decoder: Option<Decoder>,
-    /// Gone once they were compared.
+    /// `None` once they were compared.
     checksums: Option<Checksums>,
-    /// Names that the trailer must have.
+    /// The checksums that the trailer must have.
     announced: Vec<&'static str>,
-    /// How many bytes it shall have.
+    /// The declared length.
     length: Option<u64>,
     size: u64,
-    found: Vec<(HeaderName, HeaderValue)>,
+    verified: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl S3Body {
@@ -36,9 +36,10 @@ impl S3Body {
         headers: &HeaderMap,
         has_checksums: bool,
     ) -> Result<Self, StorageError> {
-        let mut checksums = match has_checksums {
-            true => Checksums::of_headers(headers),
-            false => Checksums::default(),
+        let mut checksums = if has_checksums {
+            Checksums::of_headers(headers)
+        } else {
+            Checksums::default()
         };
         let number = |name: &str| headers.get(name)?.to_str().ok()?.parse::<u64>().ok();
         let mut names = Vec::new();
@@ -55,7 +56,7 @@ impl S3Body {
                 let length = number("x-amz-decoded-content-length");
                 let length = length.ok_or_else(missing_length)?;
                 if has_trailer {
-                    names.extend(announced(headers));
+                    names.extend(trailer_checksums(headers));
                 }
                 (Some(Decoder::new(signer, has_trailer)), Some(length))
             }
@@ -67,50 +68,50 @@ impl S3Body {
             announced: names,
             length,
             size: 0,
-            found: Vec::new(),
+            verified: Vec::new(),
         })
     }
 
-    /// How many bytes it shall have, where it says so.
+    /// The declared length, if there is one.
     pub(super) fn length(&self) -> Option<u64> {
         self.length
     }
 
-    /// The same for a body that must say so.
+    /// The declared length; an error without one.
     pub(super) fn required_length(&self) -> Result<u64, StorageError> {
         self.length.ok_or_else(missing_length)
     }
 
-    /// The checksums that were announced and are right, as an answer repeats them.
-    pub(super) fn found(&mut self) -> Vec<(HeaderName, HeaderValue)> {
-        std::mem::take(&mut self.found)
+    /// The checksums that were announced and match, as headers of the response.
+    pub(super) fn take_verified_checksums(&mut self) -> Vec<(HeaderName, HeaderValue)> {
+        std::mem::take(&mut self.verified)
     }
 
-    /// A small body as a whole.
-    pub(super) async fn read_small(&mut self, most: usize) -> Result<Vec<u8>, StorageError> {
-        let mut whole = Vec::new();
-        while let Some(bytes) = self.next().await? {
-            if whole.len() + bytes.len() > most {
+    /// Reads a small body at once.
+    pub(super) async fn read_all(&mut self, max_bytes: usize) -> Result<Vec<u8>, StorageError> {
+        let mut all = Vec::new();
+        while let Some(bytes) = self.next_chunk().await? {
+            if all.len() + bytes.len() > max_bytes {
                 return Err(StorageError::too_large());
             }
-            whole.extend_from_slice(&bytes);
+            all.extend_from_slice(&bytes);
         }
-        Ok(whole)
+        Ok(all)
     }
 
-    async fn next_piece(&mut self) -> Result<Option<Bytes>, StorageError> {
+    async fn next_decoded(&mut self) -> Result<Option<Bytes>, StorageError> {
         let Some(decoder) = &mut self.decoder else {
-            return next_of_body(&mut self.body).await;
+            return next_chunk(&mut self.body).await;
         };
         loop {
             match decoder.next()? {
-                Piece::Data(data) => return Ok(Some(data)),
-                Piece::Hungry => match next_of_body(&mut self.body).await? {
+                Decoded::Data(data) => return Ok(Some(data)),
+                Decoded::NeedInput => match next_chunk(&mut self.body).await? {
                     Some(bytes) => decoder.feed(&bytes),
                     None => return Err(incomplete()),
                 },
-                // Whatever still came would stand behind the end.
-                Piece::End => match next_of_body(&mut self.body).await? {
+                // More bytes would be after the end, which is an error.
+                Decoded::End => match next_chunk(&mut self.body).await? {
                     Some(bytes) => decoder.feed(&bytes),
                     None => return Ok(None),
                 },
@@ -133,23 +134,23 @@ impl S3Body {
             };
             if !self.announced.iter().all(has) {
                 return Err(StorageError::invalid_request(
-                    "The trailer lacks what x-amz-trailer announces",
+                    "The trailer lacks a checksum that x-amz-trailer announces",
                 ));
             }
             checksums.expect_trailer(trailer);
         }
-        self.found = checksums.finish()?;
+        self.verified = checksums.finish()?;
         Ok(())
     }
 }
 
-impl Source for S3Body {
-    fn at_most(&self) -> Option<u64> {
+impl ByteSource for S3Body {
+    fn max_size(&self) -> Option<u64> {
         self.length
     }
 
-    async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
-        let Some(bytes) = self.next_piece().await? else {
+    async fn next_chunk(&mut self) -> Result<Option<Bytes>, StorageError> {
+        let Some(bytes) = self.next_decoded().await? else {
             self.check_end()?;
             return Ok(None);
         };
@@ -170,6 +171,6 @@ fn missing_length() -> StorageError {
 }
 
 fn incomplete() -> StorageError {
-    let message = "The body has another length than the request says";
+    let message = "The length of the body is not the declared one";
     StorageError::new(Code::IncompleteBody, 400, message)
 }

@@ -4,17 +4,17 @@ use axum::{body::Body, response::Response};
 use http::{HeaderValue, StatusCode, header::LOCATION};
 use serde_json::json;
 
-use super::{Request, body::S3Body, xml::Xml};
+use super::{S3Request, body::S3Body, xml::Xml};
 use crate::{
     buckets,
     error::StorageError,
-    objects::{respond, time_of, value as header_value},
+    objects::{header_value, read_time, respond},
     request::check_bucket,
     wire_time,
 };
 
 /// `GET /`
-pub(super) async fn list(request: &Request) -> Result<Response, StorageError> {
+pub(super) async fn list(request: &S3Request) -> Result<Response, StorageError> {
     const SQL: &str = "select id, created_at from storage.buckets order by name";
     let rows = request
         .context
@@ -26,9 +26,9 @@ pub(super) async fn list(request: &Request) -> Result<Response, StorageError> {
         xml.element("Buckets", |xml| {
             for row in &rows {
                 xml.element("Bucket", |xml| {
-                    let created = time_of(row, "created_at");
+                    let created = read_time(row, "created_at");
                     xml.text("Name", row.get::<_, String>("id"));
-                    xml.maybe("CreationDate", created.map(wire_time::render));
+                    xml.optional_text("CreationDate", created.map(wire_time::render));
                 });
             }
         });
@@ -37,14 +37,17 @@ pub(super) async fn list(request: &Request) -> Result<Response, StorageError> {
 }
 
 /// `PUT /{bucket}`
-pub(super) async fn create(request: &Request, body: &mut S3Body) -> Result<Response, StorageError> {
-    // Where the bucket shall be is nothing that could be chosen.
-    body.read_small(super::MAX_XML).await?;
+pub(super) async fn create(
+    request: &S3Request,
+    body: &mut S3Body,
+) -> Result<Response, StorageError> {
+    // The body may name a region, which is ignored.
+    body.read_all(super::MAX_XML_BYTES).await?;
     let acl = request.context.header("x-amz-acl");
     let is_public = acl.is_some_and(|acl| acl.starts_with("public-read"));
     let bucket = &request.target.bucket;
-    let wanted = json!({ "name": bucket, "public": is_public }).to_string();
-    buckets::create(&request.context, Body::from(wanted)).await?;
+    let fields = json!({ "name": bucket, "public": is_public }).to_string();
+    buckets::create(&request.context, Body::from(fields)).await?;
     let mut response = respond(StatusCode::OK, Default::default(), Body::empty());
     let location = header_value(&format!("/{bucket}"))?;
     response.headers_mut().insert(LOCATION, location);
@@ -52,7 +55,7 @@ pub(super) async fn create(request: &Request, body: &mut S3Body) -> Result<Respo
 }
 
 /// `HEAD /{bucket}`
-pub(super) async fn head(request: &Request) -> Result<Response, StorageError> {
+pub(super) async fn head(request: &S3Request) -> Result<Response, StorageError> {
     require_visible(request).await?;
     let mut response = respond(StatusCode::OK, Default::default(), Body::empty());
     let region = HeaderValue::from_str(&request.context.config.s3_region);
@@ -64,7 +67,7 @@ pub(super) async fn head(request: &Request) -> Result<Response, StorageError> {
 }
 
 /// `DELETE /{bucket}`
-pub(super) async fn delete(request: &Request) -> Result<Response, StorageError> {
+pub(super) async fn delete(request: &S3Request) -> Result<Response, StorageError> {
     buckets::delete(&request.context, &request.target.bucket).await?;
     Ok(respond(
         StatusCode::NO_CONTENT,
@@ -74,7 +77,7 @@ pub(super) async fn delete(request: &Request) -> Result<Response, StorageError> 
 }
 
 /// `GET /{bucket}?location`
-pub(super) async fn location(request: &Request) -> Result<Response, StorageError> {
+pub(super) async fn location(request: &S3Request) -> Result<Response, StorageError> {
     require_visible(request).await?;
     let region = &request.context.config.s3_region;
     let xml = Xml::document("LocationConstraint", |xml| xml.characters(region));
@@ -82,7 +85,7 @@ pub(super) async fn location(request: &Request) -> Result<Response, StorageError
 }
 
 /// `GET /{bucket}?versioning`
-pub(super) async fn versioning(request: &Request) -> Result<Response, StorageError> {
+pub(super) async fn versioning(request: &S3Request) -> Result<Response, StorageError> {
     require_visible(request).await?;
     let xml = Xml::document("VersioningConfiguration", |xml| {
         xml.text("Status", "Suspended");
@@ -91,14 +94,15 @@ pub(super) async fn versioning(request: &Request) -> Result<Response, StorageErr
     Ok(xml.into_response(StatusCode::OK))
 }
 
-/// Refuses a bucket that the caller's policies do not show.
-async fn require_visible(request: &Request) -> Result<(), StorageError> {
+/// Rejects a bucket that the caller's policies hide.
+async fn require_visible(request: &S3Request) -> Result<(), StorageError> {
     let bucket = &request.target.bucket;
     check_bucket(bucket)?;
     const SQL: &str = "select from storage.buckets where id = $1";
     let work = request.context.as_caller()?.read_only();
-    match work.query(SQL, &[bucket]).await?.is_empty() {
-        true => Err(StorageError::no_such_bucket()),
-        false => Ok(()),
+    if work.query(SQL, &[bucket]).await?.is_empty() {
+        Err(StorageError::no_such_bucket())
+    } else {
+        Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! What clients say about the bytes that they send, checked while they come.
+//! The checksums of a body, verified while it is read.
 
 use aws_lc_rs::digest::{Context as Sha, SHA1_FOR_LEGACY_USE_ONLY, SHA256};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -19,15 +19,15 @@ static CRC64: Crc<u64, Fast> = Crc::<u64, Fast>::new(&CRC_64_NVME);
 const PREFIX: &str = "x-amz-checksum-";
 const NAMES: [&str; 5] = ["crc32", "crc32c", "crc64nvme", "sha1", "sha256"];
 
-enum Running {
+enum Hasher {
     Crc32(CrcDigest<'static, u32, Fast>),
     Crc32c(CrcDigest<'static, u32, Fast>),
     Crc64(CrcDigest<'static, u64, Fast>),
     Sha(Sha),
 }
 
-impl Running {
-    fn of_name(name: &str) -> Option<Self> {
+impl Hasher {
+    fn by_name(name: &str) -> Option<Self> {
         match name {
             "crc32" => Some(Self::Crc32(CRC32.digest())),
             "crc32c" => Some(Self::Crc32c(CRC32C.digest())),
@@ -60,27 +60,27 @@ impl Running {
 /// The checksums of one body.
 #[derive(Default)]
 pub(super) struct Checksums {
-    running: Vec<(&'static str, Running)>,
-    /// What they must be; those of a trailer come last.
+    hashers: Vec<(&'static str, Hasher)>,
+    /// The expected values; those of a trailer come last.
     expected: Vec<(&'static str, String)>,
     md5: Option<(Md5, String)>,
-    /// Of the body as it was signed.
+    /// The signed hash of the whole body.
     signed: Option<(Sha, String)>,
 }
 
 impl Checksums {
-    /// What the headers say, and what they announce for the trailer.
+    /// Those of the headers, and those that the headers announce for the trailer.
     pub(super) fn of_headers(headers: &HeaderMap) -> Self {
         let mut checksums = Self::default();
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         for name in NAMES {
             if let Some(value) = text(&format!("{PREFIX}{name}")) {
-                checksums.run(name);
+                checksums.start(name);
                 checksums.expected.push((name, value.to_owned()));
             }
         }
-        for name in announced(headers) {
-            checksums.run(name);
+        for name in trailer_checksums(headers) {
+            checksums.start(name);
         }
         let md5 = text("content-md5").map(|value| (Md5::new(), value.to_owned()));
         Self { md5, ..checksums }
@@ -91,14 +91,14 @@ impl Checksums {
         self.signed = Some((Sha::new(&SHA256), hash));
     }
 
-    fn run(&mut self, name: &'static str) {
-        let is_new = !self.running.iter().any(|(found, _)| *found == name);
-        if let Some(running) = Running::of_name(name).filter(|_| is_new) {
-            self.running.push((name, running));
+    fn start(&mut self, name: &'static str) {
+        let is_new = !self.hashers.iter().any(|(found, _)| *found == name);
+        if let Some(hasher) = Hasher::by_name(name).filter(|_| is_new) {
+            self.hashers.push((name, hasher));
         }
     }
 
-    /// What the trailer says.
+    /// Adds the expected values of the trailer.
     pub(super) fn expect_trailer(&mut self, trailer: &[(String, String)]) {
         for (name, value) in trailer {
             let known = NAMES
@@ -111,8 +111,8 @@ impl Checksums {
     }
 
     pub(super) fn update(&mut self, bytes: &[u8]) {
-        for (_, running) in &mut self.running {
-            running.update(bytes);
+        for (_, hasher) in &mut self.hashers {
+            hasher.update(bytes);
         }
         if let Some((md5, _)) = &mut self.md5 {
             md5.update(bytes);
@@ -122,12 +122,12 @@ impl Checksums {
         }
     }
 
-    /// Refuses bytes that are not what was announced; gives the checksums as headers.
+    /// Compares; gives the checksums as headers.
     pub(super) fn finish(self) -> Result<Vec<(HeaderName, HeaderValue)>, StorageError> {
         if let Some((sha, expected)) = self.signed
             && hex(sha.finish().as_ref()) != expected
         {
-            let message = "The body has another SHA-256 than x-amz-content-sha256 says";
+            let message = "The SHA-256 of the body does not match x-amz-content-sha256";
             return Err(StorageError::new(
                 Code::XAmzContentSHA256Mismatch,
                 400,
@@ -139,23 +139,23 @@ impl Checksums {
         {
             return Err(bad_digest("Content-MD5"));
         }
-        let mut found = Vec::new();
-        for (name, running) in self.running {
-            let value = running.finish();
-            let mut said = self.expected.iter().filter(|(known, _)| *known == name);
-            if said.any(|(_, expected)| expected.trim() != value) {
+        let mut headers = Vec::new();
+        for (name, hasher) in self.hashers {
+            let value = hasher.finish();
+            let mut expected = self.expected.iter().filter(|(known, _)| *known == name);
+            if expected.any(|(_, expected)| expected.trim() != value) {
                 return Err(bad_digest(&format!("{PREFIX}{name}")));
             }
             let header = HeaderName::try_from(format!("{PREFIX}{name}"));
             let value = HeaderValue::try_from(value);
-            found.extend(header.ok().zip(value.ok()));
+            headers.extend(header.ok().zip(value.ok()));
         }
-        Ok(found)
+        Ok(headers)
     }
 }
 
 /// The checksums that `x-amz-trailer` announces.
-pub(super) fn announced(headers: &HeaderMap) -> impl Iterator<Item = &'static str> {
+pub(super) fn trailer_checksums(headers: &HeaderMap) -> impl Iterator<Item = &'static str> {
     let text = headers
         .get("x-amz-trailer")
         .and_then(|value| value.to_str().ok())
@@ -168,7 +168,7 @@ pub(super) fn announced(headers: &HeaderMap) -> impl Iterator<Item = &'static st
 }
 
 fn bad_digest(name: &str) -> StorageError {
-    let message = format!("The bytes that came have another {name}");
+    let message = format!("The body does not match {name}");
     StorageError::new(Code::BadDigest, 400, message)
 }
 
@@ -177,14 +177,14 @@ mod tests {
     use super::*;
 
     /// Values made with Python's zlib and hashlib, and for the other two with the CRC tables of the
-    /// catalogue: `123456789` is what all of them are tried with.
+    /// catalogue, of the usual check input `123456789`.
     #[test]
-    fn checksums_are_those_that_everybody_computes() {
+    fn checksums_match_known_values() {
         let check = |name: &str, expected: &str| {
-            let mut running = Running::of_name(name).expect("a known name");
-            running.update(b"1234");
-            running.update(b"56789");
-            assert_eq!(running.finish(), expected, "{name}");
+            let mut hasher = Hasher::by_name(name).expect("a known name");
+            hasher.update(b"1234");
+            hasher.update(b"56789");
+            assert_eq!(hasher.finish(), expected, "{name}");
         };
         check("crc32", &STANDARD.encode(0xcbf4_3926_u32.to_be_bytes()));
         check("crc32c", &STANDARD.encode(0xe306_9283_u32.to_be_bytes()));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_announced_must_come() {
+    fn announced_checksums_must_match() {
         let finish = |pairs: &[(&'static str, &'static str)], bytes: &[u8]| {
             let mut checksums = Checksums::of_headers(&headers(pairs));
             checksums.update(bytes);

@@ -1,9 +1,9 @@
-//! Names in answers: as they are, or as part of a URL.
+//! Names in responses: as they are, or percent-encoded.
 
 use percent_encoding::utf8_percent_encode;
 
 use super::query::Query;
-use crate::{error::StorageError, objects::COMPONENT};
+use crate::{error::StorageError, objects::URI_COMPONENT};
 
 /// What `encoding-type` asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,8 +13,8 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    pub(super) fn read(query: &Query) -> Result<Self, StorageError> {
-        match query.filled("encoding-type") {
+    pub(super) fn parse(query: &Query) -> Result<Self, StorageError> {
+        match query.non_empty("encoding-type") {
             None => Ok(Self::None),
             Some("url") => Ok(Self::Url),
             Some(_) => Err(StorageError::invalid_parameter("encoding-type")),
@@ -24,7 +24,7 @@ impl Encoding {
     pub(super) fn encode(self, text: &str) -> String {
         match self {
             Self::None => text.to_owned(),
-            Self::Url => utf8_percent_encode(text, COMPONENT).to_string(),
+            Self::Url => utf8_percent_encode(text, URI_COMPONENT).to_string(),
         }
     }
 

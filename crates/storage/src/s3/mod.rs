@@ -1,9 +1,8 @@
-//! The S3 protocol (storage contract §6): the same buckets and objects, for clients that know no
-//! other way.
+//! The S3 protocol (storage contract §6), over the same buckets and objects.
 //!
-//! A request is taken apart (`operation`), its signature checked (`authenticate`, `sigv4`), its body
-//! checked while it is read (`body`, `aws_chunked`, `checksums`), and done with the rights of whoever
-//! signed. Path style only; answers are XML with true statuses.
+//! `operation` finds what a request asks for, `authenticate`, `signature` and `sigv4` verify who
+//! signed it, `body`, `aws_chunked` and `checksums` verify its body while it is read, and the
+//! handler runs as the caller who signed. Path-style URLs only.
 
 mod authenticate;
 mod aws_chunked;
@@ -15,15 +14,17 @@ mod delete;
 mod encode;
 mod error;
 mod get;
+mod keep_alive;
 mod list;
 mod multipart;
 mod operation;
-mod patience;
 mod policy;
 mod post;
 mod preconditions;
 mod put;
 mod query;
+mod signature;
+mod signer;
 mod sigv4;
 #[cfg(test)]
 mod tests;
@@ -33,9 +34,7 @@ use std::sync::Arc;
 
 use axum::{body::Body, response::Response};
 use http::{Method, request::Parts};
-use plinth_project::{Caller, Project};
 use time::OffsetDateTime;
-use tokio_util::task::TaskTracker;
 
 use self::{
     authenticate::authenticate,
@@ -44,121 +43,100 @@ use self::{
     query::Query,
 };
 use crate::{
-    blobs::Blobs,
-    config::StorageConfig,
     error::StorageError,
-    request::{Context, Place, closing},
+    request::{ObjectPath, ProjectContext, RequestContext, close_connection},
 };
 
-/// XML that is sent to us names things, and not many.
-const MAX_XML: usize = 4 * 1024 * 1024;
+/// The largest XML body, but for the list of parts.
+const MAX_XML_BYTES: usize = 4 * 1024 * 1024;
 
-/// Where a request is answered.
-pub(crate) struct Scene {
-    pub(crate) project: Project,
-    pub(crate) config: Arc<StorageConfig>,
-    pub(crate) blobs: Blobs,
-    pub(crate) tasks: TaskTracker,
-}
-
-impl Scene {
-    fn context(self, parts: Parts, operation: Operation, caller: Caller) -> Context {
-        let Self {
-            project,
-            config,
-            blobs,
-            tasks,
-        } = self;
-        Context::of_caller(
-            project,
-            config,
-            blobs,
-            parts,
-            operation.name(),
-            tasks,
-            caller,
-        )
-    }
-}
-
-/// A request whose signature is good.
-struct Request {
-    context: Arc<Context>,
+/// A request whose signature was verified.
+struct S3Request {
+    context: Arc<RequestContext>,
     target: Target,
     query: Query,
-    /// Whether the signature stood in the URL.
-    is_link: bool,
+    /// Whether the signature was in the URL.
+    is_presigned: bool,
 }
 
-impl Request {
-    fn place(&self) -> Place {
-        Place {
+impl S3Request {
+    fn object_path(&self) -> ObjectPath {
+        ObjectPath {
             bucket: self.target.bucket.clone(),
             key: self.target.key.clone(),
         }
     }
 }
 
-/// Every request below `/s3`.
-pub(crate) async fn serve(scene: Scene, parts: Parts, body: Body) -> Response {
+/// Every request; `path` has bucket and key.
+pub(crate) async fn serve(
+    project: ProjectContext,
+    parts: Parts,
+    body: Body,
+    path: &str,
+) -> Response {
     let is_head = parts.method == Method::HEAD;
     let may_have_file = parts.method == Method::PUT || parts.method == Method::POST;
-    let path = parts.uri.path();
-    let path = path.strip_prefix("/s3").unwrap_or(path).to_owned();
-    let answer = answer(scene, parts, body, &path).await;
-    answer.unwrap_or_else(|error| {
+    let handled = handle(project, parts, body, path).await;
+    handled.unwrap_or_else(|error| {
         let response = error::respond(&error, path.trim_start_matches('/'), is_head);
-        // The rest of a file that was refused is not worth reading.
-        match may_have_file {
-            true => closing(response),
-            false => response,
+        // The rest of a rejected file is not read.
+        if may_have_file {
+            close_connection(response)
+        } else {
+            response
         }
     })
 }
 
-async fn answer(
-    scene: Scene,
+async fn handle(
+    project: ProjectContext,
     mut parts: Parts,
     body: Body,
     path: &str,
 ) -> Result<Response, StorageError> {
-    if !scene.config.has_s3 {
+    if !project.config.has_s3 {
         return Err(StorageError::no_such_route(&parts.method, parts.uri.path()));
     }
-    let target = Target::read(path)?;
-    let query = Query::read(parts.uri.query());
+    let target = Target::parse(path)?;
+    let query = Query::parse(parts.uri.query());
     let operation = Operation::find(&parts.method, &target, &query, &parts.headers);
     if matches!(operation, Ok(Operation::PostObject)) {
-        return post::post(scene, parts, body, target).await;
+        return post::post(project, parts, body, target).await;
     }
     let now = OffsetDateTime::now_utc();
-    let region = &scene.config.s3_region;
-    let proof = authenticate(&scene.project, region, &mut parts, &query, now)?;
-    // Parameters of a link may be headers that choose another operation.
+    let region = &project.config.s3_region;
+    let authenticated = authenticate(&project.project, region, &mut parts, &query, now)?;
+    // Parameters of a presigned URL may be headers that select another operation.
     let operation =
         operation.and_then(|_| Operation::find(&parts.method, &target, &query, &parts.headers))?;
     let has_checksums = operation.has_checksums();
-    let mut body = S3Body::new(body, proof.payload, &parts.headers, has_checksums)?;
-    let caller = proof.caller.clone();
-    let request = Request {
-        context: Arc::new(scene.context(parts, operation, proof.caller)),
+    let mut body = S3Body::new(body, authenticated.payload, &parts.headers, has_checksums)?;
+    let caller = authenticated.caller.clone();
+    let request = S3Request {
+        context: Arc::new(RequestContext::with_caller(
+            project,
+            parts,
+            operation.name(),
+            authenticated.caller,
+        )),
         target,
         query,
-        is_link: proof.is_link,
+        is_presigned: authenticated.is_presigned,
     };
-    let mut response = run(operation, &request, &mut body).await?;
+    let mut response = dispatch(operation, &request, &mut body).await?;
     // For the access log.
     response.extensions_mut().insert(caller);
     Ok(response)
 }
 
-async fn run(
+async fn dispatch(
     operation: Operation,
-    request: &Request,
+    request: &S3Request,
     body: &mut S3Body,
 ) -> Result<Response, StorageError> {
     if !operation.takes_body() {
-        body.read_small(MAX_XML).await?;
+        body.read_all(MAX_XML_BYTES).await?;
     }
     match operation {
         Operation::ListBuckets => buckets::list(request).await,
@@ -169,21 +147,22 @@ async fn run(
         Operation::GetBucketVersioning => buckets::versioning(request).await,
         Operation::ListObjects => list::list_v1(request).await,
         Operation::ListObjectsV2 => list::list_v2(request).await,
+        Operation::ListObjectVersions => list::list_versions(request).await,
         Operation::ListMultipartUploads => multipart::list_uploads(request).await,
-        Operation::DeleteObjects => delete::many(request, body).await,
+        Operation::DeleteObjects => delete::delete_objects(request, body).await,
         Operation::PutObject => put::put(request, body).await,
         Operation::CopyObject => copy::copy(request).await,
         Operation::GetObject => get::get(request).await,
         Operation::HeadObject => get::head(request).await,
         Operation::GetObjectTagging => get::tagging(request).await,
-        Operation::DeleteObject => delete::one(request).await,
+        Operation::DeleteObject => delete::delete_object(request).await,
         Operation::CreateMultipartUpload => multipart::create(request, body).await,
         Operation::UploadPart => multipart::upload_part(request, body).await,
         Operation::UploadPartCopy => multipart::upload_part_copy(request).await,
         Operation::ListParts => multipart::list_parts(request).await,
         Operation::CompleteMultipartUpload => multipart::complete(request, body).await,
         Operation::AbortMultipartUpload => multipart::abort(request).await,
-        // It has no signature of the usual kind and went another way.
+        // Handled before: the signature is in the form.
         Operation::PostObject => Err(StorageError::invalid_request("This form has no policy")),
     }
 }

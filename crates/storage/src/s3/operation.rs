@@ -5,10 +5,10 @@ use http::{HeaderMap, Method, header::CONTENT_TYPE};
 use super::query::Query;
 use crate::{
     error::{Code, StorageError},
-    request::decode,
+    request::percent_decode,
 };
 
-/// The operations that there are.
+/// The operations that are implemented.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Operation {
     ListBuckets,
@@ -19,9 +19,10 @@ pub(super) enum Operation {
     GetBucketVersioning,
     ListObjects,
     ListObjectsV2,
+    ListObjectVersions,
     ListMultipartUploads,
     DeleteObjects,
-    /// From a form.
+    /// An upload from a form.
     PostObject,
     PutObject,
     CopyObject,
@@ -37,7 +38,7 @@ pub(super) enum Operation {
     AbortMultipartUpload,
 }
 
-/// The bucket and the key in a path. Either may be missing.
+/// The bucket and the key of a path. Either may be empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Target {
     pub(super) bucket: String,
@@ -45,18 +46,18 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Reads what stands behind `/s3`.
-    pub(super) fn read(path: &str) -> Result<Self, StorageError> {
+    /// Parses the path below `/s3`.
+    pub(super) fn parse(path: &str) -> Result<Self, StorageError> {
         let rest = path.strip_prefix('/').unwrap_or(path);
         let (bucket, key) = rest.split_once('/').unwrap_or((rest, ""));
         Ok(Self {
-            bucket: decode(bucket)?,
-            key: decode(key)?,
+            bucket: percent_decode(bucket)?,
+            key: percent_decode(key)?,
         })
     }
 }
 
-/// Parts of buckets and objects that S3 knows and Plinth does not.
+/// Subresources of S3 that are not implemented.
 const NOT_IMPLEMENTED: &[&str] = &[
     "accelerate",
     "acl",
@@ -85,10 +86,9 @@ const NOT_IMPLEMENTED: &[&str] = &[
     "select",
     "session",
     "torrent",
-    "versions",
     "website",
 ];
-/// Parts that some operation is about.
+/// Subresources that an operation has.
 const SUBRESOURCES: &[&str] = &[
     "delete",
     "location",
@@ -97,9 +97,10 @@ const SUBRESOURCES: &[&str] = &[
     "uploadId",
     "uploads",
     "versioning",
+    "versions",
 ];
-/// Headers that ask for what Plinth does not do, where silence would be a promise.
-const REFUSED_HEADERS: &[&str] = &[
+/// Headers for features that are not implemented, and that must not be ignored.
+const UNSUPPORTED_HEADERS: &[&str] = &[
     "x-amz-object-lock-mode",
     "x-amz-object-lock-legal-hold",
     "x-amz-server-side-encryption",
@@ -115,23 +116,23 @@ impl Operation {
         query: &Query,
         headers: &HeaderMap,
     ) -> Result<Self, StorageError> {
-        refuse_unknown(query, headers)?;
-        let parts: Vec<_> = SUBRESOURCES
+        reject_unsupported(query, headers)?;
+        let subresources: Vec<_> = SUBRESOURCES
             .iter()
             .copied()
             .filter(|name| query.has(name))
             .collect();
         let is_copy = headers.contains_key("x-amz-copy-source");
         let found = match (target.bucket.is_empty(), target.key.is_empty()) {
-            (true, true) => of_service(method, &parts),
+            (true, true) => service_operation(method, &subresources),
             (true, false) => None,
-            (false, true) => of_bucket(method, &parts, query, headers),
-            (false, false) => of_object(method, &parts, is_copy),
+            (false, true) => bucket_operation(method, &subresources, query, headers),
+            (false, false) => object_operation(method, &subresources, is_copy),
         };
         found.ok_or_else(|| not_implemented("This operation"))
     }
 
-    /// As policies know it (storage contract §10.4).
+    /// What policies read as `storage.operation()` (storage contract §10.4).
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::ListBuckets => "storage.s3.bucket.list",
@@ -140,7 +141,9 @@ impl Operation {
             Self::DeleteBucket => "storage.s3.bucket.delete",
             Self::GetBucketLocation => "storage.s3.bucket.get_location",
             Self::GetBucketVersioning => "storage.s3.bucket.get_versioning",
-            Self::ListObjects | Self::ListObjectsV2 => "storage.s3.object.list",
+            Self::ListObjects | Self::ListObjectsV2 | Self::ListObjectVersions => {
+                "storage.s3.object.list"
+            }
             Self::ListMultipartUploads => "storage.s3.upload.list_multipart",
             Self::DeleteObjects => "storage.s3.object.delete_many",
             Self::PostObject | Self::PutObject => "storage.s3.upload",
@@ -158,13 +161,13 @@ impl Operation {
         }
     }
 
-    /// Whether the checksums of the headers are those of the body. When an upload is completed they
-    /// are those of the object.
+    /// Whether the checksums in the headers are those of the body. When a multipart upload is
+    /// completed they are those of the object.
     pub(super) fn has_checksums(self) -> bool {
         self != Self::CompleteMultipartUpload
     }
 
-    /// Whether it reads the body. Elsewhere there should be none, and it is only checked.
+    /// Whether it reads the body. Otherwise the body should be empty and is only verified.
     pub(super) fn takes_body(self) -> bool {
         use Operation::*;
         matches!(
@@ -179,15 +182,15 @@ impl Operation {
     }
 }
 
-fn refuse_unknown(query: &Query, headers: &HeaderMap) -> Result<(), StorageError> {
-    let is_unknown = |name: &&str| NOT_IMPLEMENTED.contains(name);
-    if let Some(name) = query.pairs().map(|(name, _)| name).find(is_unknown) {
+fn reject_unsupported(query: &Query, headers: &HeaderMap) -> Result<(), StorageError> {
+    let is_unsupported = |name: &&str| NOT_IMPLEMENTED.contains(name);
+    if let Some(name) = query.pairs().map(|(name, _)| name).find(is_unsupported) {
         return Err(not_implemented(name));
     }
-    if query.filled("versionId").is_some_and(|id| id != "null") {
+    if query.non_empty("versionId").is_some_and(|id| id != "null") {
         return Err(not_implemented("versionId"));
     }
-    match REFUSED_HEADERS
+    match UNSUPPORTED_HEADERS
         .iter()
         .find(|name| headers.contains_key(**name))
     {
@@ -196,13 +199,13 @@ fn refuse_unknown(query: &Query, headers: &HeaderMap) -> Result<(), StorageError
     }
 }
 
-fn of_service(method: &Method, parts: &[&str]) -> Option<Operation> {
-    (*method == Method::GET && parts.is_empty()).then_some(Operation::ListBuckets)
+fn service_operation(method: &Method, subresources: &[&str]) -> Option<Operation> {
+    (*method == Method::GET && subresources.is_empty()).then_some(Operation::ListBuckets)
 }
 
-fn of_bucket(
+fn bucket_operation(
     method: &Method,
-    parts: &[&str],
+    subresources: &[&str],
     query: &Query,
     headers: &HeaderMap,
 ) -> Option<Operation> {
@@ -212,7 +215,7 @@ fn of_bucket(
         let kind = kind.get(..19)?;
         Some(kind.eq_ignore_ascii_case("multipart/form-data"))
     };
-    let operation = match (method, parts) {
+    let operation = match (method, subresources) {
         (&Method::GET, []) => match query.get("list-type") {
             Some("2") => ListObjectsV2,
             None | Some("" | "1") => ListObjects,
@@ -220,6 +223,7 @@ fn of_bucket(
         },
         (&Method::GET, ["location"]) => GetBucketLocation,
         (&Method::GET, ["versioning"]) => GetBucketVersioning,
+        (&Method::GET, ["versions"]) => ListObjectVersions,
         (&Method::GET, ["uploads"]) => ListMultipartUploads,
         (&Method::PUT, []) => CreateBucket,
         (&Method::HEAD, []) => HeadBucket,
@@ -231,9 +235,9 @@ fn of_bucket(
     Some(operation)
 }
 
-fn of_object(method: &Method, parts: &[&str], is_copy: bool) -> Option<Operation> {
+fn object_operation(method: &Method, subresources: &[&str], is_copy: bool) -> Option<Operation> {
     use Operation::*;
-    let operation = match (method, parts) {
+    let operation = match (method, subresources) {
         (&Method::GET, []) => GetObject,
         (&Method::HEAD, []) => HeadObject,
         (&Method::GET, ["tagging"]) => GetObjectTagging,
@@ -263,13 +267,13 @@ mod tests {
     use super::*;
 
     fn find(method: Method, path: &str, query: &str) -> Option<Operation> {
-        let target = Target::read(path).expect("a path");
-        let query = Query::read(Some(query));
+        let target = Target::parse(path).expect("a path");
+        let query = Query::parse(Some(query));
         Operation::find(&method, &target, &query, &HeaderMap::new()).ok()
     }
 
     #[test]
-    fn paths_and_parameters_choose_the_operation() {
+    fn paths_and_parameters_select_the_operation() {
         use Operation::*;
         let check = |method, path, query, expected| {
             assert_eq!(find(method, path, query), expected, "{path}?{query}");
@@ -307,21 +311,21 @@ mod tests {
     }
 
     #[test]
-    fn promises_that_would_not_be_kept_are_refused() {
-        let target = Target::read("/b/k").expect("a path");
+    fn unsupported_headers_are_rejected() {
+        let target = Target::parse("/b/k").expect("a path");
         let encryption = HeaderName::from_static("x-amz-server-side-encryption");
         let headers = HeaderMap::from_iter([(encryption, HeaderValue::from_static("AES256"))]);
         let found = Operation::find(&Method::PUT, &target, &Query::default(), &headers);
-        assert_eq!(found.expect_err("refused").status().as_u16(), 501);
+        assert_eq!(found.expect_err("rejected").status().as_u16(), 501);
     }
 
     #[test]
     fn a_target_is_decoded_once() {
-        let read = |path: &str| Target::read(path).expect("a path");
+        let read = |path: &str| Target::parse(path).expect("a path");
         assert_eq!(read("/b/a%2Fb%20c").key, "a/b c");
         assert_eq!(read("/b//a/").key, "/a/");
         assert_eq!(read("/b/%252e").key, "%2e");
         assert_eq!(read("/b").bucket, "b");
-        assert!(Target::read("/b/%zz").is_err());
+        assert!(Target::parse("/b/%zz").is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! What a signed policy lets a form upload (storage contract §6.1).
+//! The policy of a form upload: what it permits (storage contract §6.1).
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,8 +8,8 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use crate::error::{Code, StorageError};
 
-/// Fields that prove the policy and so cannot stand in it.
-const UNCOVERED: [&str; 7] = [
+/// Fields of the signature, which the policy cannot contain.
+const SIGNATURE_FIELDS: [&str; 7] = [
     "policy",
     "file",
     "x-amz-signature",
@@ -19,21 +19,21 @@ const UNCOVERED: [&str; 7] = [
     "x-amz-security-token",
 ];
 
-/// How many bytes the file may have.
+/// The permitted size of the file in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sizes {
-    pub(super) least: u64,
-    pub(super) most: u64,
+pub(super) struct SizeRange {
+    pub(super) min: u64,
+    pub(super) max: u64,
 }
 
-/// Refuses a form that its policy does not allow. `fields` have names in lower case.
+/// Rejects a form that its policy does not permit. The names of `fields` are in lower case.
 pub(super) fn check(
     policy: &str,
     bucket: &str,
     fields: &BTreeMap<String, String>,
     now: OffsetDateTime,
-) -> Result<Sizes, StorageError> {
-    let bad = || StorageError::invalid_request("The policy cannot be read");
+) -> Result<SizeRange, StorageError> {
+    let bad = || StorageError::invalid_request("The policy is malformed");
     let policy = STANDARD.decode(policy.trim()).map_err(|_| bad())?;
     let policy: Value = serde_json::from_slice(&policy).map_err(|_| bad())?;
     let expiration = policy.get("expiration").and_then(Value::as_str);
@@ -43,19 +43,22 @@ pub(super) fn check(
         return Err(StorageError::new(Code::ExpiredToken, 400, message));
     }
     let conditions = policy.get("conditions").and_then(Value::as_array);
-    let mut sizes = Sizes {
-        least: 0,
-        most: u64::MAX,
+    let mut sizes = SizeRange {
+        min: 0,
+        max: u64::MAX,
     };
     let mut covered = HashSet::new();
     for condition in conditions.ok_or_else(bad)? {
-        for condition in Condition::read(condition).ok_or_else(bad)? {
+        for condition in Condition::parse(condition).ok_or_else(bad)? {
             let value = |name: &str| match name {
                 "bucket" => Some(bucket),
                 name => fields.get(name).map(String::as_str),
             };
             if !condition.holds(value) {
-                return Err(refused(&format!("the condition on {}", condition.name())));
+                return Err(not_permitted(&format!(
+                    "the condition on {} is not met",
+                    condition.name()
+                )));
             }
             match condition {
                 Condition::Sizes(own) => sizes = own,
@@ -65,11 +68,12 @@ pub(super) fn check(
             }
         }
     }
-    let needs_cover =
-        |name: &&String| !UNCOVERED.contains(&name.as_str()) && !name.starts_with("x-ignore-");
+    let needs_cover = |name: &&String| {
+        !SIGNATURE_FIELDS.contains(&name.as_str()) && !name.starts_with("x-ignore-")
+    };
     let mut names = fields.keys().filter(needs_cover);
     match names.find(|name| !covered.contains(*name)) {
-        Some(name) => Err(refused(&format!("it says nothing about {name}"))),
+        Some(name) => Err(not_permitted(&format!("no condition covers {name}"))),
         None => Ok(sizes),
     }
 }
@@ -77,12 +81,12 @@ pub(super) fn check(
 enum Condition {
     Is(String, String),
     StartsWith(String, String),
-    Sizes(Sizes),
+    Sizes(SizeRange),
 }
 
 impl Condition {
     /// `{"name":"value",…}`, `["eq","$name","value"]` and the like.
-    fn read(value: &Value) -> Option<Vec<Self>> {
+    fn parse(value: &Value) -> Option<Vec<Self>> {
         if let Value::Object(pairs) = value {
             let pair = |(name, value): (&String, &Value)| {
                 let value = value.as_str()?.to_owned();
@@ -105,9 +109,9 @@ impl Condition {
         let condition = match kind.as_str()?.to_ascii_lowercase().as_str() {
             "eq" => Self::Is(name()?, text()?),
             "starts-with" => Self::StartsWith(name()?, text()?),
-            "content-length-range" => Self::Sizes(Sizes {
-                least: number(one)?,
-                most: number(other)?,
+            "content-length-range" => Self::Sizes(SizeRange {
+                min: number(one)?,
+                max: number(other)?,
             }),
             _ => return None,
         };
@@ -132,8 +136,8 @@ impl Condition {
     }
 }
 
-fn refused(why: &str) -> StorageError {
-    StorageError::access_denied(format!("The policy does not allow this: {why}"))
+fn not_permitted(reason: &str) -> StorageError {
+    StorageError::access_denied(format!("The policy does not permit this upload: {reason}"))
 }
 
 #[cfg(test)]
@@ -145,7 +149,7 @@ mod tests {
 
     const NOW: OffsetDateTime = datetime!(2026-01-02 03:04:05 UTC);
 
-    fn judge(conditions: Value, fields: &[(&str, &str)]) -> Result<Sizes, u16> {
+    fn evaluate(conditions: Value, fields: &[(&str, &str)]) -> Result<SizeRange, u16> {
         let policy = json!({ "expiration": "2026-01-02T03:05:00.000Z", "conditions": conditions });
         let policy = STANDARD.encode(policy.to_string());
         let fields = fields
@@ -155,33 +159,33 @@ mod tests {
     }
 
     #[test]
-    fn every_field_must_be_allowed() {
+    fn every_field_must_be_permitted() {
         let conditions = json!([{ "bucket": "b" }, ["starts-with", "$key", "u/"]]);
-        assert!(judge(conditions.clone(), &[("key", "u/a")]).is_ok());
-        assert_eq!(judge(conditions.clone(), &[("key", "v/a")]), Err(403));
+        assert!(evaluate(conditions.clone(), &[("key", "u/a")]).is_ok());
+        assert_eq!(evaluate(conditions.clone(), &[("key", "v/a")]), Err(403));
         let extra = [("key", "u/a"), ("content-type", "text/html")];
-        assert_eq!(judge(conditions.clone(), &extra), Err(403));
-        let proof = [("key", "u/a"), ("policy", "x"), ("x-ignore-me", "y")];
-        assert!(judge(conditions, &proof).is_ok());
-        assert_eq!(judge(json!([{ "bucket": "c" }]), &[]), Err(403));
+        assert_eq!(evaluate(conditions.clone(), &extra), Err(403));
+        let uncovered = [("key", "u/a"), ("policy", "x"), ("x-ignore-me", "y")];
+        assert!(evaluate(conditions, &uncovered).is_ok());
+        assert_eq!(evaluate(json!([{ "bucket": "c" }]), &[]), Err(403));
         assert_eq!(
-            judge(json!([["eq", "$key", "a"]]), &[("key", "ab")]),
+            evaluate(json!([["eq", "$key", "a"]]), &[("key", "ab")]),
             Err(403)
         );
     }
 
     #[test]
-    fn sizes_are_read_and_nonsense_is_refused() {
-        let sizes = Sizes { least: 1, most: 9 };
+    fn sizes_are_parsed_and_invalid_policies_rejected() {
+        let sizes = SizeRange { min: 1, max: 9 };
         let conditions = json!([["content-length-range", 1, "9"]]);
-        assert_eq!(judge(conditions, &[]), Ok(sizes));
+        assert_eq!(evaluate(conditions, &[]), Ok(sizes));
         for bad in [
             json!([["eq"]]),
             json!([1]),
             json!([["like", "$key", "x"]]),
             json!(7),
         ] {
-            assert_eq!(judge(bad, &[]), Err(400));
+            assert_eq!(evaluate(bad, &[]), Err(400));
         }
         let late = json!({ "expiration": "2026-01-02T03:04:00Z", "conditions": [] });
         let late = STANDARD.encode(late.to_string());

@@ -1,4 +1,4 @@
-//! Uploads from a browser's form, on the word of a signed policy.
+//! Uploads from an HTML form with a signed policy.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,18 +12,17 @@ use http::{
 use time::OffsetDateTime;
 
 use super::{
-    Scene,
     authenticate::authenticate_policy,
     operation::{Operation, Target},
     policy,
-    put::{About, Terms, etag, store},
+    put::{ObjectInfo, StoreOptions, etag, store},
     xml::Xml,
 };
 use crate::{
-    blobs::Source,
+    blobs::ByteSource,
     error::StorageError,
     objects::respond,
-    request::{Form, Part, Place},
+    request::{Form, ObjectPath, Part, ProjectContext, RequestContext},
 };
 
 const MAX_FIELDS: usize = 100;
@@ -31,7 +30,7 @@ const MAX_FIELD_BYTES: usize = 64 * 1024;
 
 /// `POST /{bucket}`
 pub(super) async fn post(
-    scene: Scene,
+    project: ProjectContext,
     parts: Parts,
     body: Body,
     target: Target,
@@ -39,33 +38,38 @@ pub(super) async fn post(
     let now = OffsetDateTime::now_utc();
     let mut form = FileForm::open(&parts.headers, body).await?;
     let field = |name: &str| form.fields.get(name).cloned();
-    let region = &scene.config.s3_region;
-    let caller = authenticate_policy(&scene.project, region, field, now)?;
+    let region = &project.config.s3_region;
+    let caller = authenticate_policy(&project.project, region, field, now)?;
     let policy = form.field("policy")?;
     let sizes = policy::check(policy, &target.bucket, &form.fields, now)?;
     let key = form.field("key")?.replace("${filename}", &form.file_name);
-    let place = Place {
+    let path = ObjectPath {
         bucket: target.bucket,
         key,
     };
     let fields = form.fields.iter();
-    let about = About::of_fields(fields.map(|(name, value)| (name.as_str(), value.clone())));
+    let info = ObjectInfo::from_fields(fields.map(|(name, value)| (name.as_str(), value.clone())));
     let status = form.fields.get("success_action_status").cloned();
-    let context = Arc::new(scene.context(parts, Operation::PostObject, caller));
-    let terms = Terms {
+    let context = Arc::new(RequestContext::with_caller(
+        project,
+        parts,
+        Operation::PostObject.name(),
+        caller,
+    ));
+    let options = StoreOptions {
         may_replace: true,
         length: None,
-        least: sizes.least,
-        most: sizes.most,
+        min_size: sizes.min,
+        max_size: sizes.max,
     };
-    let object = store(&context, place, about, terms, &mut form).await?;
+    let object = store(&context, path, info, options, &mut form).await?;
     let mut response = match status.as_deref() {
         Some("200") => respond(StatusCode::OK, HeaderMap::new(), Body::empty()),
         Some("201") => Xml::document("PostResponse", |xml| {
             xml.text("Location", format!("{}/{}", object.bucket_id, object.name));
             xml.text("Bucket", &object.bucket_id);
             xml.text("Key", &object.name);
-            xml.maybe("ETag", object.facts().etag());
+            xml.optional_text("ETag", object.details().etag());
         })
         .into_response(StatusCode::CREATED),
         _ => respond(StatusCode::NO_CONTENT, HeaderMap::new(), Body::empty()),
@@ -74,13 +78,13 @@ pub(super) async fn post(
     Ok(response)
 }
 
-/// A form that has been read up to its file.
+/// A form that was read up to its file.
 struct FileForm {
     /// By their names in lower case.
     fields: BTreeMap<String, String>,
     file_name: String,
     file: Part,
-    /// What follows the file is not looked at.
+    /// Fields behind the file are ignored.
     _rest: Form,
 }
 
@@ -103,7 +107,7 @@ impl FileForm {
             }
             let value = read_field(part).await?;
             if fields.len() == MAX_FIELDS || fields.insert(name, value).is_some() {
-                let message = "The form has a field twice, or too many";
+                let message = "The form has a duplicate field, or too many fields";
                 return Err(StorageError::invalid_request(message));
             }
         }
@@ -116,8 +120,8 @@ impl FileForm {
     }
 }
 
-impl Source for FileForm {
-    async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
+impl ByteSource for FileForm {
+    async fn next_chunk(&mut self) -> Result<Option<Bytes>, StorageError> {
         self.file.chunk().await
     }
 }
@@ -132,5 +136,5 @@ async fn read_field(mut part: Part) -> Result<String, StorageError> {
         text.extend_from_slice(&bytes);
     }
     String::from_utf8(text)
-        .map_err(|_| StorageError::invalid_request("A field of the form is no text"))
+        .map_err(|_| StorageError::invalid_request("A field of the form is not UTF-8"))
 }

@@ -5,11 +5,11 @@ use time::OffsetDateTime;
 
 use crate::{
     error::{Code, StorageError},
-    objects::Facts,
+    objects::ObjectDetails,
 };
 
-/// The headers that conditions stand in.
-pub(super) struct Names {
+/// The names of the conditional headers.
+pub(super) struct ConditionHeaders {
     if_match: &'static str,
     if_none_match: &'static str,
     if_modified_since: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct Names {
 }
 
 /// On an object that is read.
-pub(super) const OF_READING: Names = Names {
+pub(super) const READ_CONDITIONS: ConditionHeaders = ConditionHeaders {
     if_match: "if-match",
     if_none_match: "if-none-match",
     if_modified_since: "if-modified-since",
@@ -25,52 +25,53 @@ pub(super) const OF_READING: Names = Names {
 };
 
 /// On the source of a copy.
-pub(super) const OF_COPYING: Names = Names {
+pub(super) const COPY_CONDITIONS: ConditionHeaders = ConditionHeaders {
     if_match: "x-amz-copy-source-if-match",
     if_none_match: "x-amz-copy-source-if-none-match",
     if_modified_since: "x-amz-copy-source-if-modified-since",
     if_unmodified_since: "x-amz-copy-source-if-unmodified-since",
 };
 
-/// What conditions come to.
+/// The result of the conditions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Go,
+pub(super) enum Precondition {
+    Met,
     NotModified,
     Failed,
 }
 
-impl Names {
-    pub(super) fn judge(&self, headers: &HeaderMap, facts: Facts<'_>) -> Verdict {
+impl ConditionHeaders {
+    pub(super) fn evaluate(&self, headers: &HeaderMap, details: ObjectDetails<'_>) -> Precondition {
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let date = |name: &str| {
             let date = httpdate::parse_http_date(text(name)?).ok()?;
             Some(OffsetDateTime::from(date))
         };
-        let modified = facts.last_modified();
+        let modified = details.last_modified();
         let is_failed = match text(self.if_match) {
-            Some(tags) => !matches(tags, facts.etag()),
+            Some(tags) => !matches(tags, details.etag()),
             None => date(self.if_unmodified_since)
                 .zip(modified)
                 .is_some_and(|(since, modified)| modified > since),
         };
         if is_failed {
-            return Verdict::Failed;
+            return Precondition::Failed;
         }
         let is_same = match text(self.if_none_match) {
-            Some(tags) => matches(tags, facts.etag()),
+            Some(tags) => matches(tags, details.etag()),
             None => date(self.if_modified_since)
                 .zip(modified)
                 .is_some_and(|(since, modified)| modified <= since),
         };
-        match is_same {
-            true => Verdict::NotModified,
-            false => Verdict::Go,
+        if is_same {
+            Precondition::NotModified
+        } else {
+            Precondition::Met
         }
     }
 }
 
-/// Clients give tags with quotes and without.
+/// Clients send ETags with and without quotes.
 fn matches(tags: &str, etag: Option<&str>) -> bool {
     let bare = |tag: &str| {
         tag.trim()

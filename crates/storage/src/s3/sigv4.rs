@@ -1,14 +1,16 @@
 //! Signature Version 4: what is signed, and with which key (storage contract §6.1).
 //!
-//! Only text and arithmetic; who may sign is decided in [`super::authenticate`].
+//! Pure computation; [`super::authenticate`] decides who may sign.
 
 use aws_lc_rs::{
     constant_time::verify_slices_are_equal,
     digest::{SHA256, digest},
     hmac,
 };
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use plinth_project::SentHeaders;
+use plinth_token::Secret;
 use time::{OffsetDateTime, PrimitiveDateTime, macros::format_description};
 
 use super::query::Query;
@@ -19,14 +21,14 @@ pub(super) const ALGORITHM: &str = "AWS4-HMAC-SHA256";
 const SERVICE: &str = "s3";
 const TERMINATOR: &str = "aws4_request";
 
-/// What RFC 3986 leaves as it is.
+/// Everything but the unreserved characters of RFC 3986.
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'_')
     .remove(b'.')
     .remove(b'~');
 
-/// Where and when a signature is good: `20260102/local/s3/aws4_request`.
+/// The scope of a signature: `20260102/local/s3/aws4_request`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Scope {
     date: String,
@@ -34,8 +36,8 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Reads `<access key>/<date>/<region>/s3/aws4_request`.
-    pub(super) fn read(credential: &str) -> Option<(String, Self)> {
+    /// Parses `<access key>/<date>/<region>/s3/aws4_request`.
+    pub(super) fn parse(credential: &str) -> Option<(String, Self)> {
         let mut parts = credential.rsplitn(5, '/');
         let mut next = || parts.next();
         let (terminator, service, region, date) = (next()?, next()?, next()?, next()?);
@@ -49,14 +51,14 @@ impl Scope {
         is_ours.then(|| (access_key.to_owned(), scope))
     }
 
-    /// Whether it is of the day of that time.
-    pub(super) fn is_of(&self, time: &str) -> bool {
+    /// Whether it is of the same day as that time.
+    pub(super) fn matches_date_of(&self, time: &str) -> bool {
         time.starts_with(&self.date)
     }
 
-    /// The key that signs within this scope.
-    pub(super) fn key(&self, secret: &str) -> hmac::Key {
-        let mut key = format!("AWS4{secret}").into_bytes();
+    /// The signing key of this scope.
+    pub(super) fn key(&self, secret: &Secret) -> hmac::Key {
+        let mut key = format!("AWS4{}", secret.expose()).into_bytes();
         for step in [&self.date, &self.region, SERVICE, TERMINATOR] {
             key = sign_bytes(&hmac::Key::new(hmac::HMAC_SHA256, &key), step.as_bytes());
         }
@@ -68,14 +70,16 @@ impl Scope {
     }
 }
 
-/// A request as it is signed.
+/// The canonical request.
 pub(super) struct Canonical<'a> {
     pub(super) method: &'a str,
     /// As it was sent.
     pub(super) path: &'a str,
     pub(super) query: &'a Query,
     pub(super) headers: &'a HeaderMap,
-    /// The host that the client knows us by.
+    /// Headers that the edge has replaced, as the client sent them.
+    pub(super) sent: Option<&'a SentHeaders>,
+    /// The host that the client may have used.
     pub(super) host: &'a str,
     /// In lower case.
     pub(super) signed_headers: &'a [String],
@@ -100,32 +104,40 @@ impl Canonical<'_> {
         .join("\n")
     }
 
-    /// All values of that name, without the spaces that do not count.
+    /// All values of that name, with normalized spaces.
     fn header(&self, name: &str) -> String {
         if name == "host" {
             return self.host.to_owned();
         }
-        // A proxy that rewrites what clients accept says what they really sent.
+        // A proxy that rewrites `Accept-Encoding` sends the original along.
         let original = format!("x-original-{name}");
-        let name = match name == "accept-encoding" && self.headers.contains_key(&original) {
-            true => &original,
-            false => name,
+        let name = if name == "accept-encoding" && self.headers.contains_key(&original) {
+            &original
+        } else {
+            name
         };
-        let values = self.headers.get_all(name).iter().map(|value| {
-            let text = String::from_utf8_lossy(value.as_bytes());
-            text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
-        });
-        values.collect::<Vec<_>>().join(",")
+        match self.sent.filter(|sent| sent.contains(name)) {
+            Some(sent) => canonical_values(sent.values(name)),
+            None => canonical_values(self.headers.get_all(name).iter()),
+        }
     }
 
-    /// What the key is put to.
+    /// The string to sign.
     pub(super) fn string_to_sign(&self, time: &str, scope: &Scope) -> String {
         let hash = hex_sha256(self.text().as_bytes());
         format!("{ALGORITHM}\n{time}\n{}\n{hash}", scope.text())
     }
 }
 
-/// Sorted by name and value, in their encoded form; the signature itself is no part of it.
+fn canonical_values<'a>(values: impl Iterator<Item = &'a HeaderValue>) -> String {
+    let values = values.map(|value| {
+        let text = String::from_utf8_lossy(value.as_bytes());
+        text.split_ascii_whitespace().collect::<Vec<_>>().join(" ")
+    });
+    values.collect::<Vec<_>>().join(",")
+}
+
+/// Sorted by encoded name and value; without the signature itself.
 fn canonical_query(query: &Query) -> String {
     let encode = |text: &str| utf8_percent_encode(text, UNRESERVED).to_string();
     let mut pairs: Vec<_> = query
@@ -145,7 +157,7 @@ pub(super) fn parse_time(text: &str) -> Option<OffsetDateTime> {
     Some(time.assume_utc())
 }
 
-/// A time in that form.
+/// The inverse of [`parse_time`].
 pub(super) fn render_time(time: OffsetDateTime) -> Option<String> {
     time.format(format_description!(
         "[year][month][day]T[hour][minute][second]Z"
@@ -158,9 +170,9 @@ pub(super) fn sign(key: &hmac::Key, text: &str) -> String {
     hex(&sign_bytes(key, text.as_bytes()))
 }
 
-/// Compares without telling by its duration how much is right.
-pub(super) fn is_same(made: &str, given: &str) -> bool {
-    verify_slices_are_equal(made.as_bytes(), given.as_bytes()).is_ok()
+/// Compares in constant time.
+pub(super) fn constant_time_eq(computed: &str, given: &str) -> bool {
+    verify_slices_are_equal(computed.as_bytes(), given.as_bytes()).is_ok()
 }
 
 pub(super) fn hex_sha256(bytes: &[u8]) -> String {
@@ -171,7 +183,7 @@ fn sign_bytes(key: &hmac::Key, bytes: &[u8]) -> Vec<u8> {
     hmac::sign(key, bytes).as_ref().to_vec()
 }
 
-/// Signs the chunks of one body: each signature covers the one before it.
+/// Verifies the chunks of one body: each signature covers the one before it.
 #[derive(Clone)]
 pub(super) struct ChunkSigner {
     key: hmac::Key,
@@ -191,12 +203,12 @@ impl ChunkSigner {
         }
     }
 
-    /// Whether that is the signature of the next chunk, whose bytes have this hash.
+    /// Whether that is the signature of the next chunk, which has this hash.
     pub(super) fn accepts_chunk(&mut self, hash: &str, signature: &str) -> bool {
-        let nothing = hex_sha256(b"");
+        let empty = hex_sha256(b"");
         self.accepts(
             "AWS4-HMAC-SHA256-PAYLOAD",
-            &format!("{nothing}\n{hash}"),
+            &format!("{empty}\n{hash}"),
             signature,
         )
     }
@@ -214,13 +226,13 @@ impl ChunkSigner {
             scope,
             previous,
         } = self;
-        let made = sign(key, &format!("{kind}\n{time}\n{scope}\n{previous}\n{rest}"));
-        let is_good = is_same(&made, signature);
-        self.previous = made;
+        let computed = sign(key, &format!("{kind}\n{time}\n{scope}\n{previous}\n{rest}"));
+        let is_good = constant_time_eq(&computed, signature);
+        self.previous = computed;
         is_good
     }
 
-    /// For tests, which make what servers check.
+    /// What a client would send.
     #[cfg(test)]
     pub(super) fn sign_chunk(&mut self, bytes: &[u8]) -> String {
         self.accepts_chunk(&hex_sha256(bytes), "");

@@ -1,10 +1,11 @@
-//! Signatures and chunks against what other programs make of the same requests.
+//! Signatures compared with those of botocore, and `aws-chunked` bodies.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use plinth_token::Secret;
 use proptest::prelude::*;
 
 use super::{
-    aws_chunked::{Decoder, Piece},
+    aws_chunked::{Decoded, Decoder},
     query::Query,
     sigv4::{Canonical, ChunkSigner, Scope, hex_sha256, parse_time, render_time, sign},
 };
@@ -16,7 +17,7 @@ const HOST: &str = "127.0.0.1:54321";
 
 fn scope(region: &str) -> Scope {
     let credential = format!("key/20260102/{region}/s3/aws4_request");
-    Scope::read(&credential).expect("a credential").1
+    Scope::parse(&credential).expect("a credential").1
 }
 
 struct Case {
@@ -40,8 +41,9 @@ fn check(case: &Case) {
     let canonical = Canonical {
         method: case.method,
         path,
-        query: &Query::read(Some(query)),
+        query: &Query::parse(Some(query)),
         headers: &headers,
+        sent: None,
         host: HOST,
         signed_headers: &names,
         payload: &case.payload,
@@ -49,14 +51,15 @@ fn check(case: &Case) {
     let scope = scope(case.region);
     let text = canonical.string_to_sign(TIME, &scope);
     assert_eq!(
-        sign(&scope.key(SECRET), &text),
+        sign(&scope.key(&Secret::new(SECRET)), &text),
         case.signature,
         "{}",
         case.url
     );
 }
 
-/// The signatures were made with botocore 1.44.0 (`S3SigV4Auth`, `S3SigV4QueryAuth`) at a fixed time.
+/// The signatures were made with botocore 1.44.0 (`S3SigV4Auth`, `S3SigV4QueryAuth`) at a fixed
+/// time.
 #[test]
 fn signatures_are_those_of_botocore() {
     check(&Case {
@@ -110,8 +113,8 @@ fn signatures_are_those_of_botocore() {
 
 #[test]
 fn credentials_have_five_parts_and_name_this_service() {
-    let read = |text: &str| Scope::read(text);
-    let (key, scope) = read("a/b/20260102/local/s3/aws4_request").expect("a credential");
+    let parse = |text: &str| Scope::parse(text);
+    let (key, scope) = parse("a/b/20260102/local/s3/aws4_request").expect("a credential");
     assert_eq!((key.as_str(), scope.region.as_str()), ("a/b", "local"));
     for bad in [
         "",
@@ -121,12 +124,12 @@ fn credentials_have_five_parts_and_name_this_service() {
         "/20260102/local/s3/aws4_request",
         "a/20260102/local/s3/aws5_request",
     ] {
-        assert!(read(bad).is_none(), "{bad}");
+        assert!(parse(bad).is_none(), "{bad}");
     }
 }
 
 #[test]
-fn times_are_read_and_written() {
+fn times_are_parsed_and_rendered() {
     let time = parse_time(TIME).expect("a time");
     assert_eq!(render_time(time).as_deref(), Some(TIME));
     for bad in ["", "20260102", "2026-01-02T03:04:05Z", "20261302T030405Z"] {
@@ -136,10 +139,15 @@ fn times_are_read_and_written() {
 
 fn signer() -> Box<ChunkSigner> {
     let scope = scope("local");
-    Box::new(ChunkSigner::new(scope.key(SECRET), TIME, &scope, "seed"))
+    Box::new(ChunkSigner::new(
+        scope.key(&Secret::new(SECRET)),
+        TIME,
+        &scope,
+        "seed",
+    ))
 }
 
-/// A body as clients make it.
+/// A body as a client encodes it.
 fn encode(chunks: &[Vec<u8>], is_signed: bool, trailer: Option<&str>) -> Vec<u8> {
     let mut signer = signer();
     let mut body = Vec::new();
@@ -169,27 +177,27 @@ fn encode(chunks: &[Vec<u8>], is_signed: bool, trailer: Option<&str>) -> Vec<u8>
 }
 
 /// The bytes, and the trailer.
-type Decoded = (Vec<u8>, Vec<(String, String)>);
+type DecodedBody = (Vec<u8>, Vec<(String, String)>);
 
-/// Feeds it in pieces of that size; `None` if it never ends.
+/// Feeds it in inputs of that size; `None` if it is incomplete.
 fn decode(
     body: &[u8],
-    piece: usize,
+    input_size: usize,
     is_signed: bool,
     has_trailer: bool,
-) -> Result<Option<Decoded>, StorageError> {
+) -> Result<Option<DecodedBody>, StorageError> {
     let mut decoder = Decoder::new(is_signed.then(signer), has_trailer);
-    let mut pieces = body.chunks(piece.max(1));
+    let mut inputs = body.chunks(input_size.max(1));
     let mut data = Vec::new();
     loop {
         match decoder.next()? {
-            Piece::Data(bytes) => data.extend_from_slice(&bytes),
-            Piece::Hungry => match pieces.next() {
-                Some(piece) => decoder.feed(piece),
+            Decoded::Data(bytes) => data.extend_from_slice(&bytes),
+            Decoded::NeedInput => match inputs.next() {
+                Some(input) => decoder.feed(input),
                 None => return Ok(None),
             },
-            Piece::End => match pieces.next() {
-                Some(piece) => decoder.feed(piece),
+            Decoded::End => match inputs.next() {
+                Some(input) => decoder.feed(input),
                 None => return Ok(Some((data, decoder.trailer().to_vec()))),
             },
         }
@@ -204,28 +212,28 @@ proptest! {
     #[test]
     fn chunks_come_back_however_they_arrive(
         chunks in chunks(),
-        piece in 1_usize..200,
+        input_size in 1_usize..200,
         is_signed in any::<bool>(),
         has_trailer in any::<bool>(),
     ) {
         let body = encode(&chunks, is_signed, has_trailer.then_some("AAAAAA=="));
-        let decoded = decode(&body, piece, is_signed, has_trailer);
+        let decoded = decode(&body, input_size, is_signed, has_trailer);
         let (data, trailer) = decoded.expect("a good body").expect("an end");
         prop_assert_eq!(data, chunks.concat());
         prop_assert_eq!(trailer.len(), usize::from(has_trailer));
     }
 
     #[test]
-    fn a_signed_body_with_any_other_byte_is_refused(
+    fn a_signed_body_with_any_byte_changed_is_rejected(
         chunks in chunks(),
-        place in any::<prop::sample::Index>(),
+        index in any::<prop::sample::Index>(),
         flip in 1_u8..=255,
     ) {
         let mut body = encode(&chunks, true, Some("AAAAAA=="));
         let whole = chunks.concat();
-        let place = place.index(body.len());
-        body[place] ^= flip;
-        // A break may lose its ␍, and a digit or a name may change its case; the bytes are the same.
+        let index = index.index(body.len());
+        body[index] ^= flip;
+        // A line break may lose its ␍, and a digit or a name change its case; the data is the same.
         match decode(&body, 64, true, true) {
             Err(_) | Ok(None) => {}
             Ok(Some((data, _))) => prop_assert_eq!(data, whole),
@@ -233,7 +241,7 @@ proptest! {
     }
 
     #[test]
-    fn a_body_that_is_cut_has_no_end(chunks in chunks(), is_signed in any::<bool>(), cut in 1_usize..40) {
+    fn a_truncated_body_has_no_end(chunks in chunks(), is_signed in any::<bool>(), cut in 1_usize..40) {
         let body = encode(&chunks, is_signed, Some("AAAAAA=="));
         let cut = cut.min(body.len());
         let decoded = decode(&body[..body.len() - cut], 64, is_signed, true);
@@ -241,27 +249,27 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_no_panic(body in prop::collection::vec(any::<u8>(), 0..500), is_signed in any::<bool>()) {
+    fn random_input_does_not_panic(body in prop::collection::vec(any::<u8>(), 0..500), is_signed in any::<bool>()) {
         _ = decode(&body, 50, is_signed, true);
     }
 }
 
 #[test]
-fn what_is_no_chunk_is_refused() {
-    let refused = |body: &[u8]| decode(body, 1000, false, true).is_err();
-    assert!(refused(b"zz\r\n"));
-    assert!(refused(b"\r\n"));
-    assert!(refused(b"-1\r\n"));
-    assert!(refused(b"2\r\nabc\r\n"));
-    assert!(refused(b"0\r\nno colon\r\n\r\n"));
-    assert!(refused(b"0\r\n\r\nmore"));
-    assert!(refused(&[b'1'; 300]));
-    assert!(refused(b"11111111111111111\r\n"));
+fn invalid_chunks_are_rejected() {
+    let rejected = |body: &[u8]| decode(body, 1000, false, true).is_err();
+    assert!(rejected(b"zz\r\n"));
+    assert!(rejected(b"\r\n"));
+    assert!(rejected(b"-1\r\n"));
+    assert!(rejected(b"2\r\nabc\r\n"));
+    assert!(rejected(b"0\r\nno colon\r\n\r\n"));
+    assert!(rejected(b"0\r\n\r\nmore"));
+    assert!(rejected(&[b'1'; 300]));
+    assert!(rejected(b"11111111111111111\r\n"));
     let many = "a:b\r\n".repeat(17);
-    assert!(refused(format!("0\r\n{many}\r\n").as_bytes()));
-    // Where no trailer was announced there is none.
+    assert!(rejected(format!("0\r\n{many}\r\n").as_bytes()));
+    // Without an announced trailer there must be none.
     assert!(decode(b"0\r\na:b\r\n\r\n", 1000, false, false).is_err());
-    // A signed chunk is held in no memory, but is not trusted for ever.
+    // A signed chunk has a limited size.
     let large = format!("{:x};chunk-signature=0\r\n", 8 * 1024 * 1024 + 1);
     assert!(decode(large.as_bytes(), 1000, true, false).is_err());
     assert!(decode(b"1\r\na\r\n0\r\n\r\n", 1000, true, false).is_err());

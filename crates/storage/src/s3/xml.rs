@@ -1,4 +1,4 @@
-//! XML as S3 clients write and read it.
+//! Writes and parses the XML of the S3 protocol.
 
 use std::fmt::Display;
 
@@ -11,7 +11,7 @@ use crate::error::{Code, StorageError};
 
 pub(super) const DECLARATION: &str = r#"<?xml version="1.0" encoding="UTF-8" standalone="yes"?>"#;
 const NAMESPACE: &str = "http://s3.amazonaws.com/doc/2006-03-01/";
-/// No request nests deeper.
+/// No request is nested deeper.
 const MAX_DEPTH: usize = 8;
 
 /// A document that is being written.
@@ -26,33 +26,33 @@ impl Xml {
         xml
     }
 
-    /// The document of an error. It has no namespace: botocore would not know it with one.
+    /// The document of an error. Without a namespace, with which botocore does not recognize it.
     pub(super) fn error(write: impl FnOnce(&mut Self)) -> Self {
         let mut xml = Self(DECLARATION.to_owned());
         xml.element("Error", write);
         xml
     }
 
-    /// An element with elements in it.
+    /// An element with children.
     pub(super) fn element(&mut self, name: &str, write: impl FnOnce(&mut Self)) {
         self.0.push_str(&format!("<{name}>"));
         write(self);
         self.0.push_str(&format!("</{name}>"));
     }
 
-    /// An element with a text in it.
+    /// An element with a text.
     pub(super) fn text(&mut self, name: &str, value: impl Display) {
         self.element(name, |xml| xml.characters(&value.to_string()));
     }
 
-    /// The same where there is a text.
-    pub(super) fn maybe(&mut self, name: &str, value: Option<impl Display>) {
+    /// The same, if there is a text.
+    pub(super) fn optional_text(&mut self, name: &str, value: Option<impl Display>) {
         if let Some(value) = value {
             self.text(name, value);
         }
     }
 
-    /// A text alone.
+    /// Escaped text.
     pub(super) fn characters(&mut self, text: &str) {
         for character in text.chars() {
             match character {
@@ -60,10 +60,10 @@ impl Xml {
                 '<' => self.0.push_str("&lt;"),
                 '>' => self.0.push_str("&gt;"),
                 '"' => self.0.push_str("&quot;"),
-                // Readers take it for a line break.
+                // Parsers would turn it into a line break.
                 '\r' => self.0.push_str("&#13;"),
                 '\t' | '\n' => self.0.push(character),
-                // XML cannot say it at all.
+                // XML cannot represent it.
                 control if control.is_control() => self.0.push(char::REPLACEMENT_CHARACTER),
                 character => self.0.push(character),
             }
@@ -74,13 +74,13 @@ impl Xml {
         Self::response(status, Body::from(self.0))
     }
 
-    /// What follows the declaration.
+    /// The document without its XML declaration.
     pub(super) fn without_declaration(mut self) -> Bytes {
         let root = self.0.split_off(DECLARATION.len());
         root.into()
     }
 
-    /// A body that is, or will be, a document.
+    /// A response whose body is, or will be, a document.
     pub(super) fn response(status: StatusCode, body: Body) -> Response {
         let mut response = Response::new(body);
         *response.status_mut() = status;
@@ -95,7 +95,7 @@ impl Xml {
     }
 }
 
-/// An element that was read, by its name without a prefix.
+/// A parsed element. Its name has no namespace prefix.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Element {
     pub(super) name: String,
@@ -104,8 +104,8 @@ pub(super) struct Element {
 }
 
 impl Element {
-    /// Reads a document.
-    pub(super) fn read(bytes: &[u8]) -> Result<Self, StorageError> {
+    /// Parses a document.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, StorageError> {
         let text = std::str::from_utf8(bytes).map_err(|_| malformed())?;
         let mut reader = Reader::from_str(text);
         let mut open: Vec<Self> = vec![Self::default()];
@@ -161,13 +161,13 @@ impl Element {
         }
     }
 
-    /// The elements of that name in it.
+    /// Its children of that name.
     pub(super) fn all(&self, name: &str) -> impl Iterator<Item = &Element> {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    /// The text of the first element of that name in it.
-    pub(super) fn text_of(&self, name: &str) -> Option<&str> {
+    /// The text of its first child of that name.
+    pub(super) fn child_text(&self, name: &str) -> Option<&str> {
         self.all(name).next().map(|child| child.text.as_str())
     }
 }
@@ -187,9 +187,9 @@ fn named_character(name: &str) -> Option<char> {
     }
 }
 
-/// The body is not what the operation takes.
+/// The body is not valid XML, or not that of the operation.
 pub(super) fn malformed() -> StorageError {
-    let message = "The XML is not well-formed, or not what this operation takes";
+    let message = "The XML is not well-formed or not valid for this operation";
     StorageError::new(Code::MalformedXML, 400, message)
 }
 
@@ -198,25 +198,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_survive_writing_and_reading() {
+    fn texts_survive_writing_and_parsing() {
         for text in ["", " ", "a&b<c>\"d'", "1e5", "true", "a\r\nb", "ä 語"] {
             let xml = Xml::document("R", |xml| xml.text("Key", text));
-            let read = Element::read(xml.as_str().as_bytes()).expect("well-formed");
-            assert_eq!(read.text_of("Key"), Some(text));
+            let read = Element::parse(xml.as_str().as_bytes()).expect("well-formed");
+            assert_eq!(read.child_text("Key"), Some(text));
         }
     }
 
     #[test]
     fn namespaces_and_references_are_understood() {
         let text = r#"<?xml version="1.0"?><s3:Delete xmlns:s3="x"><s3:Object><s3:Key>a&amp;&#98;&#x63;<![CDATA[<]]></s3:Key></s3:Object><Quiet/></s3:Delete>"#;
-        let read = Element::read(text.as_bytes()).expect("well-formed");
+        let read = Element::parse(text.as_bytes()).expect("well-formed");
         let object = read.all("Object").next().expect("an object");
-        assert_eq!(object.text_of("Key"), Some("a&bc<"));
-        assert_eq!(read.text_of("Quiet"), Some(""));
+        assert_eq!(object.child_text("Key"), Some("a&bc<"));
+        assert_eq!(read.child_text("Quiet"), Some(""));
     }
 
     #[test]
-    fn what_is_no_document_is_refused() {
+    fn invalid_documents_are_rejected() {
         let deep = "<a>".repeat(20);
         for text in [
             "",
@@ -229,8 +229,8 @@ mod tests {
             &deep,
             "<a",
         ] {
-            assert!(Element::read(text.as_bytes()).is_err(), "{text}");
+            assert!(Element::parse(text.as_bytes()).is_err(), "{text}");
         }
-        assert!(Element::read(b"<a>\xff</a>").is_err());
+        assert!(Element::parse(b"<a>\xff</a>").is_err());
     }
 }

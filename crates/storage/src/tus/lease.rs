@@ -1,10 +1,9 @@
-//! One request at a time goes on with an upload (storage contract §5, §14.5).
+//! One request at a time writes to an upload (storage contract §5, §14.5).
 //!
-//! Within this process a request that wants its turn tells the one that has it to stop, and waits
-//! until it has: that is quick and exact. Between processes the upload's row says whose turn it is,
-//! and until when; the holder renews it while bytes flow, and learns then that another one waits.
-//! A lease is shorter than the usual wait for it, so that nobody waits in vain for a process that
-//! was killed.
+//! Within this process a request that wants the upload asks the holder of its lock to release it,
+//! and waits until it has. Between nodes the row of the upload has a lease; the holder renews it
+//! while bytes flow, and learns then that another request waits. A lease is shorter than the usual
+//! wait for it, so that a killed process blocks nobody for long.
 
 use std::{
     collections::{HashMap, hash_map::Entry},
@@ -21,83 +20,84 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{
-    refusal::{lock_timeout, no_such_upload},
-    store::Upload,
-    upload_id::UploadId,
-};
-use crate::{blobs::Version, error::StorageError, request::Context};
+use super::{error::UploadError, store::Upload, upload_id::UploadId};
+use crate::{blobs::Version, error::StorageError, request::RequestContext};
 
-/// How long a row is taken at a time.
-const LEASE: Duration = Duration::from_secs(4);
-/// How often that is renewed.
-const RENEWAL: Duration = Duration::from_secs(1);
-/// How often a row that another process has is looked at again.
-const POLL: Duration = Duration::from_millis(250);
+/// How long a lease lasts unless it is renewed.
+const LEASE_DURATION: Duration = Duration::from_secs(4);
+/// How often it is renewed.
+const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
+/// How often a lease that another node holds is tried again.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// The right to go on with an upload. Must be released; dropped, it ends by itself after a while.
+/// The exclusive use of an upload. Must be released; dropped, it expires.
 pub(super) struct Lease {
     id: Uuid,
     db: ProjectDb,
-    turn: Turn,
+    lock: LocalLock,
     renewal: AbortHandle,
 }
 
 impl Lease {
-    /// Waits for the upload's turn, and gives what is known of it then.
-    pub(super) async fn take(
-        context: &Context,
+    /// Waits for the lease, and gives the state of the upload under it.
+    pub(super) async fn acquire(
+        context: &RequestContext,
         id: &UploadId,
     ) -> Result<(Self, Upload), StorageError> {
         let deadline = Instant::now() + context.config.resumable_lock_wait;
         let db = &context.project.db;
-        let writers = context.project.attached(Writers::default);
-        let turn = writers.wait(id.version, deadline).await?;
+        let locks = context.project.service_state(LocalLocks::default);
+        let lock = locks.acquire(id.version, deadline).await?;
         let lease = Uuid::new_v4();
-        while !try_row(db, &id.version, lease).await? {
-            if !ask_for_row(db, &id.version).await? {
-                return Err(no_such_upload());
+        while !try_acquire(db, &id.version, lease).await? {
+            if !request_release(db, &id.version).await? {
+                return Err(UploadError::NotFound.into());
             }
             if Instant::now() >= deadline {
-                return Err(lock_timeout());
+                return Err(UploadError::LockTimeout.into());
             }
-            sleep(POLL).await;
+            sleep(POLL_INTERVAL).await;
         }
-        let renewal = keep_renewing(db.clone(), id.version, lease, turn.wanted.clone());
-        let taken = Self {
+        let renewal = keep_renewing(
+            db.clone(),
+            id.version,
+            lease,
+            lock.release_requested.clone(),
+        );
+        let acquired = Self {
             id: lease,
             db: db.clone(),
-            turn,
+            lock,
             renewal,
         };
         match Upload::find(db, id).await {
-            Ok(Some(upload)) => Ok((taken, upload)),
+            Ok(Some(upload)) => Ok((acquired, upload)),
             found => {
-                taken.release().await;
+                acquired.release().await;
                 found?;
-                Err(no_such_upload())
+                Err(UploadError::NotFound.into())
             }
         }
     }
 
-    /// What only the holder may write bears this.
+    /// Statements that only the holder may run check this.
     pub(super) fn id(&self) -> Uuid {
         self.id
     }
 
-    /// Another request waits for its turn, or this one's is over.
-    pub(super) async fn is_wanted(&self) {
-        self.turn.wanted.cancelled().await;
+    /// Waits until another request wants the upload, or the lease is lost.
+    pub(super) async fn release_requested(&self) {
+        self.lock.release_requested.cancelled().await;
     }
 
-    /// Whether nobody has taken the row meanwhile.
+    /// Whether the lease is still held; renews it.
     pub(super) async fn is_held(&self) -> Result<bool, DbError> {
-        Ok(renew(&self.db, &self.turn.version, self.id)
+        Ok(renew(&self.db, &self.lock.version, self.id)
             .await?
             .is_some())
     }
 
-    /// Lets the next one go on.
+    /// Lets the next request have the upload.
     pub(super) async fn release(self) {
         const SQL: &str = "
             update plinth.resumable_upload set
@@ -107,11 +107,11 @@ impl Lease {
         self.renewal.abort();
         let released = async {
             let mut connection = self.db.as_service(Service::Storage).await?;
-            let version = self.turn.version.uuid();
+            let version = self.lock.version.uuid();
             connection.execute(SQL, &[&version, &self.id]).await
         };
         if let Err(error) = released.await {
-            tracing::warn!(%error, "a resumable upload stays taken for a moment: {error}");
+            tracing::warn!(%error, "cannot release the lease of a resumable upload, it will expire: {error}");
         }
     }
 }
@@ -122,44 +122,44 @@ impl Drop for Lease {
     }
 }
 
-/// Who writes in this process.
+/// The uploads that requests in this process write to.
 #[derive(Default)]
-struct Writers(Mutex<HashMap<Version, Signals>>);
+struct LocalLocks(Mutex<HashMap<Version, Signals>>);
 
 #[derive(Clone, Default)]
 struct Signals {
-    wanted: CancellationToken,
-    over: CancellationToken,
+    release_requested: CancellationToken,
+    released: CancellationToken,
 }
 
-/// A turn within this process, until it is dropped.
-struct Turn {
+/// The lock of an upload within this process, until it is dropped.
+struct LocalLock {
     version: Version,
-    wanted: CancellationToken,
-    writers: Arc<Writers>,
+    release_requested: CancellationToken,
+    locks: Arc<LocalLocks>,
 }
 
-impl Writers {
-    async fn wait(
+impl LocalLocks {
+    async fn acquire(
         self: &Arc<Self>,
         version: Version,
         deadline: Instant,
-    ) -> Result<Turn, StorageError> {
+    ) -> Result<LocalLock, StorageError> {
         loop {
             let holder = match self.lock().entry(version) {
                 Entry::Occupied(holder) => holder.get().clone(),
-                Entry::Vacant(place) => {
-                    let wanted = place.insert(Signals::default()).wanted.clone();
-                    return Ok(Turn {
+                Entry::Vacant(entry) => {
+                    let signals = entry.insert(Signals::default());
+                    return Ok(LocalLock {
                         version,
-                        wanted,
-                        writers: self.clone(),
+                        release_requested: signals.release_requested.clone(),
+                        locks: self.clone(),
                     });
                 }
             };
-            holder.wanted.cancel();
-            let over = timeout_at(deadline, holder.over.cancelled()).await;
-            over.map_err(|_| lock_timeout())?;
+            holder.release_requested.cancel();
+            let released = timeout_at(deadline, holder.released.cancelled()).await;
+            released.map_err(|_| UploadError::LockTimeout)?;
         }
     }
 
@@ -168,16 +168,16 @@ impl Writers {
     }
 }
 
-impl Drop for Turn {
+impl Drop for LocalLock {
     fn drop(&mut self) {
-        if let Some(signals) = self.writers.lock().remove(&self.version) {
-            signals.over.cancel();
+        if let Some(signals) = self.locks.lock().remove(&self.version) {
+            signals.released.cancel();
         }
     }
 }
 
-/// Takes the row if nobody has it.
-async fn try_row(db: &ProjectDb, version: &Version, lease: Uuid) -> Result<bool, DbError> {
+/// Takes the lease in the row if it is free.
+async fn try_acquire(db: &ProjectDb, version: &Version, lease: Uuid) -> Result<bool, DbError> {
     const SQL: &str = "
         update plinth.resumable_upload set
             lease_id = $2,
@@ -186,12 +186,12 @@ async fn try_row(db: &ProjectDb, version: &Version, lease: Uuid) -> Result<bool,
         where version = $1 and (lease_until is null or lease_until < now())
     ";
     let mut connection = db.as_service(Service::Storage).await?;
-    let params: plinth_db::Params<'_> = &[&version.uuid(), &lease, &LEASE.as_secs_f64()];
+    let params: plinth_db::Params<'_> = &[&version.uuid(), &lease, &LEASE_DURATION.as_secs_f64()];
     Ok(connection.execute(SQL, params).await? > 0)
 }
 
-/// Lets the process that has the row know; `false` if there is no such upload.
-async fn ask_for_row(db: &ProjectDb, version: &Version) -> Result<bool, DbError> {
+/// Asks the node that holds the lease to release it; `false` if there is no such upload.
+async fn request_release(db: &ProjectDb, version: &Version) -> Result<bool, DbError> {
     const SQL: &str = "
         update plinth.resumable_upload set lease_is_wanted = true where version = $1
     ";
@@ -199,7 +199,7 @@ async fn ask_for_row(db: &ProjectDb, version: &Version) -> Result<bool, DbError>
     Ok(connection.execute(SQL, &[&version.uuid()]).await? > 0)
 }
 
-/// Keeps the row for longer. Gives whether another one waits for it; `None` if it is lost.
+/// Extends the lease. Gives whether another request waits for it; `None` if it is lost.
 async fn renew(db: &ProjectDb, version: &Version, lease: Uuid) -> Result<Option<bool>, DbError> {
     const SQL: &str = "
         update plinth.resumable_upload set lease_until = now() + make_interval(secs => $3)
@@ -207,26 +207,26 @@ async fn renew(db: &ProjectDb, version: &Version, lease: Uuid) -> Result<Option<
         returning lease_is_wanted
     ";
     let mut connection = db.as_service(Service::Storage).await?;
-    let params: plinth_db::Params<'_> = &[&version.uuid(), &lease, &LEASE.as_secs_f64()];
+    let params: plinth_db::Params<'_> = &[&version.uuid(), &lease, &LEASE_DURATION.as_secs_f64()];
     let row = connection.query_opt(SQL, params).await?;
     Ok(row.map(|row| row.get("lease_is_wanted")))
 }
 
-/// Ends with the lease, or when it says that the lease should end.
+/// Renews the lease until the handle is aborted, and passes on that its release is requested.
 fn keep_renewing(
     db: ProjectDb,
     version: Version,
     lease: Uuid,
-    wanted: CancellationToken,
+    release_requested: CancellationToken,
 ) -> AbortHandle {
     let renewing = async move {
         loop {
-            sleep(RENEWAL).await;
+            sleep(RENEWAL_INTERVAL).await;
             match renew(&db, &version, lease).await {
-                // The database may be back before the lease is over.
+                // The database may be back before the lease expires.
                 Ok(Some(false)) | Err(_) => {}
-                // Whoever still writes after this renews once more by itself, at the end.
-                Ok(Some(true) | None) => wanted.cancel(),
+                // A holder that still writes checks the lease once more at the end.
+                Ok(Some(true) | None) => release_requested.cancel(),
             }
         }
     };
@@ -242,34 +242,34 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_tells_the_holder_and_follows_it() {
-        let writers = Arc::new(Writers::default());
+    async fn a_waiting_request_asks_the_holder_to_release_the_lock() {
+        let locks = Arc::new(LocalLocks::default());
         let version = Version::generate();
-        let first = writers.wait(version, soon()).await.expect("a turn");
-        assert!(!first.wanted.is_cancelled());
+        let first = locks.acquire(version, soon()).await.expect("the lock");
+        assert!(!first.release_requested.is_cancelled());
 
         let follower = tokio::spawn({
-            let writers = writers.clone();
+            let locks = locks.clone();
             let later = Instant::now() + Duration::from_secs(10);
-            async move { writers.wait(version, later).await.is_ok() }
+            async move { locks.acquire(version, later).await.is_ok() }
         });
-        first.wanted.cancelled().await;
+        first.release_requested.cancelled().await;
         assert!(!follower.is_finished());
         drop(first);
 
         assert!(follower.await.expect("no panic"));
-        assert!(writers.lock().is_empty(), "turns that are over are gone");
+        assert!(locks.lock().is_empty(), "released locks are removed");
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_ever_and_other_uploads_do_not_wait_at_all() {
-        let writers = Arc::new(Writers::default());
+    async fn waiting_times_out_and_other_uploads_do_not_wait() {
+        let locks = Arc::new(LocalLocks::default());
         let version = Version::generate();
-        let _holder = writers.wait(version, soon()).await.expect("a turn");
+        let _holder = locks.acquire(version, soon()).await.expect("the lock");
 
-        let refused = writers.wait(version, soon()).await.err();
-        let message = refused.map(|error| error.message().to_owned());
+        let timed_out = locks.acquire(version, soon()).await.err();
+        let message = timed_out.map(|error| error.message().to_owned());
         assert_eq!(message.as_deref(), Some("acquiring lock timeout"));
-        assert!(writers.wait(Version::generate(), soon()).await.is_ok());
+        assert!(locks.acquire(Version::generate(), soon()).await.is_ok());
     }
 }

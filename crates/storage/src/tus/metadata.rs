@@ -1,7 +1,7 @@
-//! `Upload-Metadata`: what the client says about the file (storage contract §5).
+//! `Upload-Metadata`: what the client declares about the file (storage contract §5).
 //!
-//! Pairs of a key and a value in Base64, in the client's order; keys that mean nothing here are kept
-//! and given back. The stored form is that of the header.
+//! Pairs of a key and a value in Base64, in the client's order; unknown keys are kept and returned.
+//! The header is stored as it is rendered here.
 
 use base64::{
     Engine,
@@ -11,11 +11,11 @@ use base64::{
 use http::HeaderValue;
 use serde_json::Value;
 
-use super::refusal::invalid;
+use super::error::invalid_header;
 use crate::{
     error::StorageError,
     objects::{DEFAULT_CACHE_CONTROL, DEFAULT_TYPE},
-    request::Place,
+    request::ObjectPath,
 };
 
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -27,22 +27,24 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 pub(super) struct UploadMetadata(Vec<(String, Vec<u8>)>);
 
 impl UploadMetadata {
-    /// What a new upload says, in the form that is stored.
-    pub(super) fn of_header(header: Option<&HeaderValue>) -> Result<Self, StorageError> {
+    /// From the header of a new upload.
+    pub(super) fn from_header(header: Option<&HeaderValue>) -> Result<Self, StorageError> {
         let header =
             header.ok_or_else(|| StorageError::invalid_request("Metadata header is required"))?;
-        let text = header.to_str().map_err(|_| invalid("upload-metadata"))?;
-        let mut metadata = Self::parse(text).ok_or_else(|| invalid("upload-metadata"))?;
-        metadata.settle_cache_control();
+        let text = header
+            .to_str()
+            .map_err(|_| invalid_header("upload-metadata"))?;
+        let mut metadata = Self::parse(text).ok_or_else(|| invalid_header("upload-metadata"))?;
+        metadata.normalize_cache_control();
         let is_header = |text: &str| HeaderValue::from_str(text).is_ok();
         match metadata.text("contentType") {
-            Some(kind) if !is_header(kind) => Err(invalid("upload-metadata")),
+            Some(kind) if !is_header(kind) => Err(invalid_header("upload-metadata")),
             _ => Ok(metadata),
         }
     }
 
-    /// What was stored.
-    pub(super) fn of_stored(text: &str) -> Self {
+    /// From the row of an upload.
+    pub(super) fn from_stored(text: &str) -> Self {
         Self::parse(text).unwrap_or(Self(Vec::new()))
     }
 
@@ -63,57 +65,61 @@ impl UploadMetadata {
         Some(Self(pairs))
     }
 
-    /// Seconds become a directive; whatever else is said means that nobody may keep the file.
-    fn settle_cache_control(&mut self) {
+    /// Seconds become a directive; anything else means that the file must not be cached.
+    fn normalize_cache_control(&mut self) {
         let seconds = self.text("cacheControl").unwrap_or_default();
         let is_number = !seconds.is_empty() && seconds.bytes().all(|byte| byte.is_ascii_digit());
-        let settled = match is_number {
-            true => format!("max-age={seconds}"),
-            false => DEFAULT_CACHE_CONTROL.to_owned(),
+        let directive = if is_number {
+            format!("max-age={seconds}")
+        } else {
+            DEFAULT_CACHE_CONTROL.to_owned()
         };
         match self.0.iter_mut().find(|(key, _)| key == "cacheControl") {
-            Some((_, value)) => *value = settled.into(),
-            None => self.0.push(("cacheControl".to_owned(), settled.into())),
+            Some((_, value)) => *value = directive.into(),
+            None => self.0.push(("cacheControl".to_owned(), directive.into())),
         }
     }
 
-    /// As the header says it.
+    /// As a header.
     pub(super) fn render(&self) -> String {
-        let pair = |(key, value): &(String, Vec<u8>)| match value.is_empty() {
-            true => key.clone(),
-            false => format!("{key} {}", BASE64.encode(value)),
+        let pair = |(key, value): &(String, Vec<u8>)| {
+            if value.is_empty() {
+                key.clone()
+            } else {
+                format!("{key} {}", BASE64.encode(value))
+            }
         };
         self.0.iter().map(pair).collect::<Vec<_>>().join(",")
     }
 
-    /// Where the object shall be.
-    pub(super) fn place(&self) -> Result<Place, StorageError> {
+    /// The object that the upload becomes.
+    pub(super) fn object_path(&self) -> Result<ObjectPath, StorageError> {
         let required = |key: &str| {
             let value = self.text(key).filter(|text| !text.is_empty());
             value.map(str::to_owned).ok_or_else(|| {
                 StorageError::invalid_request(format!("Upload-Metadata must have {key}"))
             })
         };
-        Ok(Place {
+        Ok(ObjectPath {
             bucket: required("bucketName")?,
             key: required("objectName")?,
         })
     }
 
-    /// The type, where one is given.
-    pub(super) fn given_type(&self) -> Option<&str> {
+    /// The MIME type, if declared.
+    pub(super) fn declared_type(&self) -> Option<&str> {
         self.text("contentType").filter(|kind| !kind.is_empty())
     }
 
     pub(super) fn content_type(&self) -> &str {
-        self.given_type().unwrap_or(DEFAULT_TYPE)
+        self.declared_type().unwrap_or(DEFAULT_TYPE)
     }
 
     pub(super) fn cache_control(&self) -> &str {
         self.text("cacheControl").unwrap_or(DEFAULT_CACHE_CONTROL)
     }
 
-    /// JSON; anything else counts as not given.
+    /// JSON; anything else is ignored.
     pub(super) fn user_metadata(&self) -> Option<Value> {
         serde_json::from_str(self.text("metadata")?).ok()
     }
@@ -129,7 +135,7 @@ mod tests {
     use super::*;
 
     fn read(text: &'static str) -> Option<UploadMetadata> {
-        UploadMetadata::of_header(Some(&HeaderValue::from_static(text))).ok()
+        UploadMetadata::from_header(Some(&HeaderValue::from_static(text))).ok()
     }
 
     #[test]
@@ -137,7 +143,7 @@ mod tests {
         let check = |text, stored: &str| {
             let metadata = read(text).expect("good metadata");
             assert_eq!(metadata.render(), stored);
-            assert_eq!(UploadMetadata::of_stored(stored), metadata);
+            assert_eq!(UploadMetadata::from_stored(stored), metadata);
         };
         check(
             "bucketName Yg==,x-own 8J+agA==,objectName a2V5,cacheControl MzYwMA==",
@@ -150,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_the_grammar_is_refused() {
+    fn an_invalid_header_is_rejected() {
         for text in [
             "",
             ",",
@@ -163,11 +169,11 @@ mod tests {
         ] {
             assert!(read(text).is_none(), "{text:?}");
         }
-        assert!(UploadMetadata::of_header(None).is_err());
+        assert!(UploadMetadata::from_header(None).is_err());
     }
 
     #[test]
-    fn only_seconds_are_a_time_to_keep_a_file() {
+    fn only_seconds_become_a_max_age() {
         let check = |text, stored| {
             assert_eq!(
                 read(text).expect("metadata").cache_control(),
@@ -183,11 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn meanings_are_found() {
+    fn known_keys_are_found() {
         let metadata =
             read("bucketName Yg==,objectName YS9i,contentType aW1hZ2UvcG5n,metadata eyJhIjoxfQ==");
         let metadata = metadata.expect("good metadata");
-        assert_eq!(metadata.place().expect("a place").path(), "b/a/b");
+        assert_eq!(metadata.object_path().expect("a path").joined(), "b/a/b");
         assert_eq!(metadata.content_type(), "image/png");
         assert_eq!(
             metadata.user_metadata(),
@@ -195,8 +201,8 @@ mod tests {
         );
 
         let metadata = read("bucketName Yg==,metadata bm9uc2Vuc2U=").expect("good metadata");
-        assert!(metadata.place().is_err());
-        assert_eq!(metadata.given_type(), None);
+        assert!(metadata.object_path().is_err());
+        assert_eq!(metadata.declared_type(), None);
         assert_eq!(metadata.content_type(), "application/octet-stream");
         assert_eq!(metadata.user_metadata(), None);
     }

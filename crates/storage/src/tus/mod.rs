@@ -1,19 +1,20 @@
-//! Uploads that may stop and go on, by the protocol TUS 1.0.0 (storage contract §5).
+//! Resumable uploads, by the protocol TUS 1.0.0 (storage contract §5).
 //!
-//! `store.rs` keeps what is known of an upload in Postgres, `lease.rs` sees to it that one request
-//! at a time writes to it, and `receive.rs` brings bytes to their end. One file for each method.
+//! `store.rs` keeps the state of an upload in PostgreSQL, `lease.rs` sees to it that one request at
+//! a time writes to it, and `receive.rs` stores the bytes and completes the upload. Each method has
+//! a file: `options`, `create` (`POST`), `head`, `patch`, `terminate` (`DELETE`).
 
 mod create;
+mod error;
+mod head;
 mod headers;
 mod lease;
 mod metadata;
-mod offer;
-mod proceed;
+mod options;
+mod patch;
+mod permission;
 mod receive;
-mod refusal;
-mod right;
 mod store;
-mod tell;
 mod terminate;
 mod upload_id;
 
@@ -22,53 +23,53 @@ use std::sync::Arc;
 use axum::{body::Body, response::Response};
 use http::{HeaderValue, Method, request::Parts};
 
-pub(crate) use offer::offer;
-use refusal::Refusal;
-pub(crate) use store::give_up_expired;
+pub use error::tus_error_reference;
+use error::{TusError, UploadError};
+use headers::VERSION;
+pub(crate) use options::add_capabilities;
+pub(crate) use store::expire_uploads;
 
-use crate::request::Context;
+use crate::request::RequestContext;
 
-const VERSION: &str = "1.0.0";
-
-/// Answers every request below `/upload/resumable`.
+/// Every request below `/upload/resumable`.
 pub(crate) async fn respond(
-    context: &Arc<Context>,
+    context: &Arc<RequestContext>,
     is_signed: bool,
     id: Option<&str>,
     body: Body,
 ) -> Response {
-    let answer = answer(context, is_signed, id, body).await;
-    let mut response = answer.unwrap_or_else(Refusal::into_response);
+    let handled = dispatch(context, is_signed, id, body).await;
+    let mut response = handled.unwrap_or_else(TusError::into_response);
     let version = HeaderValue::from_static(VERSION);
     response.headers_mut().insert("tus-resumable", version);
     response
 }
 
-async fn answer(
-    context: &Arc<Context>,
+async fn dispatch(
+    context: &Arc<RequestContext>,
     is_signed: bool,
     id: Option<&str>,
     body: Body,
-) -> Result<Response, Refusal> {
+) -> Result<Response, TusError> {
     let method = method(&context.parts);
     if method == Method::OPTIONS {
-        return Ok(offer::options(context));
+        return Ok(options::options(context));
     }
     if !is_signed {
-        right::require_caller(context)?;
+        permission::require_caller(context)?;
     }
     headers::check_version(context)?;
-    let named = || id.ok_or_else(refusal::no_such_upload);
+    let required_id = || id.ok_or(UploadError::NotFound);
     match method {
         Method::POST => create::create(context, is_signed, body).await,
-        Method::HEAD => tell::tell(context, is_signed, named()?).await,
-        Method::PATCH => proceed::proceed(context, is_signed, named()?, body).await,
-        Method::DELETE => terminate::terminate(context, is_signed, named()?).await,
-        _ => Err(refusal::no_such_upload().into()),
+        Method::HEAD => head::head(context, is_signed, required_id()?).await,
+        Method::PATCH => patch::patch(context, is_signed, required_id()?, body).await,
+        Method::DELETE => terminate::terminate(context, is_signed, required_id()?).await,
+        _ => Err(UploadError::NotFound.into()),
     }
 }
 
-/// What policies are told that a request does (storage contract §10.4).
+/// What policies read as `storage.operation()` (storage contract §10.4).
 pub(crate) fn operation(parts: &Parts, is_signed: bool) -> &'static str {
     match (method(parts), is_signed) {
         (Method::POST, false) => "storage.tus.upload.create",
@@ -84,12 +85,12 @@ pub(crate) fn operation(parts: &Parts, is_signed: bool) -> &'static str {
     }
 }
 
-/// Where something between cannot pass on a method, clients send `POST` and say what they mean.
+/// `POST` may carry another method, for clients behind proxies that do not forward it.
 fn method(parts: &Parts) -> Method {
-    let meant = parts.headers.get("x-http-method-override");
-    let meant = meant.and_then(|name| Method::from_bytes(name.as_bytes()).ok());
-    match meant {
-        Some(meant) if parts.method == Method::POST => meant,
+    let carried = parts.headers.get("x-http-method-override");
+    let carried = carried.and_then(|name| Method::from_bytes(name.as_bytes()).ok());
+    match carried {
+        Some(carried) if parts.method == Method::POST => carried,
         _ => parts.method.clone(),
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of an upload, as a row in Postgres: it outlives the client and Plinth (storage
+//! The state of an upload, as a row in PostgreSQL: it survives disconnects and restarts (storage
 //! contract §14.5).
 
 use std::time::Duration;
@@ -9,15 +9,18 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::{metadata::UploadMetadata, upload_id::UploadId};
-use crate::blobs::{Piece, Version};
+use crate::{
+    blobs::{Version, WrittenChunk},
+    request::ObjectPath,
+};
 
-/// An upload, as far as it has come.
+/// An upload.
 #[derive(Debug, Clone)]
 pub(super) struct Upload {
     pub(super) id: UploadId,
-    /// Of the whole file, once it is known.
+    /// Of the whole file, once it is declared.
     pub(super) length: Option<u64>,
-    /// Bytes that are safe.
+    /// Bytes that are durable.
     pub(super) offset: u64,
     pub(super) metadata: UploadMetadata,
     pub(super) chunk_md5: Vec<Vec<u8>>,
@@ -28,14 +31,14 @@ pub(super) struct Upload {
 }
 
 impl Upload {
-    /// The columns that [`Upload::of_row`] reads, of `resumable_upload u`.
+    /// The columns that [`Upload::from_row`] reads, of `resumable_upload u`.
     pub(super) const COLUMNS: &str = "
         u.version, u.bucket_id, u.name, u.length, u.received, u.metadata, u.chunk_md5, u.expires_at,
         u.expires_at <= now() as is_expired,
         not exists (select from plinth.pending_blob p where p.version = u.version) as is_finished
     ";
 
-    pub(super) fn of_row(row: &Row) -> Self {
+    pub(super) fn from_row(row: &Row) -> Self {
         let length: Option<i64> = row.get("length");
         let length = length.and_then(|length| u64::try_from(length).ok());
         let received = u64::try_from(row.get::<_, i64>("received")).unwrap_or_default();
@@ -44,7 +47,7 @@ impl Upload {
         let metadata: &str = row.get("metadata");
         Self {
             id: UploadId {
-                place: crate::request::Place {
+                path: ObjectPath {
                     bucket: row.get("bucket_id"),
                     key: row.get("name"),
                 },
@@ -52,7 +55,7 @@ impl Upload {
             },
             length,
             offset: length.filter(|_| is_finished).unwrap_or(received),
-            metadata: UploadMetadata::of_stored(metadata),
+            metadata: UploadMetadata::from_stored(metadata),
             chunk_md5: row.get("chunk_md5"),
             is_finished,
             expires_at: row.get("expires_at"),
@@ -60,7 +63,6 @@ impl Upload {
         }
     }
 
-    /// Looks an upload up.
     pub(super) async fn find(db: &ProjectDb, id: &UploadId) -> Result<Option<Self>, DbError> {
         let sql = format!(
             "select {} from plinth.resumable_upload u
@@ -68,13 +70,13 @@ impl Upload {
             Self::COLUMNS
         );
         let mut connection = db.as_service(Service::Storage).await?;
-        let place = &id.place;
-        let params: plinth_db::Params<'_> = &[&id.version.uuid(), &place.bucket, &place.key];
+        let path = &id.path;
+        let params: plinth_db::Params<'_> = &[&id.version.uuid(), &path.bucket, &path.key];
         let row = connection.query_opt(&sql, params).await?;
-        Ok(row.as_ref().map(Self::of_row))
+        Ok(row.as_ref().map(Self::from_row))
     }
 
-    /// Notes a new upload, and that bytes of it will come.
+    /// Inserts a new upload, and registers its blob as pending.
     pub(super) async fn insert(
         db: &ProjectDb,
         id: &UploadId,
@@ -92,8 +94,8 @@ impl Upload {
         let mut connection = db.as_service(Service::Storage).await?;
         let params: plinth_db::Params<'_> = &[
             &id.version.uuid(),
-            &id.place.bucket,
-            &id.place.key,
+            &id.path.bucket,
+            &id.path.key,
             &length.map(number),
             &metadata.render(),
             &lifetime.as_secs_f64(),
@@ -112,7 +114,7 @@ impl Upload {
         })
     }
 
-    /// The client has said how long the file is.
+    /// Stores the length of the file, which the client has declared late.
     pub(super) async fn set_length(&mut self, db: &ProjectDb, length: u64) -> Result<(), DbError> {
         const SQL: &str = "
             update plinth.resumable_upload set length = $2 where version = $1 and length is null
@@ -126,12 +128,12 @@ impl Upload {
         Ok(())
     }
 
-    /// More bytes are safe. Only the holder of the lease can say so: gives whether it still was.
+    /// Stores that more bytes are durable; `false` if the lease is lost.
     pub(super) async fn advance(
         &mut self,
         db: &ProjectDb,
         lease: Uuid,
-        piece: &Piece,
+        chunk: &WrittenChunk,
     ) -> Result<bool, DbError> {
         const SQL: &str = "
             update plinth.resumable_upload set
@@ -140,34 +142,34 @@ impl Upload {
             where version = $1 and lease_id = $2 and received = $3
         ";
         let mut connection = db.as_service(Service::Storage).await?;
-        let (offset, size) = (number(self.offset), number(piece.size));
-        let md5 = piece.md5.as_slice();
+        let (offset, size) = (number(self.offset), number(chunk.size));
+        let md5 = chunk.md5.as_slice();
         let params: plinth_db::Params<'_> =
             &[&self.id.version.uuid(), &lease, &offset, &size, &md5];
         let is_advanced = connection.execute(SQL, params).await? > 0;
         if is_advanced {
-            self.offset += piece.size;
-            self.chunk_md5.push(piece.md5.to_vec());
+            self.offset += chunk.size;
+            self.chunk_md5.push(chunk.md5.to_vec());
         }
         Ok(is_advanced)
     }
 
-    /// The upload is not wanted any more, nor are its bytes; the sweeper removes them. Only the
-    /// holder of the lease can say so: gives whether it still was.
-    pub(super) async fn forget(
+    /// Deletes the upload and hands its blob to the garbage collection; `false` if the lease is
+    /// lost.
+    pub(super) async fn cancel(
         db: &ProjectDb,
         version: &Version,
         lease: Uuid,
     ) -> Result<bool, DbError> {
         const SQL: &str = "
-            with forgotten as (
+            with cancelled as (
                 delete from plinth.resumable_upload
                 where version = $1 and lease_id = $2
                 returning version
             ),
             unneeded as (
-                delete from plinth.pending_blob p using forgotten f
-                where p.version = f.version
+                delete from plinth.pending_blob p using cancelled c
+                where p.version = c.version
                 returning p.version
             )
             insert into plinth.blob_gc (version, not_before)
@@ -175,14 +177,14 @@ impl Upload {
             on conflict do nothing
         ";
         let mut connection = db.as_service(Service::Storage).await?;
-        let forgotten = connection.execute(SQL, &[&version.uuid(), &lease]).await?;
-        Ok(forgotten > 0)
+        let cancelled = connection.execute(SQL, &[&version.uuid(), &lease]).await?;
+        Ok(cancelled > 0)
     }
 }
 
-/// Gives up uploads whose time is over; their bytes go with the next sweep. What somebody writes to
-/// at the moment may come to its end.
-pub(crate) async fn give_up_expired(db: &ProjectDb) -> Result<u64, DbError> {
+/// Deletes expired uploads and hands their blobs to the garbage collection. An upload whose lease
+/// is held may still be completed.
+pub(crate) async fn expire_uploads(db: &ProjectDb) -> Result<u64, DbError> {
     const SQL: &str = "
         with expired as (
             delete from plinth.resumable_upload
@@ -203,7 +205,7 @@ pub(crate) async fn give_up_expired(db: &ProjectDb) -> Result<u64, DbError> {
     connection.execute(SQL, &[]).await
 }
 
-/// Lengths are checked when they come: all of them fit.
+/// All lengths fit: they are checked when a header is parsed.
 fn number(length: u64) -> i64 {
     i64::try_from(length).unwrap_or(i64::MAX)
 }

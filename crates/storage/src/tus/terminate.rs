@@ -1,4 +1,4 @@
-//! `DELETE /upload/resumable/{id}`: the upload is not wanted any more.
+//! `DELETE /upload/resumable/{id}`: cancels an upload.
 
 use std::sync::Arc;
 
@@ -6,28 +6,28 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 
 use super::{
+    error::{TusError, UploadError},
     lease::Lease,
-    proceed::check,
-    refusal::{Refusal, already_complete},
-    right::right,
+    patch::check_permission,
+    permission::upload_permission,
     store::Upload,
     upload_id::UploadId,
 };
-use crate::{error::StorageError, request::Context};
+use crate::{error::StorageError, request::RequestContext};
 
 pub(super) async fn terminate(
-    context: &Arc<Context>,
+    context: &Arc<RequestContext>,
     is_signed: bool,
     id: &str,
-) -> Result<Response, Refusal> {
+) -> Result<Response, TusError> {
     let id = UploadId::parse(id)?;
-    let right = right(context, is_signed, &id.place)?;
-    check(context, &right, &id, None).await?;
+    let permission = upload_permission(context, is_signed, &id.path)?;
+    check_permission(context, &permission, &id, None).await?;
     let owned = context.clone();
     context
-        .to_the_end(async move {
-            let (lease, upload) = Lease::take(&owned, &id).await?;
-            let done = forget(&owned, &lease, &upload).await;
+        .run_to_completion(async move {
+            let (lease, upload) = Lease::acquire(&owned, &id).await?;
+            let done = cancel(&owned, &lease, &upload).await;
             lease.release().await;
             done
         })
@@ -35,18 +35,22 @@ pub(super) async fn terminate(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn forget(context: &Context, lease: &Lease, upload: &Upload) -> Result<(), StorageError> {
+async fn cancel(
+    context: &RequestContext,
+    lease: &Lease,
+    upload: &Upload,
+) -> Result<(), StorageError> {
     if upload.is_finished {
-        return Err(already_complete());
+        return Err(UploadError::AlreadyComplete.into());
     }
     let version = &upload.id.version;
-    // Whoever has it now may be making an object of those bytes.
-    if !Upload::forget(&context.project.db, version, lease.id()).await? {
-        return Err(StorageError::taken_over());
+    // The new holder of the lease may be completing the upload.
+    if !Upload::cancel(&context.project.db, version, lease.id()).await? {
+        return Err(StorageError::upload_taken_over());
     }
     if let Err(error) = context.blobs.remove(version).await {
-        // The sweeper finds them.
-        tracing::warn!(%error, "bytes of a terminated upload stay for now: {error}");
+        // The garbage collection will.
+        tracing::warn!(%error, "cannot remove the blob of a cancelled upload, garbage collection will: {error}");
     }
     Ok(())
 }

@@ -1,13 +1,13 @@
-//! The id in an upload's URL: `bucket/key/version` in Base64 that fits into a path.
+//! The id in the URL of an upload: `bucket/key/version` in URL-safe Base64.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 
-use crate::{blobs::Version, error::StorageError, request::Place};
+use crate::{blobs::Version, error::StorageError, request::ObjectPath};
 
-/// Which upload a URL means.
+/// The id of an upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct UploadId {
-    pub(super) place: Place,
+    pub(super) path: ObjectPath,
     pub(super) version: Version,
 }
 
@@ -19,7 +19,7 @@ impl UploadId {
         let (path, version) = id.rsplit_once('/').ok_or_else(bad)?;
         let (bucket, key) = path.split_once('/').ok_or_else(bad)?;
         Ok(Self {
-            place: Place {
+            path: ObjectPath {
                 bucket: bucket.to_owned(),
                 key: key.to_owned(),
             },
@@ -28,7 +28,7 @@ impl UploadId {
     }
 
     pub(super) fn render(&self) -> String {
-        URL_SAFE_NO_PAD.encode(format!("{}/{}", self.place.path(), self.version))
+        URL_SAFE_NO_PAD.encode(format!("{}/{}", self.path.joined(), self.version))
     }
 }
 
@@ -40,7 +40,7 @@ mod tests {
     fn ids_are_one_segment_and_come_back() {
         for key in ["a", "a/b/c.txt", "/a//b/", "a?b=c&d+e f"] {
             let id = UploadId {
-                place: Place {
+                path: ObjectPath {
                     bucket: "bucket".to_owned(),
                     key: key.to_owned(),
                 },
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn anything_else_is_rejected() {
         let encode = |text: &[u8]| URL_SAFE_NO_PAD.encode(text);
         for text in [
             String::new(),

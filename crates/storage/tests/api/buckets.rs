@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{ANN, Refusal, TestApi};
+use crate::support::{ANN, ErrorBody, Requests, Sql, StorageReply, TestApi};
 
 /// Milliseconds and a `Z`.
 fn is_wire_time(value: &Value) -> bool {
@@ -19,10 +19,10 @@ async fn a_bucket_is_made_and_read_and_listed() {
     let made = api.post("/bucket", json!({ "name": "photos" })).user(ANN);
     api.execute("create policy everything on storage.buckets using (true) with check (true)")
         .await;
-    made.await.gives(200, json!({ "name": "photos" }));
+    made.await.expect_json(200, json!({ "name": "photos" }));
 
     let one = api.get("/bucket/photos").user(ANN).await;
-    let mut body = one.succeeds().json();
+    let mut body = one.expect_ok().json();
     assert!(is_wire_time(&body["created_at"]), "{body}");
     assert!(is_wire_time(&body["updated_at"]), "{body}");
     body["created_at"] = Value::Null;
@@ -38,7 +38,7 @@ async fn a_bucket_is_made_and_read_and_listed() {
         "updated_at": null,
     });
     assert_eq!(body, expected, "a single bucket says nothing of its type");
-    let mut listed = api.get("/bucket").user(ANN).await.succeeds().json();
+    let mut listed = api.get("/bucket").user(ANN).await.expect_ok().json();
     listed[0]["created_at"] = Value::Null;
     listed[0]["updated_at"] = Value::Null;
     expected["type"] = json!("STANDARD");
@@ -46,11 +46,11 @@ async fn a_bucket_is_made_and_read_and_listed() {
 }
 
 #[tokio::test]
-async fn whoever_has_no_name_owns_nothing() {
+async fn a_caller_without_a_sub_owns_nothing() {
     let api = TestApi::start().await;
     api.has_bucket("b", false).await;
 
-    let body = api.get("/bucket/b").service().await.json();
+    let body = api.get("/bucket/b").service_role().await.json();
 
     assert_eq!(body["owner"], "");
     let row = api
@@ -73,10 +73,10 @@ async fn an_id_of_its_own_and_every_field_are_taken_leniently() {
         "unknown": [1],
     });
 
-    let made = api.post("/bucket", body).service().await;
+    let made = api.post("/bucket", body).service_role().await;
 
-    made.gives(200, json!({ "name": "The bucket" }));
-    let bucket = api.get("/bucket/b").service().await.json();
+    made.expect_json(200, json!({ "name": "The bucket" }));
+    let bucket = api.get("/bucket/b").service_role().await.json();
     assert_eq!(bucket["name"], "The bucket");
     assert_eq!(bucket["public"], true);
     assert_eq!(bucket["file_size_limit"], 20_000_000);
@@ -91,11 +91,11 @@ async fn sizes_are_numbers_or_words_up_to_the_largest_file() {
     let api = TestApi::with(&[("storage.file_size_limit", "50MiB")]).await;
     let limit = async |name: &str, limit: Value| {
         let body = json!({ "name": name, "file_size_limit": limit });
-        let reply = api.post("/bucket", body).service().await;
+        let reply = api.post("/bucket", body).service_role().await;
         if reply.status != 200 {
             return Err(reply);
         }
-        let bucket = api.get(&format!("/bucket/{name}")).service().await;
+        let bucket = api.get(&format!("/bucket/{name}")).service_role().await;
         Ok(bucket.json()["file_size_limit"].clone())
     };
 
@@ -105,47 +105,47 @@ async fn sizes_are_numbers_or_words_up_to_the_largest_file() {
     assert_eq!(limit("d", json!(0)).await.expect("made"), 0);
     assert_eq!(limit("e", Value::Null).await.expect("made"), Value::Null);
 
-    let refused = limit("f", json!("51GB")).await.expect_err("too large");
-    refused.refuses(Refusal::TOO_LARGE);
-    let refused = limit("f", json!("20 elephants"))
+    let rejected = limit("f", json!("51GB")).await.expect_err("too large");
+    rejected.fails_with(ErrorBody::TOO_LARGE);
+    let rejected = limit("f", json!("20 elephants"))
         .await
         .expect_err("no size");
-    refused.refuses(Refusal(
+    rejected.fails_with(ErrorBody(
         400,
         "InvalidRequest",
         "InvalidRequest",
         "Invalid file size format, hint: use 20GB / 20MB / 30KB / 3B",
     ));
-    let refused = limit("f", json!(-1)).await.expect_err("negative");
-    refused.refuses_field("body/file_size_limit must be >= 0");
-    let refused = limit("f", json!([1])).await.expect_err("a list");
-    refused.refuses_field("body/file_size_limit must be integer");
+    let rejected = limit("f", json!(-1)).await.expect_err("negative");
+    rejected.rejects_field("body/file_size_limit must be >= 0");
+    let rejected = limit("f", json!([1])).await.expect_err("a list");
+    rejected.rejects_field("body/file_size_limit must be integer");
 }
 
 #[tokio::test]
-async fn types_that_are_none_are_refused() {
+async fn types_that_are_none_are_rejected() {
     let api = TestApi::start().await;
     for kind in ["nonsense", "image/", "image/pn g", "ima[ge/png"] {
         let body = json!({ "name": "b", "allowed_mime_types": [kind] });
-        let reply = api.post("/bucket", body).service().await;
-        reply.refuses_as(415, "InvalidMimeType");
+        let reply = api.post("/bucket", body).service_role().await;
+        reply.fails_with_code(415, "InvalidMimeType");
         let message = format!("mime type {kind} is not supported");
         assert_eq!(reply.json()["message"], message);
         assert_eq!(reply.json()["error"], "invalid_mime_type");
     }
     let body = json!({ "name": "b", "allowed_mime_types": { "a": 1 } });
-    let reply = api.post("/bucket", body).service().await;
-    reply.refuses_field("body/allowed_mime_types must be array");
+    let reply = api.post("/bucket", body).service_role().await;
+    reply.rejects_field("body/allowed_mime_types must be array");
 }
 
 #[tokio::test]
 async fn a_name_is_needed_and_must_be_good() {
     let api = TestApi::start().await;
-    let make = async |body: Value| api.post("/bucket", body).service().await;
+    let make = async |body: Value| api.post("/bucket", body).service_role().await;
 
     make(json!({}))
         .await
-        .refuses_field("body must have required property 'name'");
+        .rejects_field("body must have required property 'name'");
     let long = "b".repeat(101);
     for name in [
         "",
@@ -161,19 +161,19 @@ async fn a_name_is_needed_and_must_be_good() {
     ] {
         make(json!({ "name": name }))
             .await
-            .refuses(Refusal::BAD_BUCKET_NAME);
+            .fails_with(ErrorBody::BAD_BUCKET_NAME);
         let body = json!({ "name": "good", "id": name });
-        make(body).await.refuses(Refusal::BAD_BUCKET_NAME);
+        make(body).await.fails_with(ErrorBody::BAD_BUCKET_NAME);
     }
     make(json!({ "name": "b", "type": "VECTOR" }))
         .await
-        .refuses_field("body/type must be equal to one of the allowed values");
+        .rejects_field("body/type must be equal to one of the allowed values");
     make(json!({ "name": "b", "type": "ANALYTICS" }))
         .await
-        .refuses_as(409, "FeatureNotEnabled");
+        .fails_with_code(409, "FeatureNotEnabled");
     make(json!({ "name": "b", "public": "perhaps" }))
         .await
-        .refuses_field("body/public must be boolean");
+        .rejects_field("body/public must be boolean");
     assert_eq!(api.count("select count(*) from storage.buckets").await, 0);
 }
 
@@ -182,7 +182,7 @@ async fn a_name_is_taken_once() {
     let api = TestApi::start().await;
     api.has_bucket("b", false).await;
     let taken = || {
-        Refusal(
+        ErrorBody(
             409,
             "BucketAlreadyExists",
             "Duplicate",
@@ -190,10 +190,13 @@ async fn a_name_is_taken_once() {
         )
     };
 
-    let again = api.post("/bucket", json!({ "name": "b" })).service().await;
-    again.refuses(taken());
+    let again = api
+        .post("/bucket", json!({ "name": "b" }))
+        .service_role()
+        .await;
+    again.fails_with(taken());
     let named = api.post("/bucket", json!({ "id": "other", "name": "b" }));
-    named.service().await.refuses(taken());
+    named.service_role().await.fails_with(taken());
 }
 
 #[tokio::test]
@@ -203,8 +206,8 @@ async fn a_list_is_sorted_searched_and_paged() {
         api.has_bucket(name, false).await;
     }
     let names = async |query: &str| -> Vec<String> {
-        let reply = api.get(&format!("/bucket?{query}")).service().await;
-        let body = reply.succeeds().json();
+        let reply = api.get(&format!("/bucket?{query}")).service_role().await;
+        let body = reply.expect_ok().json();
         let buckets = body.as_array().expect("a list").iter();
         buckets
             .map(|bucket| bucket["name"].as_str().expect("a name").to_owned())
@@ -227,19 +230,19 @@ async fn a_list_is_sorted_searched_and_paged() {
     let pages = [names("limit=4").await, names("limit=4&offset=4").await].concat();
     assert_eq!(pages, all, "pages without an order fit together");
 
-    let refused = async |query: &str, message: &str| {
-        let reply = api.get(&format!("/bucket?{query}")).service().await;
-        reply.refuses_field(message);
+    let rejected = async |query: &str, message: &str| {
+        let reply = api.get(&format!("/bucket?{query}")).service_role().await;
+        reply.rejects_field(message);
     };
-    refused("limit=0", "querystring/limit must be >= 1").await;
-    refused("limit=many", "querystring/limit must be integer").await;
-    refused("offset=-1", "querystring/offset must be >= 0").await;
-    refused(
+    rejected("limit=0", "querystring/limit must be >= 1").await;
+    rejected("limit=many", "querystring/limit must be integer").await;
+    rejected("offset=-1", "querystring/offset must be >= 0").await;
+    rejected(
         "sortColumn=owner",
         "querystring/sortColumn must be equal to one of the allowed values",
     )
     .await;
-    refused(
+    rejected(
         "sortOrder=up",
         "querystring/sortOrder must be equal to one of the allowed values",
     )
@@ -247,11 +250,11 @@ async fn a_list_is_sorted_searched_and_paged() {
 }
 
 #[tokio::test]
-async fn old_python_clients_are_told_of_no_type() {
+async fn old_python_clients_get_no_type() {
     let api = TestApi::start().await;
     api.has_bucket("b", false).await;
     let has_type = async |name: &str, value: &str| {
-        let list = api.get("/bucket").service().header(name, value).await;
+        let list = api.get("/bucket").service_role().header(name, value).await;
         list.json()[0].get("type").is_some()
     };
 
@@ -268,10 +271,10 @@ async fn a_change_leaves_alone_what_it_does_not_name() {
     let body = json!({
         "name": "b", "public": true, "file_size_limit": 5, "allowed_mime_types": ["a/b"],
     });
-    api.post("/bucket", body).service().await.succeeds();
-    let change = async |body: Value| api.put("/bucket/b", body).service().await;
+    api.post("/bucket", body).service_role().await.expect_ok();
+    let change = async |body: Value| api.put("/bucket/b", body).service_role().await;
     let bucket = async || {
-        let bucket = api.get("/bucket/b").service().await.json();
+        let bucket = api.get("/bucket/b").service_role().await.json();
         let field = |name: &str| bucket[name].clone();
         json!([
             field("public"),
@@ -282,28 +285,32 @@ async fn a_change_leaves_alone_what_it_does_not_name() {
 
     change(json!({ "public": false }))
         .await
-        .gives(200, json!({ "message": "Successfully updated" }));
+        .expect_json(200, json!({ "message": "Successfully updated" }));
     assert_eq!(bucket().await, json!([false, 5, ["a/b"]]));
-    change(json!({ "file_size_limit": null })).await.succeeds();
+    change(json!({ "file_size_limit": null })).await.expect_ok();
     assert_eq!(bucket().await, json!([false, null, ["a/b"]]));
     change(json!({ "allowed_mime_types": null, "file_size_limit": "1kb" }))
         .await
-        .succeeds();
+        .expect_ok();
     assert_eq!(bucket().await, json!([false, 1000, null]));
     let row = api
         .query_one("select updated_at > created_at from storage.buckets")
         .await;
     assert!(row.get::<_, bool>(0), "a change has a time");
 
-    change(json!({})).await.refuses_as(400, "InvalidRequest");
+    change(json!({}))
+        .await
+        .fails_with_code(400, "InvalidRequest");
     change(json!({ "allowed_mime_types": ["nonsense"] }))
         .await
-        .refuses_as(415, "InvalidMimeType");
+        .fails_with_code(415, "InvalidMimeType");
     change(json!({ "file_size_limit": "900gb" }))
         .await
-        .refuses(Refusal::TOO_LARGE);
-    let missing = api.put("/bucket/none", json!({ "public": true })).service();
-    missing.await.refuses(Refusal::NO_SUCH_BUCKET);
+        .fails_with(ErrorBody::TOO_LARGE);
+    let missing = api
+        .put("/bucket/none", json!({ "public": true }))
+        .service_role();
+    missing.await.fails_with(ErrorBody::NO_SUCH_BUCKET);
 }
 
 #[tokio::test]
@@ -312,34 +319,37 @@ async fn only_an_empty_bucket_goes() {
     api.has_bucket("b", false).await;
     api.has_object("b/a", "a").await;
 
-    api.delete("/bucket/b").service().await.refuses(Refusal(
-        409,
-        "ResourceNotEmpty",
-        "ResourceNotEmpty",
-        "The bucket you tried to delete is not empty",
-    ));
-    api.delete("/object/b/a").service().await.succeeds();
+    api.delete("/bucket/b")
+        .service_role()
+        .await
+        .fails_with(ErrorBody(
+            409,
+            "ResourceNotEmpty",
+            "ResourceNotEmpty",
+            "The bucket you tried to delete is not empty",
+        ));
+    api.delete("/object/b/a").service_role().await.expect_ok();
     api.execute(
         "insert into storage.s3_multipart_uploads (id, upload_signature, bucket_id, key, version)
          values ('u', 's', 'b', 'k', 'v')",
     )
     .await;
     api.delete("/bucket/b")
-        .service()
+        .service_role()
         .await
-        .refuses_as(409, "ResourceReferenced");
+        .fails_with_code(409, "ResourceReferenced");
     api.execute("delete from storage.s3_multipart_uploads")
         .await;
     api.delete("/bucket/b")
-        .service()
+        .service_role()
         .json(&json!({}))
         .await
-        .gives(200, json!({ "message": "Successfully deleted" }));
+        .expect_json(200, json!({ "message": "Successfully deleted" }));
     api.delete("/bucket/b")
-        .service()
+        .service_role()
         .header("content-type", "application/json")
         .await
-        .refuses(Refusal::NO_SUCH_BUCKET);
+        .fails_with(ErrorBody::NO_SUCH_BUCKET);
 }
 
 #[tokio::test]
@@ -358,19 +368,24 @@ async fn emptying_takes_every_object_and_hands_on_its_bytes() {
     )
     .await;
 
-    let reply = api.post("/bucket/b/empty", json!({})).service().await;
+    let reply = api.post("/bucket/b/empty", json!({})).service_role().await;
 
     let message = "Empty bucket has been queued. Completion may take up to an hour.";
-    reply.gives(200, json!({ "message": message }));
+    reply.expect_json(200, json!({ "message": message }));
     let names = api
         .query("select bucket_id, name from storage.objects")
         .await;
     assert_eq!(names.len(), 1);
     assert_eq!(api.ledger().await, (0, 3));
-    let again = api.call(http::Method::POST, "/bucket/b/empty").service();
-    again.await.succeeds();
-    let missing = api.post("/bucket/none/empty", json!({})).service().await;
-    missing.refuses(Refusal::NO_SUCH_BUCKET);
+    let again = api
+        .call(http::Method::POST, "/bucket/b/empty")
+        .service_role();
+    again.await.expect_ok();
+    let missing = api
+        .post("/bucket/none/empty", json!({}))
+        .service_role()
+        .await;
+    missing.fails_with(ErrorBody::NO_SUCH_BUCKET);
 }
 
 #[tokio::test]
@@ -384,17 +399,17 @@ async fn only_the_service_empties_and_only_so_much() {
     }
 
     let reply = api.post("/bucket/b/empty", json!({})).user(ANN).await;
-    reply.refuses_with(
+    reply.fails_with_status(
         403,
-        Refusal(
+        ErrorBody(
             403,
             "AccessDenied",
             "Unauthorized",
             "Access denied: Invalid role",
         ),
     );
-    let reply = api.post("/bucket/b/empty", json!({})).service().await;
-    reply.refuses(Refusal(
+    let reply = api.post("/bucket/b/empty", json!({})).service_role().await;
+    reply.fails_with(ErrorBody(
         409,
         "InvalidRequest",
         "InvalidRequest",

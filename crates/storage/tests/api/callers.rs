@@ -1,14 +1,17 @@
-//! Who calls, and by what proof (storage contract §1.2).
+//! Callers and credentials (storage contract §1.2).
 
 use serde_json::json;
 
-use crate::support::{ANN, PUBLISHABLE_KEY, Refusal, Reply, SECRET_KEY, TestApi, now, sign};
+use crate::support::{
+    ANN, ErrorBody, PUBLISHABLE_KEY, Reply, Requests, SECRET_KEY, Sql, StorageReply, TestApi, now,
+    sign,
+};
 
-fn jwt_refusal(message: &'static str) -> Refusal {
-    Refusal(403, "AccessDenied", "Unauthorized", message)
+fn jwt_error(message: &'static str) -> ErrorBody {
+    ErrorBody(403, "AccessDenied", "Unauthorized", message)
 }
 
-/// Buckets are listed to whoever is anybody; the names tell the role.
+/// Policies show each role the bucket of its name.
 async fn api() -> TestApi {
     let api = TestApi::start().await;
     for role in ["anon", "authenticated", "service_role"] {
@@ -23,7 +26,7 @@ async fn api() -> TestApi {
 }
 
 fn names(reply: &Reply) -> Vec<String> {
-    let body = reply.succeeds().json();
+    let body = reply.expect_ok().json();
     let buckets = body.as_array().expect("a list").iter();
     buckets
         .map(|bucket| bucket["name"].as_str().expect("a name").to_owned())
@@ -66,12 +69,12 @@ async fn a_role_that_is_none_is_denied() {
     let api = api().await;
     for role in ["nobody_at_all", "supabase_storage_admin", "postgres"] {
         let reply = api.get("/bucket").role(role).await;
-        reply.refuses_as(403, "AccessDenied");
+        reply.fails_with_code(403, "AccessDenied");
     }
 }
 
 #[tokio::test]
-async fn where_nobody_calls_the_header_is_missed() {
+async fn without_a_credential_the_missing_header_is_named() {
     let api = api().await;
     for call in [
         api.get("/bucket"),
@@ -97,48 +100,48 @@ async fn where_nobody_calls_the_header_is_missed() {
         api.get("/object/authenticated/anon/a"),
         api.get("/object/info/authenticated/anon/a"),
     ] {
-        call.await.refuses(Refusal::NO_AUTHORIZATION);
+        call.await.fails_with(ErrorBody::NO_AUTHORIZATION);
     }
     let list = api.post("/object/list-v2/anon", json!({})).await;
-    list.refuses(jwt_refusal("Invalid Compact JWS"));
+    list.fails_with(jwt_error("Invalid Compact JWS"));
     api.get("/health")
         .await
-        .refuses(jwt_refusal("Invalid Compact JWS"));
-    let health = api.get("/health").service().await;
-    health.gives(200, json!({ "healthy": true }));
+        .fails_with(jwt_error("Invalid Compact JWS"));
+    let health = api.get("/health").service_role().await;
+    health.expect_json(200, json!({ "healthy": true }));
 }
 
 #[tokio::test]
-async fn a_bad_token_is_refused_in_words_that_clients_know() {
+async fn a_bad_token_is_rejected_with_the_message_of_upstream() {
     let api = api().await;
-    let refused = async |value: &str, message: &'static str| {
+    let rejected = async |value: &str, message: &'static str| {
         let reply = api.get("/bucket").header("authorization", value).await;
-        reply.refuses(jwt_refusal(message));
+        reply.fails_with(jwt_error(message));
     };
     let good = sign(&json!({ "role": "anon" }));
     let (signed, _) = good.rsplit_once('.').expect("three parts");
 
-    refused("Bearer nonsense", "Invalid Compact JWS").await;
-    refused("nonsense", "Invalid Compact JWS").await;
-    refused("Bearer ", "Invalid Compact JWS").await;
-    refused("Basic dXNlcjpwYXNz", "Invalid Compact JWS").await;
-    refused(
+    rejected("Bearer nonsense", "Invalid Compact JWS").await;
+    rejected("nonsense", "Invalid Compact JWS").await;
+    rejected("Bearer ", "Invalid Compact JWS").await;
+    rejected("Basic dXNlcjpwYXNz", "Invalid Compact JWS").await;
+    rejected(
         &format!("Bearer {signed}.AAAA"),
         "signature verification failed",
     )
     .await;
     let expired = sign(&json!({ "role": "service_role", "exp": now() - 3600 }));
-    refused(
+    rejected(
         &format!("Bearer {expired}"),
         "\"exp\" claim timestamp check failed",
     )
     .await;
     let reply = api.get("/bucket").bearer("sb_secret_forged").await;
-    reply.refuses_as(403, "AccessDenied");
+    reply.fails_with_code(403, "AccessDenied");
 }
 
 #[tokio::test]
-async fn a_link_is_nobodys_identity() {
+async fn a_signed_url_is_no_credential() {
     let api = api().await;
     let link = sign(&json!({ "url": "anon/a", "exp": now() + 60 }));
     let upload = sign(&json!({ "url": "anon/a", "upsert": true, "owner": ANN, "exp": now() + 60 }));
@@ -146,7 +149,7 @@ async fn a_link_is_nobodys_identity() {
         let reply = api.get("/bucket").bearer(&token).await;
         assert_eq!(reply.status, 400, "{reply:#?}");
     }
-    // A person may have a claim of that name.
+    // An access token may have a claim of that name.
     let person = sign(&json!({ "url": "https://ann.dev", "role": "authenticated", "sub": ANN }));
     let reply = api.get("/bucket").bearer(&person).await;
     assert_eq!(names(&reply), ["authenticated"]);

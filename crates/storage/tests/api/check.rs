@@ -1,4 +1,4 @@
-//! Rows and bytes are compared, and what nothing names is found (storage contract §10.3, §14.4).
+//! Checks: rows and blobs are compared, and orphans found (storage contract §10.3, §14.4).
 
 use std::{fs, path::PathBuf, time::Duration};
 
@@ -6,8 +6,9 @@ use plinth_project::FileCheck;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::TestApi;
+use crate::support::{Requests, Sql, StorageCall, TestApi};
 
+const GRACE_PERIOD: Duration = Duration::from_millis(10);
 const REPAIRING: FileCheck = FileCheck {
     repairs: true,
     verifies_digests: false,
@@ -17,14 +18,14 @@ const READING: FileCheck = FileCheck {
     verifies_digests: true,
 };
 
-/// Bytes count as abandoned as soon as nobody has touched them for a moment.
+/// Orphans count as such after [`GRACE_PERIOD`].
 async fn api() -> TestApi {
     let api = TestApi::with(&[("plinth.storage.gc.grace", "10ms")]).await;
     api.has_bucket("b", true).await;
     api
 }
 
-/// How far bytes came that nobody names.
+/// The state of an orphan.
 #[derive(Clone, Copy)]
 enum Left {
     Whole,
@@ -36,7 +37,7 @@ impl Left {
     const ALL: [Self; 3] = [Self::Whole, Self::Growing, Self::Unfinished];
 }
 
-/// Bytes that no row and no ledger names.
+/// Writes a blob that no row and no ledger references.
 fn leave_behind(api: &TestApi, left: Left) -> (Uuid, PathBuf) {
     let version = Uuid::new_v4();
     let name = version.to_string();
@@ -44,7 +45,7 @@ fn leave_behind(api: &TestApi, left: Left) -> (Uuid, PathBuf) {
         (Left::Whole, _) => ["blobs", &name[..2], &name[2..4], &name].iter().collect(),
         (Left::Growing, true) => PathBuf::from("resumable").join(name),
         (Left::Unfinished, true) => PathBuf::from("tmp").join(name),
-        // Nobody sees parts in a store; notes say that there are some.
+        // The parts of an upload are in no list; its record is.
         (Left::Growing, false) => PathBuf::from("unfinished")
             .join(name)
             .join(format!("at.{:020}", 11)),
@@ -58,11 +59,12 @@ fn leave_behind(api: &TestApi, left: Left) -> (Uuid, PathBuf) {
     (version, path)
 }
 
-async fn a_moment() {
-    tokio::time::sleep(Duration::from_millis(30)).await;
+async fn grace_period_over() {
+    // The clocks of this process, the database and the file system differ a little.
+    tokio::time::sleep(GRACE_PERIOD * 3).await;
 }
 
-fn told(findings: &[Value], members: &[&str]) -> Vec<Value> {
+fn select(findings: &[Value], members: &[&str]) -> Vec<Value> {
     let pick =
         |finding: &Value| Value::from_iter(members.iter().map(|name| finding[*name].clone()));
     findings.iter().map(pick).collect()
@@ -76,9 +78,12 @@ async fn a_project_in_use_is_clean() {
     api.has_object("b/empty", "").await;
     api.has_object("b/c", "three").await;
     let copy = json!({ "bucketId": "b", "sourceKey": "a", "destinationKey": "copy" });
-    api.post("/object/copy", copy).service().await.succeeds();
-    api.delete("/object/b/c").service().await.succeeds();
-    a_moment().await;
+    api.post("/object/copy", copy)
+        .service_role()
+        .await
+        .expect_ok();
+    api.delete("/object/b/c").service_role().await.expect_ok();
+    grace_period_over().await;
 
     let summary = api.is_clean().await;
 
@@ -90,7 +95,7 @@ async fn a_project_in_use_is_clean() {
 }
 
 #[tokio::test]
-async fn rows_without_their_bytes_are_told() {
+async fn rows_without_their_blobs_are_reported() {
     let api = api().await;
     api.has_object("b/gone", "one").await;
     api.has_object("b/short", "two").await;
@@ -118,7 +123,7 @@ async fn rows_without_their_bytes_are_told() {
 
     findings.sort_by_key(|finding| finding["name"].to_string());
     assert_eq!(
-        told(&findings, &["finding", "of", "bucket", "name", "size"]),
+        select(&findings, &["finding", "of", "bucket", "name", "size"]),
         [
             json!(["missing", "object", "b", "gone", 3]),
             json!(["missing", "object", "b", "never", null]),
@@ -131,7 +136,7 @@ async fn rows_without_their_bytes_are_told() {
     assert_eq!(summary["findings"], 5);
     let (findings, _) = api.check(REPAIRING).await;
     assert_eq!(findings.len(), 4, "rows stay, and digests cost reading");
-    // Clients are told that there is nothing, and soon.
+    // Clients get 404, without delay.
     for name in ["gone", "short", "never", "nonsense"] {
         let reply = api.get(&format!("/object/public/b/{name}")).await;
         assert_eq!(reply.status, 400, "{reply:#?}");
@@ -156,7 +161,7 @@ async fn a_blob_that_cannot_be_read_does_not_hide_the_others() {
 
     findings.sort_by_key(|finding| finding["name"].to_string());
     assert_eq!(
-        told(&findings, &["finding", "of", "name", "version"]),
+        select(&findings, &["finding", "of", "name", "version"]),
         [
             json!(["unreadable", "object", "b", version]),
             json!(["missing", "object", "never", null]),
@@ -167,14 +172,14 @@ async fn a_blob_that_cannot_be_read_does_not_hide_the_others() {
 }
 
 #[tokio::test]
-async fn a_store_of_which_a_part_cannot_be_listed_is_told() {
+async fn a_store_that_cannot_be_listed_is_reported() {
     let api = api().await;
     api.has_object("b/a", "one").await;
     api.hide_list();
 
     let (findings, summary) = api.check(FileCheck::default()).await;
 
-    let kinds = told(&findings, &["finding"]);
+    let kinds = select(&findings, &["finding"]);
     assert!(kinds.contains(&json!(["unlisted"])), "{findings:#?}");
     assert!(!kinds.contains(&json!(["missing"])), "{findings:#?}");
     assert_eq!(summary["objects"], 1);
@@ -198,12 +203,12 @@ async fn a_store_in_which_nothing_can_be_read_ends_the_check() {
     let (findings, last) = api.check_to_its_end(FileCheck::default()).await;
 
     let error = last["error"].as_str().unwrap_or_default();
-    assert!(error.starts_with("the store cannot be read"), "{last}");
+    assert!(error.starts_with("the file store cannot be read"), "{last}");
     assert_eq!(findings.len(), 16);
 }
 
 #[tokio::test]
-async fn parts_and_growing_uploads_without_their_bytes_are_told() {
+async fn parts_and_uploads_without_their_blobs_are_reported() {
     let api = api().await;
     api.execute(
         "insert into storage.s3_multipart_uploads (id, upload_signature, bucket_id, key, version)
@@ -225,7 +230,7 @@ async fn parts_and_growing_uploads_without_their_bytes_are_told() {
     let (findings, summary) = api.check(FileCheck::default()).await;
 
     assert_eq!(
-        told(&findings, &["finding", "of", "name", "size"]),
+        select(&findings, &["finding", "of", "name", "size"]),
         [
             json!(["missing", "part", "k", 7]),
             json!(["missing", "upload", "begun", 5]),
@@ -240,19 +245,19 @@ async fn parts_and_growing_uploads_without_their_bytes_are_told() {
 }
 
 #[tokio::test]
-async fn orphans_are_told_and_go_after_a_grace_if_that_is_wanted() {
+async fn orphans_are_reported_and_removed_after_a_grace_period_on_request() {
     let api = api().await;
     api.has_object("b/a", "one").await;
     let left = Left::ALL.map(|left| leave_behind(&api, left));
-    a_moment().await;
+    grace_period_over().await;
 
     let (mut findings, summary) = api.check(FileCheck::default()).await;
     let places = ["whole", "growing", "unfinished"];
     findings.sort_by_key(|finding| places.iter().position(|place| finding["place"] == *place));
-    // How much came of what did not end, an S3 store does not say.
+    // An S3 store does not tell the size of an unfinished upload.
     let unfinished = if api.is_on_disk() { 11 } else { 0 };
     assert_eq!(
-        told(
+        select(
             &findings,
             &["finding", "version", "place", "size", "repaired"]
         ),
@@ -267,21 +272,21 @@ async fn orphans_are_told_and_go_after_a_grace_if_that_is_wanted() {
 
     let (findings, summary) = api.check(REPAIRING).await;
     assert_eq!(
-        told(&findings, &["repaired"]),
+        select(&findings, &["repaired"]),
         [json!([true]), json!([true]), json!([true])]
     );
     assert_eq!(summary["repaired"], 3);
     assert!(left.iter().all(|(_, path)| path.exists()), "not at once");
     assert_eq!(api.ledger().await, (0, 3));
 
-    api.sweep_later().await;
+    api.collect_garbage_later().await;
     assert!(!left.iter().any(|(_, path)| path.exists()));
     api.is_clean().await;
-    api.get("/object/public/b/a").await.serves(200, "one");
+    api.get("/object/public/b/a").await.expect_text(200, "one");
 }
 
 #[tokio::test]
-async fn bytes_that_somebody_has_just_touched_are_left_alone() {
+async fn recently_modified_blobs_are_left_alone() {
     let api = TestApi::start().await;
     for left in Left::ALL {
         leave_behind(&api, left);
@@ -295,12 +300,12 @@ async fn bytes_that_somebody_has_just_touched_are_left_alone() {
 async fn the_collector_finds_orphans_by_itself() {
     let api = api().await;
     api.has_object("b/a", "one").await;
-    // What a crash of PostgreSQL leaves that loses the announcement.
+    // As after a crash of PostgreSQL that lost the registration.
     let left = Left::ALL.map(|left| leave_behind(&api, left));
-    a_moment().await;
+    grace_period_over().await;
 
     if !api.is_on_disk() {
-        // Others may use that store, too: somebody must say that the bytes are nobody's.
+        // Other installations may use that store: an operator must ask for the removal.
         assert_eq!(api.collect_orphans().await, 0);
         assert_eq!(api.ledger().await, (0, 0));
         api.check(REPAIRING).await;
@@ -309,10 +314,10 @@ async fn the_collector_finds_orphans_by_itself() {
         let sql = "select min(extract(epoch from not_before - now()))::bigint from plinth.blob_gc";
         let stay = api.count(sql).await;
         assert!(stay > 24 * 3600, "nobody has asked for it: {stay} s");
-        assert_eq!(api.sweep().await, 0);
+        assert_eq!(api.collect_garbage().await, 0);
     }
     assert_eq!(api.collect_orphans().await, 0, "the ledger names them now");
-    assert_eq!(api.sweep_later().await, 3);
+    assert_eq!(api.collect_garbage_later().await, 3);
 
     assert!(!left.iter().any(|(_, path)| path.exists()));
     assert_eq!(api.files(), (0, 1));
@@ -323,8 +328,8 @@ async fn the_collector_finds_orphans_by_itself() {
 async fn an_orphan_that_gets_an_owner_after_all_stays() {
     let api = api().await;
     let (version, path) = leave_behind(&api, Left::Whole);
-    a_moment().await;
-    // A store that others may use, too, is only looked at unless somebody asks for more.
+    grace_period_over().await;
+    // In a store that others may use orphans are only reported, unless an operator asks for more.
     assert_eq!(api.collect_orphans().await, u64::from(api.is_on_disk()));
     let (_, summary) = api.check(REPAIRING).await;
     assert_eq!(summary["repaired"], u64::from(!api.is_on_disk()));
@@ -335,31 +340,31 @@ async fn an_orphan_that_gets_an_owner_after_all_stays() {
     ))
     .await;
 
-    api.sweep_later().await;
+    api.collect_garbage_later().await;
 
     assert!(path.exists());
     api.get("/object/public/b/late")
         .await
-        .serves(200, "left behind");
+        .expect_text(200, "left behind");
     api.is_clean().await;
 }
 
 #[tokio::test]
-async fn what_the_collector_cannot_remove_is_told() {
+async fn blobs_that_cannot_be_removed_are_reported() {
     let api = api().await;
     api.has_object("b/a", "one").await;
     let version: String = api
         .query_one("select version from storage.objects")
         .await
         .get(0);
-    api.delete("/object/b/a").service().await.succeeds();
-    api.refuse_removals(&version);
-    a_moment().await;
+    api.delete("/object/b/a").service_role().await.expect_ok();
+    api.fail_removals(&version);
+    grace_period_over().await;
 
     let (findings, _) = api.check(FileCheck::default()).await;
 
     assert_eq!(
-        told(&findings, &["finding", "version", "attempts"]),
+        select(&findings, &["finding", "version", "attempts"]),
         [json!(["stuck", version, 1])]
     );
 }
@@ -372,12 +377,14 @@ async fn traffic_makes_no_false_findings() {
             let name = round % 4;
             let text = format!("text {round}");
             api.upload(&format!("b/{name}"), &text)
-                .service()
+                .service_role()
                 .upsert()
                 .await
-                .succeeds();
+                .expect_ok();
             if round % 3 == 0 {
-                api.delete(&format!("/object/b/{name}")).service().await;
+                api.delete(&format!("/object/b/{name}"))
+                    .service_role()
+                    .await;
             }
         }
     };
@@ -389,7 +396,7 @@ async fn traffic_makes_no_false_findings() {
     };
     tokio::join!(writers, checks);
 
-    a_moment().await;
+    grace_period_over().await;
     api.is_clean().await;
     let objects = api.count("select count(*) from storage.objects").await;
     assert_eq!(api.files(), (0, objects as usize));
@@ -399,7 +406,7 @@ async fn traffic_makes_no_false_findings() {
 async fn more_rows_and_bytes_than_a_page_are_all_looked_at() {
     let api = api().await;
     api.has_object("b/a", "one").await;
-    // Rows may share bytes: a user's SQL can copy them.
+    // Rows may share a blob: a user's SQL can copy them.
     api.execute(
         "insert into storage.objects (bucket_id, name, version, metadata)
          select bucket_id, 'copy ' || i, version, metadata
@@ -412,13 +419,13 @@ async fn more_rows_and_bytes_than_a_page_are_all_looked_at() {
     for _ in 0..600 {
         leave_behind(&api, Left::Whole);
     }
-    a_moment().await;
+    grace_period_over().await;
 
     let (findings, summary) = api.check(FileCheck::default()).await;
 
     assert_eq!(summary["objects"], 1203);
     assert_eq!(summary["files"], 601);
     assert_eq!(findings.len(), 602);
-    let names: Vec<_> = told(&findings[..2], &["name"]);
+    let names: Vec<_> = select(&findings[..2], &["name"]);
     assert_eq!(names, [json!(["first"]), json!(["last"])]);
 }

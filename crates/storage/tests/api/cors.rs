@@ -2,10 +2,10 @@
 
 use http::Method;
 
-use crate::support::TestApi;
+use crate::support::{Requests, TestApi};
 
 #[tokio::test]
-async fn every_route_answers_a_preflight() {
+async fn every_route_responds_to_a_preflight() {
     let api = TestApi::start().await;
     let wanted = "authorization, apikey, x-client-info, content-type, cache-control, x-upsert, \
                   x-metadata, x-robots-tag, range, if-none-match, if-modified-since, \
@@ -26,16 +26,16 @@ async fn every_route_answers_a_preflight() {
             .header("access-control-request-method", "PUT")
             .header("access-control-request-headers", wanted);
         let reply = call.await;
-        // There it is an offer of the protocol as well.
+        // There it also lists the capabilities of TUS.
         let status = if path == "/upload/resumable" {
             204
         } else {
             200
         };
         reply
-            .serves(status, "")
-            .has("access-control-allow-origin", "*")
-            .has("access-control-allow-headers", wanted);
+            .expect_text(status, "")
+            .expect_header("access-control-allow-origin", "*")
+            .expect_header("access-control-allow-headers", wanted);
         let methods = reply
             .header("access-control-allow-methods")
             .expect("methods");
@@ -46,7 +46,7 @@ async fn every_route_answers_a_preflight() {
 }
 
 #[tokio::test]
-async fn answers_and_refusals_can_be_read_by_scripts() {
+async fn responses_and_errors_can_be_read_by_scripts() {
     let api = TestApi::start().await;
     api.has_bucket("b", true).await;
     api.has_object("b/a", "x").await;
@@ -57,7 +57,7 @@ async fn answers_and_refusals_can_be_read_by_scripts() {
         "/nothing",
     ] {
         let reply = api.get(path).header("origin", "https://app.example").await;
-        reply.has("access-control-allow-origin", "*");
+        reply.expect_header("access-control-allow-origin", "*");
         let exposed = reply.header("access-control-expose-headers").expect("some");
         for name in [
             "ETag",

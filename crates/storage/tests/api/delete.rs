@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Refusal, TestApi};
+use crate::support::{ErrorBody, Requests, StorageReply, TestApi};
 
 async fn api() -> TestApi {
     let api = TestApi::start().await;
@@ -16,20 +16,20 @@ async fn api() -> TestApi {
 #[tokio::test]
 async fn one_object_goes_and_its_bytes_follow() {
     let api = api().await;
-    let delete = api.delete("/object/b/a").service();
+    let delete = api.delete("/object/b/a").service_role();
     let reply = delete.header("content-type", "application/json").await;
-    reply.gives(200, json!({ "message": "Successfully deleted" }));
+    reply.expect_json(200, json!({ "message": "Successfully deleted" }));
     api.get("/object/public/b/a")
         .await
-        .refuses(Refusal::NO_SUCH_KEY);
+        .fails_with(ErrorBody::NO_SUCH_KEY);
     assert_eq!(api.ledger().await, (0, 1));
     assert_eq!(
         api.files(),
         (0, 3),
         "bytes stay for downloads that have begun"
     );
-    assert_eq!(api.sweep().await, 0);
-    assert_eq!(api.sweep_later().await, 1);
+    assert_eq!(api.collect_garbage().await, 0);
+    assert_eq!(api.collect_garbage_later().await, 1);
     assert_eq!(api.files(), (0, 2));
     for path in [
         "/object/b/a",
@@ -38,21 +38,21 @@ async fn one_object_goes_and_its_bytes_follow() {
         "/object/b/",
     ] {
         api.delete(path)
-            .service()
+            .service_role()
             .await
-            .refuses(Refusal::NO_SUCH_KEY);
+            .fails_with(ErrorBody::NO_SUCH_KEY);
     }
 }
 
 #[tokio::test]
 async fn many_go_by_their_exact_names() {
     let api = api().await;
-    let delete = async |body: Value| api.delete("/object/b").json(&body).service().await;
+    let delete = async |body: Value| api.delete("/object/b").json(&body).service_role().await;
     let names = json!(["a", "folder", "folder/b", "none", "nul\0", "a"]);
 
     let reply = delete(json!({ "prefixes": names })).await;
 
-    let rows = reply.succeeds().json();
+    let rows = reply.expect_ok().json();
     let rows = rows.as_array().expect("a list");
     let mut found: Vec<_> = rows.iter().map(|row| row["name"].as_str()).collect();
     found.sort_unstable();
@@ -82,12 +82,12 @@ async fn many_go_by_their_exact_names() {
     assert_eq!(api.ledger().await, (0, 2));
     delete(json!({ "prefixes": [] }))
         .await
-        .refuses_field("body/prefixes must NOT have fewer than 1 items");
+        .rejects_field("body/prefixes must NOT have fewer than 1 items");
     delete(json!({}))
         .await
-        .refuses_field("body must have required property 'prefixes'");
+        .rejects_field("body must have required property 'prefixes'");
     let many = delete(json!({ "prefixes": vec!["x"; 1001] })).await;
-    many.refuses(Refusal(
+    many.fails_with(ErrorBody(
         400,
         "InvalidRequest",
         "InvalidRequest",
@@ -96,5 +96,5 @@ async fn many_go_by_their_exact_names() {
     let nowhere = api
         .delete("/object/none")
         .json(&json!({ "prefixes": ["a"] }));
-    nowhere.service().await.gives(200, json!([]));
+    nowhere.service_role().await.expect_json(200, json!([]));
 }

@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 
-use crate::support::{ANN, Listener, Refusal, TestApi, sign};
+use crate::support::{ANN, ErrorBody, Listener, Requests, Sql, StorageReply, TestApi, sign};
 
 /// A public bucket and a private one, with the same object in each.
 async fn two_buckets() -> TestApi {
@@ -11,33 +11,35 @@ async fn two_buckets() -> TestApi {
     api.has_bucket("open", true).await;
     api.has_bucket("shut", false).await;
     for bucket in ["open", "shut"] {
-        let upload = api.upload(&format!("{bucket}/a.txt"), "hello").service();
+        let upload = api
+            .upload(&format!("{bucket}/a.txt"), "hello")
+            .service_role();
         upload
             .header("cache-control", "max-age=60")
             .await
-            .succeeds();
+            .expect_ok();
     }
     api
 }
 
 #[tokio::test]
-async fn an_answer_has_all_its_headers() {
+async fn a_response_has_all_its_headers() {
     let api = two_buckets().await;
 
     let reply = api.get("/object/public/open/a.txt").await;
 
     reply
-        .serves(200, "hello")
-        .has("accept-ranges", "bytes")
-        .has("content-type", "text/plain")
-        .has("content-length", "5")
-        .has("etag", "\"5d41402abc4b2a76b9719d911017c592\"")
-        .has("cache-control", "max-age=60")
-        .has("x-robots-tag", "none")
-        .has("x-content-type-options", "nosniff")
-        .lacks("expires")
-        .lacks("content-disposition")
-        .lacks("content-encoding");
+        .expect_text(200, "hello")
+        .expect_header("accept-ranges", "bytes")
+        .expect_header("content-type", "text/plain")
+        .expect_header("content-length", "5")
+        .expect_header("etag", "\"5d41402abc4b2a76b9719d911017c592\"")
+        .expect_header("cache-control", "max-age=60")
+        .expect_header("x-robots-tag", "none")
+        .expect_header("x-content-type-options", "nosniff")
+        .expect_no_header("expires")
+        .expect_no_header("content-disposition")
+        .expect_no_header("content-encoding");
     let modified = reply.header("last-modified").expect("a date");
     assert!(modified.ends_with(" GMT"), "{modified}");
 }
@@ -46,15 +48,18 @@ async fn an_answer_has_all_its_headers() {
 async fn a_public_bucket_is_open_on_every_way() {
     let api = two_buckets().await;
     for path in ["/object/public/open/a.txt", "/object/open/a.txt"] {
-        api.get(path).await.serves(200, "hello");
-        api.get(path).bearer("nonsense").await.serves(200, "hello");
-        api.get(path).user(ANN).await.serves(200, "hello");
+        api.get(path).await.expect_text(200, "hello");
+        api.get(path)
+            .bearer("nonsense")
+            .await
+            .expect_text(200, "hello");
+        api.get(path).user(ANN).await.expect_text(200, "hello");
     }
     let reply = api.get("/object/authenticated/open/a.txt").user(ANN).await;
-    reply.serves(200, "hello");
+    reply.expect_text(200, "hello");
     api.get("/object/public/open/none")
         .await
-        .refuses(Refusal::NO_SUCH_KEY);
+        .fails_with(ErrorBody::NO_SUCH_KEY);
 }
 
 #[tokio::test]
@@ -62,29 +67,29 @@ async fn nobody_learns_that_a_private_bucket_exists() {
     let api = two_buckets().await;
     for place in ["shut/a.txt", "shut/none", "missing/a.txt"] {
         let path = format!("/object/public/{place}");
-        api.get(&path).await.refuses(Refusal::NO_SUCH_BUCKET);
+        api.get(&path).await.fails_with(ErrorBody::NO_SUCH_BUCKET);
         api.get(&path)
-            .service()
+            .service_role()
             .await
-            .refuses(Refusal::NO_SUCH_BUCKET);
+            .fails_with(ErrorBody::NO_SUCH_BUCKET);
         let path = format!("/object/{place}");
-        api.get(&path).await.refuses(Refusal::NO_SUCH_BUCKET);
+        api.get(&path).await.fails_with(ErrorBody::NO_SUCH_BUCKET);
         api.get(&path)
             .bearer("nonsense")
             .await
-            .refuses(Refusal::NO_SUCH_BUCKET);
+            .fails_with(ErrorBody::NO_SUCH_BUCKET);
         let expired = sign(&json!({ "role": "service_role", "exp": 1 }));
         api.get(&path)
             .bearer(&expired)
             .await
-            .refuses(Refusal::NO_SUCH_BUCKET);
+            .fails_with(ErrorBody::NO_SUCH_BUCKET);
         let path = format!("/object/info/{place}");
-        api.get(&path).await.refuses(Refusal::NO_SUCH_BUCKET);
+        api.get(&path).await.fails_with(ErrorBody::NO_SUCH_BUCKET);
         let path = format!("/object/info/public/{place}");
         api.get(&path)
-            .service()
+            .service_role()
             .await
-            .refuses(Refusal::NO_SUCH_BUCKET);
+            .fails_with(ErrorBody::NO_SUCH_BUCKET);
     }
 }
 
@@ -93,8 +98,11 @@ async fn a_private_object_is_shown_to_whom_policies_let() {
     let api = two_buckets().await;
     let path = "/object/authenticated/shut/a.txt";
     for path in [path, "/object/shut/a.txt"] {
-        api.get(path).service().await.serves(200, "hello");
-        api.get(path).user(ANN).await.refuses(Refusal::NO_SUCH_KEY);
+        api.get(path).service_role().await.expect_text(200, "hello");
+        api.get(path)
+            .user(ANN)
+            .await
+            .fails_with(ErrorBody::NO_SUCH_KEY);
     }
     api.execute(
         "create policy anns on storage.objects for select
@@ -102,14 +110,14 @@ async fn a_private_object_is_shown_to_whom_policies_let() {
     )
     .await;
     for path in [path, "/object/shut/a.txt"] {
-        api.get(path).user(ANN).await.serves(200, "hello");
+        api.get(path).user(ANN).await.expect_text(200, "hello");
         api.get(path)
             .role("anon")
             .await
-            .refuses(Refusal::NO_SUCH_KEY);
+            .fails_with(ErrorBody::NO_SUCH_KEY);
     }
-    api.get(path).await.refuses(Refusal::NO_AUTHORIZATION);
-    api.get(path).bearer("nonsense").await.refuses(Refusal(
+    api.get(path).await.fails_with(ErrorBody::NO_AUTHORIZATION);
+    api.get(path).bearer("nonsense").await.fails_with(ErrorBody(
         403,
         "AccessDenied",
         "Unauthorized",
@@ -126,18 +134,18 @@ async fn pages_are_shown_as_text_and_drawings_in_a_sandbox() {
         ("drawing", "image/svg+xml"),
     ] {
         let upload = api.call(Method::POST, &format!("/object/b/{key}"));
-        upload.service().body(kind, "<x/>").await.succeeds();
+        upload.service_role().body(kind, "<x/>").await.expect_ok();
     }
 
     let page = api.get("/object/public/b/page").await;
-    page.has("content-type", "text/plain")
-        .has("x-content-type-options", "nosniff");
+    page.expect_header("content-type", "text/plain")
+        .expect_header("x-content-type-options", "nosniff");
     let info = api.get("/object/info/public/b/page").await;
     assert_eq!(info.json()["content_type"], "text/html; charset=utf-8");
     api.get("/object/public/b/drawing")
         .await
-        .has("content-type", "image/svg+xml")
-        .has("content-security-policy", "sandbox");
+        .expect_header("content-type", "image/svg+xml")
+        .expect_header("content-security-policy", "sandbox");
 }
 
 #[tokio::test]
@@ -147,23 +155,26 @@ async fn a_download_can_be_named_and_other_parameters_do_not_matter() {
 
     get("download")
         .await
-        .has("content-disposition", "attachment;");
+        .expect_header("content-disposition", "attachment;");
     get("download=")
         .await
-        .has("content-disposition", "attachment;");
-    get("download=m%C3%BCsli%20%22x%22.txt").await.has(
+        .expect_header("content-disposition", "attachment;");
+    get("download=m%C3%BCsli%20%22x%22.txt").await.expect_header(
         "content-disposition",
         "attachment; filename=m%C3%BCsli%20%22x%22.txt; filename*=UTF-8''m%C3%BCsli%20%22x%22.txt",
     );
     get("cacheNonce=1&v=2&width=x&download=a")
         .await
-        .serves(200, "hello");
+        .expect_text(200, "hello");
     get("download=%0d%0aSet-Cookie:a=b")
         .await
-        .succeeds()
-        .lacks("set-cookie");
-    let private = api.get("/object/shut/a.txt?download=a").service().await;
-    private.has(
+        .expect_ok()
+        .expect_no_header("set-cookie");
+    let private = api
+        .get("/object/shut/a.txt?download=a")
+        .service_role()
+        .await;
+    private.expect_header(
         "content-disposition",
         "attachment; filename=a; filename*=UTF-8''a",
     );
@@ -183,7 +194,7 @@ async fn a_row_without_bytes_says_so() {
 
     for name in ["bare", "lost"] {
         let reply = api.get(&format!("/object/public/open/{name}")).await;
-        reply.refuses(Refusal::NO_BYTES);
+        reply.fails_with(ErrorBody::NO_BYTES);
     }
 }
 
@@ -199,28 +210,30 @@ async fn rows_that_users_wrote_are_served_as_well_as_they_can_be() {
 
     get("'{\"size\":\"5\"}'")
         .await
-        .serves(200, "hello")
-        .lacks("etag");
+        .expect_text(200, "hello")
+        .expect_no_header("etag");
     get("'{}'")
         .await
-        .serves(200, "hello")
-        .has("content-length", "5");
-    get("null").await.serves(200, "hello");
-    get("'[1]'").await.serves(200, "hello");
+        .expect_text(200, "hello")
+        .expect_header("content-length", "5");
+    get("null").await.expect_text(200, "hello");
+    get("'[1]'").await.expect_text(200, "hello");
     get("'{\"eTag\":7,\"mimetype\":null,\"cacheControl\":[]}'")
         .await
-        .serves(200, "hello")
-        .has("cache-control", "no-cache")
-        .has("content-type", "application/octet-stream");
-    // More than there is cannot be served, and must not hang either.
-    get("'{\"size\":500}'").await.refuses(Refusal::NO_BYTES);
+        .expect_text(200, "hello")
+        .expect_header("cache-control", "no-cache")
+        .expect_header("content-type", "application/octet-stream");
+    // A row that claims more bytes than there are must not hang the download.
+    get("'{\"size\":500}'")
+        .await
+        .fails_with(ErrorBody::NO_BYTES);
     get("'{\"size\":50000000}'")
         .await
-        .refuses(Refusal::NO_BYTES);
+        .fails_with(ErrorBody::NO_BYTES);
 }
 
 #[tokio::test]
-async fn what_no_header_can_carry_is_a_refusal_and_no_fault() {
+async fn metadata_that_fits_no_header_is_a_client_error() {
     let api = two_buckets().await;
     for (name, value) in [
         ("mimetype", "text/plain\\u0001"),
@@ -234,12 +247,12 @@ async fn what_no_header_can_carry_is_a_refusal_and_no_fault() {
         );
         api.execute(&sql).await;
         let reply = api.get("/object/public/open/a.txt").await;
-        reply.refuses_as(400, "InvalidRequest");
+        reply.fails_with_code(400, "InvalidRequest");
         assert_eq!(reply.json()["error"], "invalid_header_char", "{name}");
         let head = api.head("/object/public/open/a.txt").await;
         assert_eq!(head.status, 400, "{name}");
     }
-    // One byte per sign is what a header has.
+    // Headers are Latin-1.
     api.execute(
         "update storage.objects set metadata = '{\"size\":5,\"cacheControl\":\"\u{e9}\"}'
          where bucket_id = 'open'",
@@ -259,21 +272,24 @@ async fn times_that_no_calendar_has_are_no_times() {
     .await;
     api.get("/object/public/open/a.txt")
         .await
-        .serves(200, "hello");
+        .expect_text(200, "hello");
     let info = api.get("/object/info/public/open/a.txt").await;
-    assert_eq!(info.succeeds().json()["created_at"], json!(null));
-    let list = api.post("/object/list-v2/open", json!({})).service().await;
-    assert_eq!(list.succeeds().json()["objects"][0]["name"], "a.txt");
+    assert_eq!(info.expect_ok().json()["created_at"], json!(null));
+    let list = api
+        .post("/object/list-v2/open", json!({}))
+        .service_role()
+        .await;
+    assert_eq!(list.expect_ok().json()["objects"][0]["name"], "a.txt");
     let list = api
         .post("/object/list/open", json!({ "prefix": "" }))
-        .service()
+        .service_role()
         .await;
-    assert_eq!(list.succeeds().json()[0]["name"], "a.txt");
+    assert_eq!(list.expect_ok().json()[0]["name"], "a.txt");
     let delete = api
         .delete("/object/open")
         .json(&json!({ "prefixes": ["a.txt"] }));
-    let gone = delete.service().await;
-    assert_eq!(gone.succeeds().json()[0]["created_at"], json!(null));
+    let gone = delete.service_role().await;
+    assert_eq!(gone.expect_ok().json()[0]["created_at"], json!(null));
 }
 
 #[tokio::test]
@@ -282,7 +298,7 @@ async fn reading_changes_nothing() {
     let before =
         api.query_one("select to_jsonb(o) from storage.objects o where bucket_id = 'open'");
     let before: serde_json::Value = before.await.get(0);
-    api.get("/object/public/open/a.txt").await.succeeds();
+    api.get("/object/public/open/a.txt").await.expect_ok();
     let after = api.query_one("select to_jsonb(o) from storage.objects o where bucket_id = 'open'");
     let after: serde_json::Value = after.await.get(0);
     assert_eq!(before, after);
@@ -302,8 +318,8 @@ async fn a_download_that_has_begun_outlives_its_object() {
         .await
         .expect("the answer begins");
 
-    api.delete("/object/b/a").service().await.succeeds();
-    api.sweep_later().await;
+    api.delete("/object/b/a").service_role().await.expect_ok();
+    api.collect_garbage_later().await;
 
     let mut rest = Vec::new();
     tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut rest)

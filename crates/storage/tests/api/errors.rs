@@ -1,19 +1,19 @@
-//! Refusals and faults in the words of the contract (storage contract §1.1, §1.3, §11).
+//! Errors (storage contract §1.1, §1.3, §11).
 
 use std::time::Duration;
 
 use http::Method;
 use plinth_db::PoolConfig;
 
-use crate::support::{ANN, Refusal, TestApi};
+use crate::support::{ANN, ErrorBody, Requests, Sql, StorageCall, StorageReply, TestApi, until};
 
 #[tokio::test]
 async fn a_route_that_is_none_says_so() {
     let api = TestApi::start().await;
-    let reply = api.get("/bucket/a/b?x=1").service().await;
-    reply.refuses_with(
+    let reply = api.get("/bucket/a/b?x=1").service_role().await;
+    reply.fails_with_status(
         404,
-        Refusal(
+        ErrorBody(
             404,
             "InvalidRequest",
             "Not Found",
@@ -21,38 +21,38 @@ async fn a_route_that_is_none_says_so() {
         ),
     );
     for path in ["/", "/nothing", "/object", "/object/b", "/bucket/b/empty/x"] {
-        assert_eq!(api.get(path).service().await.status, 404, "{path}");
+        assert_eq!(api.get(path).service_role().await.status, 404, "{path}");
     }
-    let patch = api.call(Method::PATCH, "/object/b/k").service().await;
+    let patch = api.call(Method::PATCH, "/object/b/k").service_role().await;
     assert_eq!(patch.status, 404);
 }
 
 #[tokio::test]
 async fn a_service_that_is_switched_off_has_no_routes() {
     let api = TestApi::with(&[("storage.enabled", "false")]).await;
-    assert_eq!(api.get("/bucket").service().await.status, 404);
+    assert_eq!(api.get("/bucket").service_role().await.status, 404);
 }
 
 #[tokio::test]
-async fn bodies_that_are_no_json_are_refused() {
+async fn bodies_that_are_no_json_are_rejected() {
     let api = TestApi::start().await;
     let post = async |body: &str| {
-        let call = api.call(Method::POST, "/bucket").service();
+        let call = api.call(Method::POST, "/bucket").service_role();
         call.body("application/json", body).await
     };
     let reply = post("{ no json").await;
-    reply.refuses_as(400, "InvalidRequest");
+    reply.fails_with_code(400, "InvalidRequest");
     assert_eq!(reply.json()["error"], "FastifyError");
-    post("[1]").await.refuses_field("body must be object");
+    post("[1]").await.rejects_field("body must be object");
     post("")
         .await
-        .refuses_field("body must have required property 'name'");
+        .rejects_field("body must have required property 'name'");
     let deep = "[".repeat(10_000);
-    post(&deep).await.refuses_as(400, "InvalidRequest");
+    post(&deep).await.fails_with_code(400, "InvalidRequest");
     let large = format!("{{\"name\":\"{}\"}}", "x".repeat(1024 * 1024));
-    post(&large).await.refuses_with(
+    post(&large).await.fails_with_status(
         413,
-        Refusal(
+        ErrorBody(
             413,
             "EntityTooLarge",
             "FastifyError",
@@ -69,15 +69,15 @@ async fn a_writer_who_waits_too_long_for_another_gives_up() {
     let lock = "select pg_advisory_lock(hashtextextended('b/a', 0))";
     admin.batch_execute(lock).await.expect("locked");
 
-    let reply = api.upload("b/a", "x").service().await;
+    let reply = api.upload("b/a", "x").service_role().await;
 
-    reply.refuses(Refusal(
+    reply.fails_with(ErrorBody(
         503,
         "LockTimeout",
         "acquiring_lock_timeout",
         "acquiring lock timeout",
     ));
-    api.sweep().await;
+    api.collect_garbage().await;
     assert_eq!(api.files(), (0, 0));
     assert_eq!(api.ledger().await, (0, 0));
     drop(admin);
@@ -94,9 +94,9 @@ async fn a_statement_that_takes_too_long_is_ended() {
     )
     .await;
     let reply = api.get("/object/b/a").user(ANN).await;
-    reply.refuses_with(
+    reply.fails_with_status(
         544,
-        Refusal(
+        ErrorBody(
             544,
             "DatabaseTimeout",
             "DatabaseTimeout",
@@ -138,12 +138,12 @@ async fn what_users_sql_raises_has_a_meaning() {
         ("P0001", 400, "DatabaseError"),
     ] {
         let reply = with_policy(&format!("public.raise('{state}')")).await;
-        reply.refuses_as(said, code);
+        reply.fails_with_code(said, code);
     }
     let reply = with_policy("public.raise('XX000')").await;
-    reply.refuses_with(
+    reply.fails_with_status(
         500,
-        Refusal(
+        ErrorBody(
             500,
             "DatabaseError",
             "DatabaseError",
@@ -159,19 +159,21 @@ async fn a_store_that_fails_is_a_fault_and_says_nothing_of_itself() {
     api.has_bucket("b", true).await;
     api.has_object("b/before", "old").await;
     api.break_store();
-    let fault = || Refusal(500, "InternalError", "Internal", "Internal Server Error");
+    let fault = || ErrorBody(500, "InternalError", "Internal", "Internal Server Error");
 
-    let upload = api.upload("b/a", "x").service().await;
-    upload.refuses_with(500, fault());
-    let overwrite = api.upload("b/before", "new").service().upsert().await;
-    overwrite.refuses_with(500, fault());
+    let upload = api.upload("b/a", "x").service_role().await;
+    upload.fails_with_status(500, fault());
+    let overwrite = api.upload("b/before", "new").service_role().upsert().await;
+    overwrite.fails_with_status(500, fault());
 
     assert_eq!(api.count("select count(*) from storage.objects").await, 1);
     assert_eq!(api.ledger().await.0, 0, "it is not waited for any more");
     api.mend_store();
-    api.get("/object/public/b/before").await.serves(200, "old");
-    api.upload("b/a", "x").service().await.succeeds();
-    api.sweep_later().await;
+    api.get("/object/public/b/before")
+        .await
+        .expect_text(200, "old");
+    api.upload("b/a", "x").service_role().await.expect_ok();
+    api.collect_garbage_later().await;
     assert_eq!(api.ledger().await, (0, 0));
     assert_eq!(api.files(), (0, 2));
 }
@@ -194,16 +196,18 @@ async fn a_database_that_has_no_connection_left_asks_to_slow_down() {
     let slow = tokio::spawn(std::future::IntoFuture::into_future(
         api.get("/object/b/a").user(ANN),
     ));
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    let reply = api.get("/bucket").service().await;
-    reply.refuses_with(
+    let asleep = "select count(*) from pg_stat_activity
+        where datname = current_database() and wait_event = 'PgSleep'";
+    until(async || api.count(asleep).await == 1).await;
+    let reply = api.get("/bucket").service_role().await;
+    reply.fails_with_status(
         429,
-        Refusal(
+        ErrorBody(
             429,
             "SlowDown",
             "too_many_connections",
             "Too many connections issued to the database",
         ),
     );
-    slow.await.expect("it ends").succeeds();
+    slow.await.expect("it ends").expect_ok();
 }

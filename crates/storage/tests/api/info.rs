@@ -1,18 +1,20 @@
-//! What is known of an object, without its bytes (storage contract §3.4).
+//! The metadata of an object (storage contract §3.4).
 
 use serde_json::{Value, json};
 
-use crate::support::{ANN, Listener, Refusal, TestApi};
+use crate::support::{ANN, ErrorBody, Listener, Requests, Sql, StorageReply, TestApi};
 
 async fn two_buckets() -> TestApi {
     let api = TestApi::start().await;
     for (bucket, is_public) in [("open", true), ("shut", false)] {
         api.has_bucket(bucket, is_public).await;
-        let upload = api.upload(&format!("{bucket}/a.txt"), "hello").service();
+        let upload = api
+            .upload(&format!("{bucket}/a.txt"), "hello")
+            .service_role();
         upload
             .header("cache-control", "max-age=60")
             .await
-            .succeeds();
+            .expect_ok();
     }
     api
 }
@@ -29,8 +31,8 @@ async fn info_says_what_the_row_says() {
         "/object/info/shut/a.txt",
         "/object/info/authenticated/shut/a.txt",
     ] {
-        let reply = api.get(path).service().await;
-        let mut body = reply.succeeds().json();
+        let reply = api.get(path).service_role().await;
+        let mut body = reply.expect_ok().json();
         for time in ["last_modified", "created_at"] {
             let text = body[time].as_str().expect("a time");
             assert!(text.len() == 24 && text.ends_with('Z'), "{text}");
@@ -51,9 +53,9 @@ async fn info_says_what_the_row_says() {
         });
         assert_eq!(body, expected);
         reply
-            .has("content-type", "application/json")
-            .has("etag", "\"5d41402abc4b2a76b9719d911017c592\"")
-            .has("cache-control", "max-age=60");
+            .expect_header("content-type", "application/json")
+            .expect_header("etag", "\"5d41402abc4b2a76b9719d911017c592\"")
+            .expect_header("cache-control", "max-age=60");
     }
 }
 
@@ -76,11 +78,11 @@ async fn info_of_a_bare_row_has_nothing_to_say() {
         assert_eq!(body[field], Value::Null, "{field}");
     }
     let head = api.head("/object/public/open/bare").await;
-    head.succeeds().lacks("etag");
+    head.expect_ok().expect_no_header("etag");
 }
 
 #[tokio::test]
-async fn head_answers_as_a_download_would_but_always_whole() {
+async fn head_responds_as_a_download_would_but_never_partially() {
     let api = two_buckets().await;
     for path in [
         "/object/public/open/a.txt",
@@ -90,13 +92,15 @@ async fn head_answers_as_a_download_would_but_always_whole() {
         let head = api.head(path).header("if-none-match", "*");
         let reply = head.header("range", "bytes=0-1").await;
         reply
-            .serves(200, "")
-            .has("content-length", "5")
-            .has("content-type", "text/plain")
-            .has("etag", "\"5d41402abc4b2a76b9719d911017c592\"")
-            .has("accept-ranges", "bytes");
+            .expect_text(200, "")
+            .expect_header("content-length", "5")
+            .expect_header("content-type", "text/plain")
+            .expect_header("etag", "\"5d41402abc4b2a76b9719d911017c592\"")
+            .expect_header("accept-ranges", "bytes");
         assert!(reply.header("last-modified").is_some());
-        api.head(path).await.has("cache-control", "max-age=60");
+        api.head(path)
+            .await
+            .expect_header("cache-control", "max-age=60");
     }
     for path in [
         "/object/shut/a.txt",
@@ -104,15 +108,15 @@ async fn head_answers_as_a_download_would_but_always_whole() {
         "/object/info/authenticated/shut/a.txt",
     ] {
         api.head(path)
-            .service()
+            .service_role()
             .await
-            .succeeds()
-            .has("content-length", "5");
+            .expect_ok()
+            .expect_header("content-length", "5");
     }
 }
 
 #[tokio::test]
-async fn head_of_what_is_missing_is_400_whoever_asks() {
+async fn head_of_a_missing_object_is_400_for_every_role() {
     let api = two_buckets().await;
     for path in [
         "/object/public/open/none",
@@ -127,11 +131,11 @@ async fn head_of_what_is_missing_is_400_whoever_asks() {
         assert_eq!(api.head(path).await.status, 400, "{path}");
         let reply = api.head(path).bearer("nonsense").await;
         assert_eq!(reply.status, 400, "{path}");
-        reply.has("content-type", "application/json");
+        reply.expect_header("content-type", "application/json");
     }
     assert_eq!(api.head("/object/shut/a.txt").user(ANN).await.status, 400);
     let get = api.get("/object/info/shut/a.txt").user(ANN).await;
-    get.refuses(Refusal::NO_SUCH_KEY);
+    get.fails_with(ErrorBody::NO_SUCH_KEY);
 }
 
 #[tokio::test]
@@ -140,7 +144,7 @@ async fn head_has_no_body_on_the_wire() {
     let listener = Listener::start(api.router()).await;
     let ask = async |path: &str| {
         let text = format!("HEAD {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-        listener.ask(&text).await
+        listener.exchange(&text).await
     };
 
     let found = ask("/object/public/open/a.txt").await;

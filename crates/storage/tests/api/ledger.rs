@@ -1,9 +1,10 @@
-//! Every blob is at all times an object's, pending, or about to go (storage contract §14.4).
+//! Every blob is always referenced by an object, pending, or due for garbage collection (storage
+//! contract §14.4).
 
 use http::Method;
 use serde_json::json;
 
-use crate::support::TestApi;
+use crate::support::{Requests, Sql, StorageCall, TestApi};
 
 async fn api() -> TestApi {
     let api = TestApi::start().await;
@@ -17,7 +18,11 @@ async fn an_overwritten_version_goes_after_a_grace() {
     api.has_object("b/a", "one").await;
     let old = api.query_one("select version from storage.objects").await;
     let old: String = old.get(0);
-    api.upload("b/a", "two").service().upsert().await.succeeds();
+    api.upload("b/a", "two")
+        .service_role()
+        .upsert()
+        .await
+        .expect_ok();
 
     let row = api
         .query_one(
@@ -30,12 +35,12 @@ async fn an_overwritten_version_goes_after_a_grace() {
         (800..=900).contains(&row.get::<_, i32>(1)),
         "fifteen minutes"
     );
-    assert_eq!(api.sweep().await, 0);
+    assert_eq!(api.collect_garbage().await, 0);
     assert_eq!(api.files(), (0, 2));
-    assert_eq!(api.sweep_later().await, 1);
+    assert_eq!(api.collect_garbage_later().await, 1);
     assert_eq!(api.files(), (0, 1));
     assert_eq!(api.ledger().await, (0, 0));
-    api.get("/object/public/b/a").await.serves(200, "two");
+    api.get("/object/public/b/a").await.expect_text(200, "two");
 }
 
 #[tokio::test]
@@ -48,7 +53,7 @@ async fn what_never_became_an_object_goes_after_a_day() {
          (gen_random_uuid(), now() - interval '25 hours')",
     )
     .await;
-    api.sweep().await;
+    api.collect_garbage().await;
     assert_eq!(
         api.ledger().await,
         (1, 1),
@@ -56,34 +61,39 @@ async fn what_never_became_an_object_goes_after_a_day() {
     );
     api.execute("update plinth.blob_gc set not_before = now()")
         .await;
-    api.sweep().await;
+    api.collect_garbage().await;
     assert_eq!(api.ledger().await, (1, 0));
-    api.get("/object/public/b/a").await.serves(200, "one");
+    api.get("/object/public/b/a").await.expect_text(200, "one");
 }
 
 #[tokio::test]
 async fn bytes_that_a_row_names_never_go() {
     let api = api().await;
     api.has_object("b/a", "one").await;
-    // A user's SQL brings a row back that the collector has heard of.
+    // A user's SQL restores the row of a blob that is due for garbage collection.
     api.execute(
         "insert into plinth.blob_gc (version, not_before)
          select version::uuid, now() - interval '1 day' from storage.objects",
     )
     .await;
-    assert_eq!(api.sweep().await, 0);
+    assert_eq!(api.collect_garbage().await, 0);
     assert_eq!(api.ledger().await, (0, 0));
-    api.get("/object/public/b/a").await.serves(200, "one");
+    api.get("/object/public/b/a").await.expect_text(200, "one");
     api.execute(
         "insert into storage.objects (bucket_id, name, version, metadata)
          select bucket_id, 'again', version, metadata from storage.objects",
     )
     .await;
-    api.delete("/object/b/a").service().await.succeeds();
-    api.sweep_later().await;
-    api.get("/object/public/b/again").await.serves(200, "one");
-    api.delete("/object/b/again").service().await.succeeds();
-    assert_eq!(api.sweep_later().await, 1);
+    api.delete("/object/b/a").service_role().await.expect_ok();
+    api.collect_garbage_later().await;
+    api.get("/object/public/b/again")
+        .await
+        .expect_text(200, "one");
+    api.delete("/object/b/again")
+        .service_role()
+        .await
+        .expect_ok();
+    assert_eq!(api.collect_garbage_later().await, 1);
     assert_eq!(api.files(), (0, 0));
 }
 
@@ -91,7 +101,7 @@ async fn bytes_that_a_row_names_never_go() {
 async fn a_commit_that_fails_lets_the_new_bytes_go_and_keeps_the_old_ones() {
     let api = api().await;
     api.has_object("b/a", "one").await;
-    // The probe passes, for it says version 1; the commit does not.
+    // The dry run passes, for its version is 1; the commit does not.
     api.execute(
         "create function public.refuse() returns trigger language plpgsql as $$
          begin
@@ -103,13 +113,17 @@ async fn a_commit_that_fails_lets_the_new_bytes_go_and_keeps_the_old_ones() {
     )
     .await;
 
-    let reply = api.upload("b/a", "two").service().upsert().await;
+    let reply = api.upload("b/a", "two").service_role().upsert().await;
 
     assert_eq!(reply.status, 400, "{reply:#?}");
     assert_eq!(reply.json()["message"], "not today");
-    api.get("/object/public/b/a").await.serves(200, "one");
+    api.get("/object/public/b/a").await.expect_text(200, "one");
     assert_eq!(api.ledger().await, (0, 1));
-    assert_eq!(api.sweep().await, 1, "nobody has seen them, so at once");
+    assert_eq!(
+        api.collect_garbage().await,
+        1,
+        "nobody has seen them, so at once"
+    );
     assert_eq!(api.files(), (0, 1));
 }
 
@@ -122,10 +136,14 @@ async fn probes_leave_nothing_behind() {
         .await;
     let before: serde_json::Value = before.get(0);
     for _ in 0..3 {
-        let call = api.post("/object/upload/sign/b/a", json!({})).service();
-        call.upsert().await.succeeds();
-        let call = api.post("/object/upload/sign/b/new", json!({})).service();
-        call.await.succeeds();
+        let call = api
+            .post("/object/upload/sign/b/a", json!({}))
+            .service_role();
+        call.upsert().await.expect_ok();
+        let call = api
+            .post("/object/upload/sign/b/new", json!({}))
+            .service_role();
+        call.await.expect_ok();
     }
     let after = api
         .query_one("select to_jsonb(o) from storage.objects o")
@@ -141,7 +159,7 @@ async fn rows_that_users_delete_by_sql_hand_on_their_bytes() {
     api.execute("set storage.allow_delete_query = 'true'; delete from storage.objects")
         .await;
     assert_eq!(api.ledger().await, (0, 1));
-    assert_eq!(api.sweep_later().await, 1);
+    assert_eq!(api.collect_garbage_later().await, 1);
     assert_eq!(api.files(), (0, 0));
 }
 
@@ -156,7 +174,7 @@ async fn many_blobs_go_in_one_round() {
     )
     .await;
     assert_eq!(
-        api.sweep().await,
+        api.collect_garbage().await,
         250,
         "bytes that are gone already count as gone"
     );
@@ -167,8 +185,8 @@ async fn many_blobs_go_in_one_round() {
 #[tokio::test]
 async fn an_empty_object_has_bytes_too() {
     let api = api().await;
-    let put = api.call(Method::PUT, "/object/b/empty").service();
-    put.await.succeeds();
+    let put = api.call(Method::PUT, "/object/b/empty").service_role();
+    put.await.expect_ok();
     assert_eq!(api.files(), (0, 1));
-    api.get("/object/public/b/empty").await.serves(200, "");
+    api.get("/object/public/b/empty").await.expect_text(200, "");
 }

@@ -1,8 +1,8 @@
-//! Listing by page and offset (storage contract §3.5).
+//! Lists by limit and offset (storage contract §3.5).
 
 use serde_json::{Value, json};
 
-use crate::support::{Reply, TestApi};
+use crate::support::{Reply, Requests, Sql, StorageReply, TestApi};
 
 async fn api() -> TestApi {
     let api = TestApi::start().await;
@@ -21,11 +21,11 @@ async fn api() -> TestApi {
 }
 
 async fn list(api: &TestApi, body: Value) -> Reply {
-    api.post("/object/list/b", body).service().await
+    api.post("/object/list/b", body).service_role().await
 }
 
 async fn names(api: &TestApi, body: Value) -> Vec<String> {
-    let rows = list(api, body).await.succeeds().json();
+    let rows = list(api, body).await.expect_ok().json();
     let rows = rows.as_array().expect("a list").iter();
     rows.map(|row| row["name"].as_str().expect("a name").to_owned())
         .collect()
@@ -112,40 +112,40 @@ async fn by_time_folders_come_first() {
 #[tokio::test]
 async fn bad_fields_are_named_and_an_unknown_bucket_is_empty() {
     let api = api().await;
-    let refused = async |body: Value, message: &str| {
-        list(&api, body).await.refuses_field(message);
+    let rejected = async |body: Value, message: &str| {
+        list(&api, body).await.rejects_field(message);
     };
-    refused(json!({}), "body must have required property 'prefix'").await;
-    refused(json!({ "prefix": [] }), "body/prefix must be string").await;
-    refused(
+    rejected(json!({}), "body must have required property 'prefix'").await;
+    rejected(json!({ "prefix": [] }), "body/prefix must be string").await;
+    rejected(
         json!({ "prefix": "", "limit": 0 }),
         "body/limit must be >= 1",
     )
     .await;
-    refused(
+    rejected(
         json!({ "prefix": "", "offset": -1 }),
         "body/offset must be >= 0",
     )
     .await;
-    refused(
+    rejected(
         json!({ "prefix": "", "sortBy": { "order": "asc" } }),
         "body/sortBy must have required property 'column'",
     )
     .await;
-    refused(
+    rejected(
         json!({ "prefix": "", "sortBy": { "column": "size" } }),
         "body/sortBy/column must be equal to one of the allowed values",
     )
     .await;
-    refused(
+    rejected(
         json!({ "prefix": "", "sortBy": "name" }),
         "body/sortBy must be object",
     )
     .await;
     let none = api
         .post("/object/list/none", json!({ "prefix": "" }))
-        .service();
-    none.await.gives(200, json!([]));
+        .service_role();
+    none.await.expect_json(200, json!([]));
     let nul = list(&api, json!({ "prefix": "\0" })).await;
-    nul.refuses_as(400, "InvalidParameter");
+    nul.fails_with_code(400, "InvalidParameter");
 }

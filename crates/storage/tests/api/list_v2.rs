@@ -1,9 +1,9 @@
-//! Listing by cursor (storage contract §3.6).
+//! Lists by cursor (storage contract §3.6).
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use crate::support::{Reply, TestApi};
+use crate::support::{Reply, Requests, Sql, StorageReply, TestApi};
 
 async fn api() -> TestApi {
     let api = TestApi::start().await;
@@ -22,14 +22,14 @@ async fn api() -> TestApi {
 }
 
 async fn list(api: &TestApi, body: Value) -> Reply {
-    api.post("/object/list-v2/b", body).service().await
+    api.post("/object/list-v2/b", body).service_role().await
 }
 
-/// Names of everything, page by page.
+/// All names, page by page.
 async fn walk(api: &TestApi, mut body: Value) -> Vec<String> {
     let mut names = Vec::new();
     for _ in 0..20 {
-        let page = list(api, body.clone()).await.succeeds().json();
+        let page = list(api, body.clone()).await.expect_ok().json();
         let mut rows: Vec<Value> = page["folders"].as_array().expect("folders").clone();
         rows.extend(page["objects"].as_array().expect("objects").iter().cloned());
         names.extend(
@@ -126,7 +126,7 @@ async fn times_count_in_milliseconds_and_names_break_ties() {
 }
 
 #[tokio::test]
-async fn a_cursor_knows_its_order_and_bad_ones_are_refused() {
+async fn a_cursor_knows_its_order_and_bad_ones_are_rejected() {
     let api = api().await;
     let sort = json!({ "column": "name", "order": "desc" });
     let page = list(&api, json!({ "sortBy": sort, "limit": 2 }))
@@ -149,14 +149,17 @@ async fn a_cursor_knows_its_order_and_bad_ones_are_refused() {
         encoded("l:a\0"),
     ] {
         let reply = list(&api, json!({ "cursor": bad })).await;
-        reply.refuses_as(400, "InvalidParameter");
+        reply.fails_with_code(400, "InvalidParameter");
         let message = "Invalid Parameter continuation token";
         assert_eq!(reply.json()["message"], message);
     }
     let reply = list(&api, json!({ "limit": 0 })).await;
-    reply.refuses_field("body/limit must be >= 1");
-    let none = api.post("/object/list-v2/none", json!({})).service().await;
-    none.gives(
+    reply.rejects_field("body/limit must be >= 1");
+    let none = api
+        .post("/object/list-v2/none", json!({}))
+        .service_role()
+        .await;
+    none.expect_json(
         200,
         json!({ "hasNext": false, "folders": [], "objects": [] }),
     );

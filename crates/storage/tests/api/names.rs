@@ -1,9 +1,9 @@
-//! What objects and buckets may be called, and what paths can reach (storage contract §1.1, §13).
+//! Names of objects and buckets, and paths (storage contract §1.1, §13).
 
 use http::Method;
 use serde_json::json;
 
-use crate::support::{Refusal, TestApi};
+use crate::support::{ErrorBody, Requests, Sql, StorageReply, TestApi};
 
 async fn api() -> TestApi {
     let api = TestApi::start().await;
@@ -24,12 +24,12 @@ async fn a_key_is_decoded_once_and_keeps_its_slashes() {
         ("..a/b..", "..a/b.."),
         ("c/...", "c/..."),
     ] {
-        let upload = api.upload(&format!("b/{path}"), key).service().await;
+        let upload = api.upload(&format!("b/{path}"), key).service_role().await;
         let id = upload.json()["Id"].clone();
-        upload.gives(200, json!({ "Key": format!("b/{key}"), "Id": id }));
+        upload.expect_json(200, json!({ "Key": format!("b/{key}"), "Id": id }));
         api.get(&format!("/object/public/b/{path}"))
             .await
-            .serves(200, key);
+            .expect_text(200, key);
         let sql = format!("select count(*) from storage.objects where name = '{key}'");
         assert_eq!(api.count(&sql).await, 1, "{key}");
     }
@@ -69,19 +69,24 @@ async fn no_path_leads_out_of_its_bucket() {
             "/object/info/b/",
             "/object/info/public/b/",
         ] {
-            let reply = api.get(&format!("{prefix}{path}")).service().await;
+            let reply = api.get(&format!("{prefix}{path}")).service_role().await;
             assert_eq!(reply.status, 400, "{reply:#?}");
         }
         for method in [Method::POST, Method::PUT] {
-            let reply = api.call(method, &format!("/object/b/{path}")).service();
+            let reply = api
+                .call(method, &format!("/object/b/{path}"))
+                .service_role();
             let reply = reply.body("text/plain", "evil").await;
             assert_eq!(reply.status, 400, "{reply:#?}");
         }
         let sign = api.post(&format!("/object/sign/b/{path}"), json!({ "expiresIn": 9 }));
-        assert_eq!(sign.service().await.status, 400, "{path}");
+        assert_eq!(sign.service_role().await.status, 400, "{path}");
         let sign = api.post(&format!("/object/upload/sign/b/{path}"), json!({}));
-        assert_eq!(sign.service().await.status, 400, "{path}");
-        let delete = api.delete(&format!("/object/b/{path}")).service().await;
+        assert_eq!(sign.service_role().await.status, 400, "{path}");
+        let delete = api
+            .delete(&format!("/object/b/{path}"))
+            .service_role()
+            .await;
         assert_eq!(delete.status, 400, "{delete:#?}");
     }
     for bucket in [
@@ -94,7 +99,10 @@ async fn no_path_leads_out_of_its_bucket() {
     ] {
         let reply = api.get(&format!("/object/public/{bucket}/x")).await;
         assert_eq!(reply.status, 400, "{reply:#?}");
-        let reply = api.delete(&format!("/bucket/{bucket}")).service().await;
+        let reply = api
+            .delete(&format!("/bucket/{bucket}"))
+            .service_role()
+            .await;
         assert_eq!(reply.status, 400, "{reply:#?}");
     }
     assert_eq!(api.count("select count(*) from storage.objects").await, 1);
@@ -104,10 +112,10 @@ async fn no_path_leads_out_of_its_bucket() {
 }
 
 #[tokio::test]
-async fn a_refused_key_says_nothing_of_where_bytes_are() {
+async fn a_rejected_key_does_not_reveal_where_blobs_are() {
     let api = api().await;
-    let reply = api.upload("b/a/../b", "x").service().await;
-    reply.refuses(Refusal(
+    let reply = api.upload("b/a/../b", "x").service_role().await;
+    reply.fails_with(ErrorBody(
         400,
         "InvalidKey",
         "InvalidKey",
@@ -121,38 +129,41 @@ async fn keys_have_an_alphabet_and_a_length() {
     for key in [
         "a~b", "a[b", "a{b", "a^b", "a|b", "a\\b", "a`b", "a<b", "a%23b", "a%25b", "\u{fc}",
     ] {
-        let reply = api.upload(&format!("b/{key}"), "x").service().await;
-        reply.refuses_as(400, "InvalidKey");
+        let reply = api.upload(&format!("b/{key}"), "x").service_role().await;
+        reply.fails_with_code(400, "InvalidKey");
     }
     let longest = "k".repeat(1024);
     api.has_object(&format!("b/{longest}"), "x").await;
     api.get(&format!("/object/public/b/{longest}"))
         .await
-        .succeeds();
-    let longer = api.upload(&format!("b/{longest}k"), "x").service().await;
-    longer.refuses_as(400, "InvalidKey");
+        .expect_ok();
+    let longer = api
+        .upload(&format!("b/{longest}k"), "x")
+        .service_role()
+        .await;
+    longer.fails_with_code(400, "InvalidKey");
 }
 
 #[tokio::test]
-async fn a_bucket_that_cannot_be_is_refused_before_anybody_looks() {
+async fn an_invalid_bucket_is_rejected_before_it_is_looked_up() {
     let api = api().await;
     let long = "b".repeat(101);
     for bucket in ["a%2Fb", "a~b", "%C3%BC", &long, "a%00b"] {
         for call in [
             api.get(&format!("/object/public/{bucket}/k")),
-            api.get(&format!("/bucket/{bucket}")).service(),
-            api.upload(&format!("{bucket}/k"), "x").service(),
-            api.delete(&format!("/object/{bucket}/k")).service(),
+            api.get(&format!("/bucket/{bucket}")).service_role(),
+            api.upload(&format!("{bucket}/k"), "x").service_role(),
+            api.delete(&format!("/object/{bucket}/k")).service_role(),
             api.post(&format!("/object/list/{bucket}"), json!({ "prefix": "" }))
-                .service(),
+                .service_role(),
             api.post(&format!("/object/list-v2/{bucket}"), json!({}))
-                .service(),
+                .service_role(),
         ] {
-            call.await.refuses(Refusal::BAD_BUCKET_NAME);
+            call.await.fails_with(ErrorBody::BAD_BUCKET_NAME);
         }
     }
     for path in ["/object/public/b/%zz", "/object/public/%/k", "/bucket/%ff"] {
-        let reply = api.get(path).service().await;
+        let reply = api.get(path).service_role().await;
         assert_eq!(reply.status, 400, "{reply:#?}");
     }
 }
@@ -162,13 +173,13 @@ async fn words_of_routes_are_buckets_where_they_are_no_routes() {
     let api = api().await;
     api.has_bucket("list", true).await;
     api.has_bucket("public", true).await;
-    let upload = api.call(Method::POST, "/object/list/b/").service();
+    let upload = api.call(Method::POST, "/object/list/b/").service_role();
     let reply = upload.body("text/plain", "x").await;
     assert_eq!(reply.json()["Key"], "list/b/");
     api.has_object("public/k", "in public").await;
     api.get("/object/public/public/k")
         .await
-        .serves(200, "in public");
-    let reply = api.get("/bucket/").service().await;
+        .expect_text(200, "in public");
+    let reply = api.get("/bucket/").service_role().await;
     assert_eq!(reply.json().as_array().map(Vec::len), Some(3));
 }

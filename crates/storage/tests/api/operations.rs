@@ -1,18 +1,18 @@
-//! What policies and triggers are told about a request (storage contract §10.1, §10.4).
+//! What policies and triggers can read about a request (storage contract §10.1, §10.4).
 
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{ANN, Call, TestApi, sign};
+use crate::support::{ANN, Call, Requests, Sql, TestApi, sign};
 
-/// Policies that note, for everybody, what they were told.
+/// Policies that check what they can read.
 async fn noted() -> TestApi {
     let api = TestApi::start().await;
     api.has_bucket("b", false).await;
     api.has_bucket("shelf", true).await;
     api.has_object("b/a", "x").await;
-    // What a read-only transaction cannot write into a table, a sequence of notices cannot either;
-    // so the operation is compared with what the request itself says that it expects.
+    // A policy in a read-only transaction can record nothing, so it compares the operation with the
+    // one that the request itself expects.
     api.execute(
         "create function public.is_expected() returns boolean language sql stable as $$
             select storage.operation() =
@@ -87,7 +87,9 @@ async fn lists_say_what_they_do_too() {
         with(call, operation)
     };
     assert_eq!(list("storage.object.list").await.json()[0]["name"], "a");
-    list("storage.object.list_v2").await.gives(200, json!([]));
+    list("storage.object.list_v2")
+        .await
+        .expect_json(200, json!([]));
     let call = api.post("/object/list-v2/b", json!({}));
     let found = with(call, "storage.object.list_v2").await;
     assert_eq!(found.json()["objects"][0]["name"], "a");
@@ -118,12 +120,12 @@ async fn triggers_at_the_commit_see_the_operation_of_the_service() {
          create policy o on storage.objects to authenticated using (true) with check (true)",
     )
     .await;
-    api.upload("b/a", "x").user(ANN).await.succeeds();
+    api.upload("b/a", "x").user(ANN).await.expect_ok();
     let signed = api.post("/object/upload/sign/b/s", json!({})).user(ANN);
     let signed = signed.await.json();
     let url = signed["url"].as_str().expect("a URL");
     let put = api.call(Method::PUT, url).body("text/plain", "x");
-    put.await.succeeds();
+    put.await.expect_ok();
 
     let rows = api
         .query("select operation, role, version from public.seen")
@@ -132,7 +134,7 @@ async fn triggers_at_the_commit_see_the_operation_of_the_service() {
         .iter()
         .map(|row| (row.get(0), row.get(1), row.get::<_, &str>(2) == "1"))
         .collect();
-    // Probes ran as the caller and left nothing, not even in a user's table.
+    // Dry runs ran as the caller and left nothing, not even in a user's table.
     let service = |operation: &str| (operation.to_owned(), "service_role".to_owned(), false);
     assert_eq!(
         seen,
@@ -169,7 +171,7 @@ async fn every_setting_of_a_request_can_be_read() {
     api.has_object("b/a", "x").await;
     let token = sign(&json!({ "role": "authenticated", "sub": ANN }));
     let delete = api.delete("/object/b/a").header("x-mark", "here");
-    delete.bearer(&token).await.succeeds();
+    delete.bearer(&token).await.expect_ok();
 
     let mut seen: Value = api
         .query_one("select settings from public.seen")

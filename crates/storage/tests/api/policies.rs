@@ -1,13 +1,15 @@
 //! Which policies each endpoint needs, row by row (storage contract §10.2).
 //!
-//! Every case has the rights that suffice, and for each of them what happens without it.
+//! Every case has the permissions that suffice, and fails without any one of them.
 
 use http::Method;
 use serde_json::json;
 
-use crate::support::{ANN, Call, Refusal, Reply, TestApi};
+use crate::support::{
+    ANN, Call, ErrorBody, Reply, Requests, Sql, StorageCall, StorageReply, TestApi,
+};
 
-/// A private bucket with one object that everybody else made, and policies as a test wants them.
+/// A private bucket with one object of another user, and the policies of a test.
 async fn with_rights(rights: &[&str]) -> TestApi {
     let api = TestApi::start().await;
     api.has_bucket("b", false).await;
@@ -27,22 +29,22 @@ async fn with_rights(rights: &[&str]) -> TestApi {
     api
 }
 
-/// With all of `needed` the call succeeds; without any one of them it is refused.
+/// With all of `needed` the call succeeds; without any one of them it is rejected.
 async fn check(
     needed: &[&str],
     call: impl AsyncFn(&TestApi) -> Reply,
-    denied: impl Fn(&str) -> Option<Refusal>,
+    denied: impl Fn(&str) -> Option<ErrorBody>,
 ) {
     let api = with_rights(needed).await;
-    call(&api).await.succeeds();
+    call(&api).await.expect_ok();
     for missing in needed {
         let rest: Vec<_> = needed.iter().filter(|right| *right != missing).collect();
         let rest: Vec<&str> = rest.into_iter().copied().collect();
         let api = with_rights(&rest).await;
         let reply = call(&api).await;
         match denied(missing) {
-            Some(refusal) => _ = reply.refuses(refusal),
-            None => _ = reply.gives(200, json!([])),
+            Some(error) => _ = reply.fails_with(error),
+            None => _ = reply.expect_json(200, json!([])),
         }
         assert_eq!(api.files(), (0, 1), "without {missing}");
         assert_eq!(api.ledger().await, (0, 0), "without {missing}");
@@ -54,16 +56,16 @@ fn upload(api: &TestApi, method: Method, key: &str) -> Call {
     call.user(ANN).body("text/plain", "new")
 }
 
-fn rls(_: &str) -> Option<Refusal> {
-    Some(Refusal::RLS)
+fn rls(_: &str) -> Option<ErrorBody> {
+    Some(ErrorBody::RLS)
 }
 
-fn no_key(_: &str) -> Option<Refusal> {
-    Some(Refusal::NO_SUCH_KEY)
+fn no_key(_: &str) -> Option<ErrorBody> {
+    Some(ErrorBody::NO_SUCH_KEY)
 }
 
-fn no_bucket(_: &str) -> Option<Refusal> {
-    Some(Refusal::NO_SUCH_BUCKET)
+fn no_bucket(_: &str) -> Option<ErrorBody> {
+    Some(ErrorBody::NO_SUCH_BUCKET)
 }
 
 #[tokio::test]
@@ -90,7 +92,7 @@ async fn buckets() {
 async fn whether_a_bucket_is_empty_is_not_a_matter_of_policies() {
     let api = with_rights(&["buckets select", "buckets delete"]).await;
     let reply = api.delete("/bucket/b").user(ANN).await;
-    reply.refuses_as(409, "ResourceNotEmpty");
+    reply.fails_with_code(409, "ResourceNotEmpty");
 }
 
 #[tokio::test]
@@ -112,18 +114,18 @@ async fn upserts() {
         let replace = async |api: &TestApi| upload(api, method.clone(), "there").upsert().await;
         let needed = ["objects insert", "objects select", "objects update"];
         let api = with_rights(&needed).await;
-        replace(&api).await.succeeds();
+        replace(&api).await.expect_ok();
         for missing in needed {
             let rest: Vec<_> = needed
                 .into_iter()
                 .filter(|right| *right != missing)
                 .collect();
             let api = with_rights(&rest).await;
-            replace(&api).await.refuses(Refusal::RLS);
+            replace(&api).await.fails_with(ErrorBody::RLS);
             assert_eq!(api.files(), (0, 1), "without {missing}");
             assert_eq!(api.ledger().await, (0, 0), "a probe leaves nothing");
-            let get = api.get("/object/b/there").service().await;
-            get.serves(200, "old");
+            let get = api.get("/object/b/there").service_role().await;
+            get.expect_text(200, "old");
         }
     }
 }
@@ -151,7 +153,7 @@ async fn reads() {
     check(&["objects select"], list, |_| None).await;
     let api = with_rights(&["objects insert"]).await;
     let reply = api.post("/object/list-v2/b", json!({})).user(ANN).await;
-    reply.gives(
+    reply.expect_json(
         200,
         json!({ "hasNext": false, "folders": [], "objects": [] }),
     );
@@ -168,7 +170,7 @@ async fn deletes() {
             .collect();
         let api = with_rights(&rest).await;
         let one = api.delete("/object/b/there").user(ANN).await;
-        one.refuses(Refusal(
+        one.fails_with(ErrorBody(
             403,
             "AccessDenied",
             "Unauthorized",
@@ -177,12 +179,12 @@ async fn deletes() {
         let many = api
             .delete("/object/b")
             .json(&json!({ "prefixes": ["there"] }));
-        many.user(ANN).await.gives(200, json!([]));
+        many.user(ANN).await.expect_json(200, json!([]));
         assert_eq!(api.count("select count(*) from storage.objects").await, 1);
     }
     let api = with_rights(&needed).await;
     let one = api.delete("/object/b/there").user(ANN).await;
-    one.gives(200, json!({ "message": "Successfully deleted" }));
+    one.expect_json(200, json!({ "message": "Successfully deleted" }));
 }
 
 #[tokio::test]
@@ -199,9 +201,9 @@ async fn moves() {
          using (true) with check (name like 'mine/%')",
     )
     .await;
-    go(&api).await.refuses(Refusal::RLS);
+    go(&api).await.fails_with(ErrorBody::RLS);
     let body = json!({ "bucketId": "b", "sourceKey": "there", "destinationKey": "mine/new" });
-    api.post("/object/move", body).user(ANN).await.succeeds();
+    api.post("/object/move", body).user(ANN).await.expect_ok();
 }
 
 #[tokio::test]
@@ -211,8 +213,8 @@ async fn copies() {
         api.post("/object/copy", body).user(ANN).await
     };
     let denied = |missing: &str| match missing {
-        "objects select" => Some(Refusal::NO_SUCH_KEY),
-        _ => Some(Refusal::RLS),
+        "objects select" => Some(ErrorBody::NO_SUCH_KEY),
+        _ => Some(ErrorBody::RLS),
     };
     check(&["objects select", "objects insert"], go, denied).await;
     let onto = async |api: &TestApi| {
@@ -227,27 +229,31 @@ async fn copies() {
 async fn public_and_signed_ways_ask_no_policy() {
     let api = with_rights(&[]).await;
     api.put("/bucket/b", json!({ "public": true }))
-        .service()
+        .service_role()
         .await
-        .succeeds();
-    api.get("/object/public/b/there").await.serves(200, "old");
+        .expect_ok();
+    api.get("/object/public/b/there")
+        .await
+        .expect_text(200, "old");
     api.get("/object/b/there")
         .user(ANN)
         .await
-        .serves(200, "old");
+        .expect_text(200, "old");
     let body = json!({ "expiresIn": 60 });
     let signed = api
         .post("/object/sign/b/there", body)
-        .service()
+        .service_role()
         .await
         .json();
     let url = signed["signedURL"].as_str().expect("a URL");
-    api.get(url).await.serves(200, "old");
-    let signed = api.post("/object/upload/sign/b/new", json!({})).service();
+    api.get(url).await.expect_text(200, "old");
+    let signed = api
+        .post("/object/upload/sign/b/new", json!({}))
+        .service_role();
     let signed = signed.await.json();
     let url = signed["url"].as_str().expect("a URL");
     let put = api.call(Method::PUT, url).body("text/plain", "new");
-    put.await.gives(200, json!({ "Key": "b/new" }));
+    put.await.expect_json(200, json!({ "Key": "b/new" }));
 }
 
 #[tokio::test]
@@ -270,13 +276,13 @@ async fn policies_see_what_is_about_to_be_written() {
         call.header("x-metadata", &STANDARD.encode(r#"{"colour":"red"}"#))
     };
     let long = good().body("text/plain", "abcd").await;
-    long.refuses(Refusal::RLS);
+    long.fails_with(ErrorBody::RLS);
     let other_type = good().header("content-type", "text/csv").await;
-    other_type.refuses(Refusal::RLS);
+    other_type.fails_with(ErrorBody::RLS);
     let colourless = good().header("x-metadata", "").await;
-    colourless.refuses(Refusal::RLS);
+    colourless.fails_with(ErrorBody::RLS);
     let elsewhere = api.upload("b/elsewhere/a", "abc").user(ANN).await;
-    elsewhere.refuses(Refusal::RLS);
+    elsewhere.fails_with(ErrorBody::RLS);
     assert_eq!(api.files(), (0, 1));
-    good().await.succeeds();
+    good().await.expect_ok();
 }

@@ -1,4 +1,4 @@
-//! Whatever a request is made of, it is answered, and never with a fault.
+//! Random requests get a response, and never a 5xx.
 
 use http::{HeaderName, HeaderValue, Method, Request};
 use proptest::{
@@ -9,9 +9,9 @@ use proptest::{
 };
 use tokio::runtime::Runtime;
 
-use crate::support::TestApi;
+use crate::support::{Requests, Sql, TestApi};
 
-/// A request in its parts.
+/// The parts of a request.
 #[derive(Debug, Clone)]
 struct Asked {
     method: Method,
@@ -195,7 +195,7 @@ fn request() -> impl Strategy<Value = Asked> {
 }
 
 fn send(api: &TestApi, runtime: &Runtime, asked: &Asked) -> u16 {
-    let call = api.call(asked.method.clone(), "/").service().with(
+    let call = api.call(asked.method.clone(), "/").service_role().with(
         |request: &mut Request<axum::body::Body>| {
             if let Ok(uri) = asked.path.parse() {
                 *request.uri_mut() = uri;
@@ -238,9 +238,9 @@ fn no_request_is_a_fault_of_ours() {
         Ok(())
     });
     outcome.unwrap_or_else(|error| panic!("{error}"));
-    // Nothing of all that stays but what was committed.
+    // Nothing is left but what was committed.
     runtime.block_on(async {
-        api.sweep_later().await;
+        api.collect_garbage_later().await;
         let objects =
             "select count(distinct version) from storage.objects where version is not null";
         let objects = usize::try_from(api.count(objects).await).expect("some");

@@ -2,7 +2,7 @@
 
 use http::Method;
 
-use crate::support::{Refusal, Reply, TestApi};
+use crate::support::{ErrorBody, Reply, Requests, StorageReply, TestApi};
 
 const ETAG: &str = "\"781e5e245d69b566979b86e28d23f2c7\"";
 
@@ -24,10 +24,10 @@ async fn one_range_is_cut_out() {
     let check = async |asked: &str, body: &str, found: &str| {
         let reply = range(&api, asked).await;
         reply
-            .serves(206, body)
-            .has("content-range", &format!("bytes {found}/10"))
-            .has("content-length", &body.len().to_string())
-            .has("etag", ETAG);
+            .expect_text(206, body)
+            .expect_header("content-range", &format!("bytes {found}/10"))
+            .expect_header("content-length", &body.len().to_string())
+            .expect_header("etag", ETAG);
     };
     check("bytes=0-3", "0123", "0-3").await;
     check("bytes=4-", "456789", "4-9").await;
@@ -38,10 +38,10 @@ async fn one_range_is_cut_out() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_met_is_refused_with_its_own_status() {
+async fn what_cannot_be_met_is_rejected_with_its_own_status() {
     let api = ten_digits().await;
-    let refused = || {
-        Refusal(
+    let rejected = || {
+        ErrorBody(
             416,
             "InvalidRange",
             "invalid_range",
@@ -56,13 +56,15 @@ async fn what_cannot_be_met_is_refused_with_its_own_status() {
         "bytes=",
         "nonsense",
     ] {
-        range(&api, asked).await.refuses_with(416, refused());
+        range(&api, asked).await.fails_with_status(416, rejected());
     }
     let nothing = api
         .get("/object/public/b/nothing")
         .header("range", "bytes=0-");
-    nothing.await.refuses_with(416, refused());
-    api.get("/object/public/b/nothing").await.serves(200, "");
+    nothing.await.fails_with_status(416, rejected());
+    api.get("/object/public/b/nothing")
+        .await
+        .expect_text(200, "");
 }
 
 #[tokio::test]
@@ -70,7 +72,9 @@ async fn several_ranges_and_other_units_give_everything() {
     let api = ten_digits().await;
     for asked in ["bytes=0-1,3-4", "rows=0-1"] {
         let reply = range(&api, asked).await;
-        reply.serves(200, "0123456789").lacks("content-range");
+        reply
+            .expect_text(200, "0123456789")
+            .expect_no_header("content-range");
     }
 }
 
@@ -97,11 +101,11 @@ async fn a_large_part_of_a_large_object_comes_whole() {
     api.has_bucket("b", false).await;
     let large: String = (0..400_000).map(|i| format!("{i:07},")).collect();
     api.call(Method::POST, "/object/b/a")
-        .service()
+        .service_role()
         .body("text/plain", &large)
         .await
-        .succeeds();
-    let get = api.get("/object/b/a").service();
+        .expect_ok();
+    let get = api.get("/object/b/a").service_role();
 
     let reply = get.header("range", "bytes=1000001-3000000").await;
 
@@ -109,10 +113,10 @@ async fn a_large_part_of_a_large_object_comes_whole() {
     assert!(reply.text() == &large[1_000_001..=3_000_000]);
     let head = api
         .head("/object/b/a")
-        .service()
+        .service_role()
         .header("range", "bytes=0-1")
         .await;
-    head.succeeds()
-        .has("content-length", "3200000")
-        .lacks("content-range");
+    head.expect_ok()
+        .expect_header("content-length", "3200000")
+        .expect_no_header("content-range");
 }

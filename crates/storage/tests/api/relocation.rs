@@ -3,18 +3,18 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
-use crate::support::{ANN, Refusal, Reply, TestApi};
+use crate::support::{ANN, ErrorBody, Reply, Requests, Sql, StorageCall, StorageReply, TestApi};
 
 async fn api() -> TestApi {
     let api = TestApi::start().await;
     api.has_bucket("b", true).await;
     api.has_bucket("c", true).await;
-    let upload = api.upload("b/a", "hello").service();
+    let upload = api.upload("b/a", "hello").service_role();
     let upload = upload.header("x-metadata", &STANDARD.encode(r#"{"n":1}"#));
     upload
         .header("cache-control", "max-age=60")
         .await
-        .succeeds();
+        .expect_ok();
     api.execute(
         "create policy o on storage.objects to authenticated using (true) with check (true)",
     )
@@ -42,7 +42,7 @@ async fn a_move_changes_the_name_and_the_owner_and_no_byte() {
 
     let reply = move_to(&api, ways("folder/b")).await;
 
-    reply.gives(200, json!({ "message": "Successfully moved" }));
+    reply.expect_json(200, json!({ "message": "Successfully moved" }));
     let after = row(&api, "folder/b").await;
     for kept in ["id", "created_at", "user_metadata"] {
         assert_eq!(before[kept], after[kept], "{kept}");
@@ -55,30 +55,35 @@ async fn a_move_changes_the_name_and_the_owner_and_no_byte() {
     assert_eq!(after["owner_id"], ANN);
     api.get("/object/public/b/folder/b")
         .await
-        .serves(200, "hello");
+        .expect_text(200, "hello");
     api.get("/object/public/b/a")
         .await
-        .refuses(Refusal::NO_SUCH_KEY);
+        .fails_with(ErrorBody::NO_SUCH_KEY);
     assert_eq!(api.ledger().await, (0, 0));
     let mut body = json!({ "bucketId": "b", "sourceKey": "folder/b", "destinationKey": "x" });
     body["destinationBucket"] = json!("c");
-    move_to(&api, body).await.succeeds();
-    api.get("/object/public/c/x").await.serves(200, "hello");
+    move_to(&api, body).await.expect_ok();
+    api.get("/object/public/c/x")
+        .await
+        .expect_text(200, "hello");
     let service = json!({ "bucketId": "c", "sourceKey": "x", "destinationKey": "y" });
-    api.post("/object/move", service).service().await.succeeds();
+    api.post("/object/move", service)
+        .service_role()
+        .await
+        .expect_ok();
     assert_eq!(
         row(&api, "y").await["owner_id"],
         ANN,
-        "whoever has no name keeps it"
+        "one without a name keeps it"
     );
 }
 
 #[tokio::test]
-async fn a_move_that_cannot_be_is_refused() {
+async fn a_move_that_cannot_be_is_rejected() {
     let api = api().await;
     api.has_object("b/taken", "x").await;
     let taken = move_to(&api, ways("taken")).await;
-    taken.refuses(Refusal(
+    taken.fails_with(ErrorBody(
         409,
         "ResourceAlreadyExists",
         "Duplicate",
@@ -86,32 +91,42 @@ async fn a_move_that_cannot_be_is_refused() {
     ));
     let mut away = ways("a");
     away["destinationBucket"] = json!("none");
-    move_to(&api, away).await.refuses(Refusal::RELATED_MISSING);
+    move_to(&api, away)
+        .await
+        .fails_with(ErrorBody::RELATED_MISSING);
     let missing = json!({ "bucketId": "b", "sourceKey": "none", "destinationKey": "x" });
-    move_to(&api, missing).await.refuses(Refusal::NO_SUCH_KEY);
+    move_to(&api, missing)
+        .await
+        .fails_with(ErrorBody::NO_SUCH_KEY);
     for bad in ["", "../x", "a/../../x", "x~", "\u{fc}", "x\0"] {
-        move_to(&api, ways(bad)).await.refuses_as(400, "InvalidKey");
+        move_to(&api, ways(bad))
+            .await
+            .fails_with_code(400, "InvalidKey");
     }
     move_to(&api, ways("a"))
         .await
-        .gives(200, json!({ "message": "Successfully moved" }));
+        .expect_json(200, json!({ "message": "Successfully moved" }));
     for field in ["bucketId", "sourceKey", "destinationKey"] {
         let mut body = ways("x");
         body.as_object_mut().expect("an object").remove(field);
         let message = format!("body must have required property '{field}'");
-        move_to(&api, body).await.refuses_field(&message);
+        move_to(&api, body).await.rejects_field(&message);
     }
-    api.get("/object/public/b/a").await.serves(200, "hello");
+    api.get("/object/public/b/a")
+        .await
+        .expect_text(200, "hello");
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_may_give_can_be_left() {
+async fn an_object_with_an_invalid_name_can_be_moved() {
     let api = api().await;
     api.execute("update storage.objects set name = 'b\u{fc}cher#1' where name = 'a'")
         .await;
     let body = json!({ "bucketId": "b", "sourceKey": "b\u{fc}cher#1", "destinationKey": "a" });
-    move_to(&api, body).await.succeeds();
-    api.get("/object/public/b/a").await.serves(200, "hello");
+    move_to(&api, body).await.expect_ok();
+    api.get("/object/public/b/a")
+        .await
+        .expect_text(200, "hello");
 }
 
 #[tokio::test]
@@ -123,7 +138,7 @@ async fn a_copy_has_the_same_bytes_and_a_life_of_its_own() {
 
     let reply = api.post("/object/copy", body).user(ANN).await;
 
-    let answer = reply.succeeds().json();
+    let answer = reply.expect_ok().json();
     let copy = row(&api, "copy").await;
     assert_eq!(answer["Key"], "c/copy");
     assert_eq!(answer["Id"], copy["id"]);
@@ -157,9 +172,11 @@ async fn a_copy_has_the_same_bytes_and_a_life_of_its_own() {
     );
     assert_eq!(copy["metadata"]["cacheControl"], "max-age=60");
     assert_ne!(copy["version"], row(&api, "a").await["version"]);
-    api.delete("/object/b/a").service().await.succeeds();
-    api.sweep_later().await;
-    api.get("/object/public/c/copy").await.serves(200, "hello");
+    api.delete("/object/b/a").service_role().await.expect_ok();
+    api.collect_garbage_later().await;
+    api.get("/object/public/c/copy")
+        .await
+        .expect_text(200, "hello");
     assert_eq!(api.ledger().await, (0, 0));
 }
 
@@ -174,7 +191,7 @@ async fn a_copy_may_be_described_anew() {
         if let Some(header) = header {
             call = call.header("x-metadata", &STANDARD.encode(header));
         }
-        call.await.succeeds();
+        call.await.expect_ok();
         let row = row(&api, to).await;
         let metadata = &row["metadata"];
         json!([
@@ -195,42 +212,44 @@ async fn a_copy_may_be_described_anew() {
     assert_eq!(described, json!(["text/plain", "max-age=60", null]));
     let onto = copy("a", json!({ "mimetype": "c/d" }), None).await;
     assert_eq!(onto, json!(["c/d", "max-age=60", { "n": 1 }]));
-    api.get("/object/public/b/a").await.serves(200, "hello");
+    api.get("/object/public/b/a")
+        .await
+        .expect_text(200, "hello");
 
     let mut body = ways("z");
     body["copyMetadata"] = json!(false);
     body["metadata"] = json!({ "mimetype": "a/b\r\nx: y" });
     let reply = api.post("/object/copy", body.clone()).user(ANN).await;
-    reply.refuses_as(415, "InvalidMimeType");
+    reply.fails_with_code(415, "InvalidMimeType");
     body["metadata"] = json!({ "cacheControl": "\u{1}" });
     let reply = api.post("/object/copy", body).user(ANN).await;
-    reply.refuses_as(400, "InvalidRequest");
+    reply.fails_with_code(400, "InvalidRequest");
 }
 
 #[tokio::test]
-async fn a_copy_that_cannot_be_is_refused() {
+async fn a_copy_that_cannot_be_is_rejected() {
     let api = api().await;
     api.has_object("b/taken", "taken").await;
     let copy = async |body: Value| api.post("/object/copy", body).user(ANN).await;
 
-    copy(ways("taken")).await.refuses(Refusal::KEY_EXISTS);
-    copy(ways("a")).await.refuses(Refusal::KEY_EXISTS);
+    copy(ways("taken")).await.fails_with(ErrorBody::KEY_EXISTS);
+    copy(ways("a")).await.fails_with(ErrorBody::KEY_EXISTS);
     let mut away = ways("a");
     away["destinationBucket"] = json!("none");
-    copy(away).await.refuses(Refusal::RELATED_MISSING);
+    copy(away).await.fails_with(ErrorBody::RELATED_MISSING);
     let missing = json!({ "bucketId": "b", "sourceKey": "none", "destinationKey": "x" });
-    copy(missing).await.refuses(Refusal::NO_SUCH_KEY);
+    copy(missing).await.fails_with(ErrorBody::NO_SUCH_KEY);
     let nowhere = json!({ "bucketId": "none", "sourceKey": "a", "destinationKey": "x" });
-    copy(nowhere).await.refuses(Refusal::NO_SUCH_KEY);
-    copy(ways("../x")).await.refuses_as(400, "InvalidKey");
+    copy(nowhere).await.fails_with(ErrorBody::NO_SUCH_KEY);
+    copy(ways("../x")).await.fails_with_code(400, "InvalidKey");
     api.execute("insert into storage.objects (bucket_id, name, version) values ('b', 'bare', 'v')")
         .await;
     let bare = json!({ "bucketId": "b", "sourceKey": "bare", "destinationKey": "x" });
-    copy(bare).await.refuses(Refusal::NO_BYTES);
+    copy(bare).await.fails_with(ErrorBody::NO_BYTES);
     api.execute("update storage.objects set version = gen_random_uuid()::text where name = 'bare'")
         .await;
     let lost = json!({ "bucketId": "b", "sourceKey": "bare", "destinationKey": "x" });
-    copy(lost).await.refuses(Refusal::NO_BYTES);
+    copy(lost).await.fails_with(ErrorBody::NO_BYTES);
     assert_eq!(api.ledger().await.0, 0);
     assert_eq!(api.files(), (0, 2));
 }

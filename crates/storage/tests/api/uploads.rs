@@ -4,7 +4,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{ANN, BOB, Refusal, TestApi};
+use crate::support::{ANN, BOB, ErrorBody, Requests, Sql, StorageCall, StorageReply, TestApi};
 
 /// The row of the only object.
 async fn row(api: &TestApi) -> Value {
@@ -19,7 +19,7 @@ async fn a_file_is_stored_with_what_the_headers_say() {
 
     let reply = api
         .upload("b/folder/a.txt", "hello")
-        .service()
+        .service_role()
         .header("content-type", "text/plain;charset=UTF-8")
         .header("cache-control", "max-age=3600")
         .header("x-metadata", &STANDARD.encode(r#"{"colour":"red"}"#))
@@ -27,7 +27,7 @@ async fn a_file_is_stored_with_what_the_headers_say() {
         .await;
 
     let row = row(&api).await;
-    reply.gives(200, json!({ "Key": "b/folder/a.txt", "Id": row["id"] }));
+    reply.expect_json(200, json!({ "Key": "b/folder/a.txt", "Id": row["id"] }));
     let mut metadata = row["metadata"].clone();
     let modified = metadata["lastModified"].take();
     assert!(modified.as_str().is_some_and(|text| text.ends_with('Z')));
@@ -50,12 +50,12 @@ async fn a_file_is_stored_with_what_the_headers_say() {
 }
 
 #[tokio::test]
-async fn what_nobody_says_has_a_default() {
+async fn undeclared_properties_have_defaults() {
     let api = TestApi::start().await;
     api.has_bucket("b", false).await;
 
-    let upload = api.call(Method::POST, "/object/b/a").service();
-    upload.await.succeeds();
+    let upload = api.call(Method::POST, "/object/b/a").service_role();
+    upload.await.expect_ok();
 
     let row = row(&api).await;
     assert_eq!(row["metadata"]["mimetype"], "application/octet-stream");
@@ -70,16 +70,16 @@ async fn json_is_a_file_like_any_other() {
     let api = TestApi::start().await;
     api.has_bucket("b", true).await;
 
-    let upload = api.call(Method::POST, "/object/b/a.json").service();
+    let upload = api.call(Method::POST, "/object/b/a.json").service_role();
     upload
         .body("application/json", "{ not json")
         .await
-        .succeeds();
+        .expect_ok();
 
     let reply = api.get("/object/public/b/a.json").await;
     reply
-        .serves(200, "{ not json")
-        .has("content-type", "application/json");
+        .expect_text(200, "{ not json")
+        .expect_header("content-type", "application/json");
 }
 
 #[tokio::test]
@@ -89,16 +89,18 @@ async fn a_stream_of_unknown_length_is_taken_up_to_the_limit() {
     let piece = "0123456789".repeat(10_000);
     let pieces = vec![piece.as_str(); 10];
 
-    let upload = api.call(Method::POST, "/object/b/a").service();
-    upload.stream("text/plain", &pieces).await.succeeds();
+    let upload = api.call(Method::POST, "/object/b/a").service_role();
+    upload.stream("text/plain", &pieces).await.expect_ok();
     let reply = api.get("/object/public/b/a").await;
     assert_eq!(reply.body.len(), 1_000_000);
     assert!(reply.text() == pieces.concat());
 
     let pieces = [pieces, vec!["x"]].concat();
-    let upload = api.call(Method::POST, "/object/b/c").service();
+    let upload = api.call(Method::POST, "/object/b/c").service_role();
     let reply = upload.stream("text/plain", &pieces).await;
-    reply.refuses(Refusal::TOO_LARGE).has("connection", "close");
+    reply
+        .fails_with(ErrorBody::TOO_LARGE)
+        .expect_header("connection", "close");
     assert_eq!(api.count("select count(*) from storage.objects").await, 1);
     assert_eq!(api.files(), (0, 1), "nothing of it is left");
 }
@@ -112,56 +114,56 @@ async fn the_smallest_of_all_limits_holds() {
     .await;
     api.has_bucket("wide", false).await;
     let body = json!({ "name": "narrow", "file_size_limit": 10 });
-    api.post("/bucket", body).service().await.succeeds();
+    api.post("/bucket", body).service_role().await.expect_ok();
     let body = json!({ "name": "closed", "file_size_limit": 0 });
-    api.post("/bucket", body).service().await.succeeds();
+    api.post("/bucket", body).service_role().await.expect_ok();
     let upload = async |bucket: &str, bytes: usize| {
         let place = format!("{bucket}/{bytes}");
-        api.upload(&place, &"x".repeat(bytes)).service().await
+        api.upload(&place, &"x".repeat(bytes)).service_role().await
     };
 
-    upload("wide", 50).await.succeeds();
-    upload("wide", 51).await.refuses(Refusal::TOO_LARGE);
-    upload("narrow", 10).await.succeeds();
-    upload("narrow", 11).await.refuses(Refusal::TOO_LARGE);
-    upload("closed", 0).await.succeeds();
-    upload("closed", 1).await.refuses(Refusal::TOO_LARGE);
+    upload("wide", 50).await.expect_ok();
+    upload("wide", 51).await.fails_with(ErrorBody::TOO_LARGE);
+    upload("narrow", 10).await.expect_ok();
+    upload("narrow", 11).await.fails_with(ErrorBody::TOO_LARGE);
+    upload("closed", 0).await.expect_ok();
+    upload("closed", 1).await.fails_with(ErrorBody::TOO_LARGE);
 }
 
 #[tokio::test]
 async fn a_bucket_takes_the_types_that_it_lists() {
     let api = TestApi::start().await;
     let body = json!({ "name": "b", "allowed_mime_types": ["image/*", "text/plain"] });
-    api.post("/bucket", body).service().await.succeeds();
+    api.post("/bucket", body).service_role().await.expect_ok();
     let upload = async |kind: &str| {
-        let upload = api.call(Method::PUT, "/object/b/a").service();
+        let upload = api.call(Method::PUT, "/object/b/a").service_role();
         upload.body(kind, "x").await
     };
 
-    upload("image/png").await.succeeds();
-    upload("text/plain").await.succeeds();
-    upload("text/plain;charset=UTF-8").await.succeeds();
-    upload("text/html").await.refuses(Refusal(
+    upload("image/png").await.expect_ok();
+    upload("text/plain").await.expect_ok();
+    upload("text/plain;charset=UTF-8").await.expect_ok();
+    upload("text/html").await.fails_with(ErrorBody(
         415,
         "InvalidMimeType",
         "invalid_mime_type",
         "mime type text/html is not supported",
     ));
-    upload("nonsense").await.refuses(Refusal(
+    upload("nonsense").await.fails_with(ErrorBody(
         415,
         "InvalidMimeType",
         "invalid_mime_type",
         "Invalid Content-Type header",
     ));
-    let untyped = api.call(Method::POST, "/object/b/u").service();
-    untyped.await.refuses_as(415, "InvalidMimeType");
+    let untyped = api.call(Method::POST, "/object/b/u").service_role();
+    untyped.await.fails_with_code(415, "InvalidMimeType");
 }
 
 #[tokio::test]
 async fn an_empty_list_of_types_means_all() {
     let api = TestApi::start().await;
     let body = json!({ "name": "b", "allowed_mime_types": [] });
-    api.post("/bucket", body).service().await.succeeds();
+    api.post("/bucket", body).service_role().await.expect_ok();
 
     api.has_object("b/a", "x").await;
 }
@@ -170,11 +172,13 @@ async fn an_empty_list_of_types_means_all() {
 async fn a_placeholder_of_a_folder_has_any_type_and_no_bytes() {
     let api = TestApi::start().await;
     let body = json!({ "name": "b", "allowed_mime_types": ["image/png"] });
-    api.post("/bucket", body).service().await.succeeds();
+    api.post("/bucket", body).service_role().await.expect_ok();
 
     api.has_object("b/folder/.emptyFolderPlaceholder", "").await;
-    let full = api.upload("b/other/.emptyFolderPlaceholder", "x").service();
-    full.await.refuses(Refusal::TOO_LARGE);
+    let full = api
+        .upload("b/other/.emptyFolderPlaceholder", "x")
+        .service_role();
+    full.await.fails_with(ErrorBody::TOO_LARGE);
 }
 
 #[tokio::test]
@@ -184,18 +188,22 @@ async fn without_upsert_a_name_is_taken_once() {
     api.has_object("b/a", "first").await;
 
     for value in ["false", "TRUE", "1", "yes"] {
-        let again = api.upload("b/a", "second").service();
+        let again = api.upload("b/a", "second").service_role();
         let reply = again.header("x-upsert", value).await;
         reply
-            .refuses(Refusal::KEY_EXISTS)
-            .has("connection", "close");
+            .fails_with(ErrorBody::KEY_EXISTS)
+            .expect_header("connection", "close");
     }
-    api.get("/object/public/b/a").await.serves(200, "first");
+    api.get("/object/public/b/a")
+        .await
+        .expect_text(200, "first");
     assert_eq!(api.files(), (0, 1));
     assert_eq!(api.ledger().await, (0, 0));
-    let upsert = api.upload("b/a", "second").service().upsert();
-    upsert.await.succeeds();
-    api.get("/object/public/b/a").await.serves(200, "second");
+    let upsert = api.upload("b/a", "second").service_role().upsert();
+    upsert.await.expect_ok();
+    api.get("/object/public/b/a")
+        .await
+        .expect_text(200, "second");
 }
 
 #[tokio::test]
@@ -203,26 +211,28 @@ async fn put_creates_and_replaces() {
     let api = TestApi::start().await;
     api.has_bucket("b", true).await;
     let put = async |content: &str| {
-        let put = api.call(Method::PUT, "/object/b/a").service();
+        let put = api.call(Method::PUT, "/object/b/a").service_role();
         put.body("text/plain", content).await
     };
 
-    put("first").await.succeeds();
+    put("first").await.expect_ok();
     let first = row(&api).await;
     let reply = put("second").await;
 
     let second = row(&api).await;
-    reply.gives(200, json!({ "Key": "b/a", "Id": first["id"] }));
+    reply.expect_json(200, json!({ "Key": "b/a", "Id": first["id"] }));
     assert_eq!(first["created_at"], second["created_at"]);
     assert_ne!(first["updated_at"], second["updated_at"]);
     assert_ne!(first["version"], second["version"]);
-    api.get("/object/public/b/a").await.serves(200, "second");
+    api.get("/object/public/b/a")
+        .await
+        .expect_text(200, "second");
     assert_eq!(api.ledger().await, (0, 1), "the old bytes are to go");
     assert_eq!(api.files(), (0, 2), "but not at once");
 }
 
 #[tokio::test]
-async fn replacing_resets_what_users_said_and_keeps_the_owner_for_nobody() {
+async fn replacing_resets_user_metadata_and_keeps_the_owner_without_a_sub() {
     let api = TestApi::start().await;
     api.has_bucket("b", true).await;
     api.execute("create policy everything on storage.objects using (true) with check (true)")
@@ -231,12 +241,12 @@ async fn replacing_resets_what_users_said_and_keeps_the_owner_for_nobody() {
         let mut call = api.upload("b/a", "x").upsert();
         call = match caller {
             Some(user) => call.user(user),
-            None => call.service(),
+            None => call.service_role(),
         };
         if let Some(said) = said {
             call = call.header("x-metadata", &STANDARD.encode(said));
         }
-        call.await.succeeds();
+        call.await.expect_ok();
         let row = row(&api).await;
         json!([row["owner"], row["owner_id"], row["user_metadata"]])
     };
@@ -253,22 +263,22 @@ async fn replacing_resets_what_users_said_and_keeps_the_owner_for_nobody() {
 }
 
 #[tokio::test]
-async fn robots_are_told_what_makes_sense() {
+async fn robots_tags_are_validated() {
     let api = TestApi::start().await;
     api.has_bucket("b", true).await;
     let upload = async |tag: &str| {
-        let upload = api.upload("b/a", "x").service().upsert();
+        let upload = api.upload("b/a", "x").service_role().upsert();
         upload.header("x-robots-tag", tag).await
     };
 
     upload("googlebot: noindex, max-snippet:-1")
         .await
-        .succeeds();
+        .expect_ok();
     let reply = api.get("/object/public/b/a").await;
-    reply.has("x-robots-tag", "googlebot: noindex, max-snippet:-1");
+    reply.expect_header("x-robots-tag", "googlebot: noindex, max-snippet:-1");
     for bad in ["nonsense", "max-snippet:-2", "", "nöindex"] {
         let reply = upload(bad).await;
-        reply.refuses_as(400, "InvalidRequest");
+        reply.fails_with_code(400, "InvalidRequest");
         assert_eq!(reply.json()["error"], "invalid_x_robots_tag", "{bad}");
         let message = reply.json()["message"].as_str().map(str::to_owned);
         assert!(message.is_some_and(|text| text.starts_with("Invalid X-Robots-Tag header: ")));
@@ -279,24 +289,24 @@ async fn robots_are_told_what_makes_sense() {
 async fn checks_come_in_their_order_and_before_any_byte() {
     let api = TestApi::start().await;
     let body = json!({ "name": "b", "file_size_limit": 3, "allowed_mime_types": ["a/b"] });
-    api.post("/bucket", body).service().await.succeeds();
+    api.post("/bucket", body).service_role().await.expect_ok();
     let bad = || {
         let call = api.upload("b/bad~key", "too long");
         call.header("x-robots-tag", "nonsense")
     };
 
-    // Everything is wrong; what is put right one by one brings the next refusal.
-    bad().await.refuses(Refusal::NO_AUTHORIZATION);
+    // Everything is wrong; each correction brings the next error.
+    bad().await.fails_with(ErrorBody::NO_AUTHORIZATION);
     let missing = api.upload("none/bad~key", "too long").user(ANN);
-    missing.await.refuses(Refusal::NO_SUCH_BUCKET);
+    missing.await.fails_with(ErrorBody::NO_SUCH_BUCKET);
     let reply = bad().user(ANN).await;
     assert_eq!(reply.json()["error"], "invalid_x_robots_tag");
     let good_robots = || api.upload("b/bad~key", "too long").user(ANN);
-    good_robots().await.refuses(Refusal::TOO_LARGE);
+    good_robots().await.fails_with(ErrorBody::TOO_LARGE);
     let small = || api.upload("b/bad~key", "abc").user(ANN);
-    small().await.refuses_as(415, "InvalidMimeType");
+    small().await.fails_with_code(415, "InvalidMimeType");
     let typed = || small().header("content-type", "a/b");
-    typed().await.refuses(Refusal(
+    typed().await.fails_with(ErrorBody(
         400,
         "InvalidKey",
         "InvalidKey",
@@ -304,7 +314,9 @@ async fn checks_come_in_their_order_and_before_any_byte() {
     ));
     let named = api.upload("b/key", "abc").user(ANN);
     let reply = named.header("content-type", "a/b").await;
-    reply.refuses(Refusal::RLS).has("connection", "close");
+    reply
+        .fails_with(ErrorBody::RLS)
+        .expect_header("connection", "close");
     assert_eq!(api.files(), (0, 0));
     assert_eq!(api.ledger().await, (0, 0));
 }
@@ -314,8 +326,8 @@ async fn metadata_that_is_no_object_counts_as_none() {
     let api = TestApi::start().await;
     api.has_bucket("b", true).await;
     let upload = async |header: &str| {
-        let upload = api.upload("b/a", "x").service().upsert();
-        upload.header("x-metadata", header).await.succeeds();
+        let upload = api.upload("b/a", "x").service_role().upsert();
+        upload.header("x-metadata", header).await.expect_ok();
         row(&api).await["user_metadata"].clone()
     };
 
@@ -332,17 +344,17 @@ async fn metadata_that_is_no_object_counts_as_none() {
 }
 
 #[tokio::test]
-async fn a_sign_that_no_database_keeps_is_refused() {
+async fn a_nul_character_is_rejected() {
     let api = TestApi::start().await;
     api.has_bucket("b", true).await;
     let header = STANDARD.encode(r#"{"a":"\u0000"}"#);
 
     let reply = api
         .upload("b/a", "x")
-        .service()
+        .service_role()
         .header("x-metadata", &header)
         .await;
 
-    reply.refuses_as(400, "InvalidParameter");
+    reply.fails_with_code(400, "InvalidParameter");
     assert_eq!(api.files(), (0, 0));
 }

@@ -1,4 +1,4 @@
-//! Where these tests keep bytes: in a folder, or with `PLINTH_TEST_STORE=s3` on a real S3 server.
+//! The blob store of a test: a folder, or with `PLINTH_TEST_STORE=s3` a real S3 server.
 
 use std::{
     fs,
@@ -7,37 +7,47 @@ use std::{
 };
 
 use plinth_settings::Secret;
-use plinth_storage::{BlobStore, S3Store, S3StoreConfig};
+use plinth_storage::{BlobStore, ImageRendererConfig, S3Store, S3StoreConfig, StorageService};
 use plinth_teststore::{ACCESS_KEY, BUCKET, SECRET_KEY, TestStore};
 use tempfile::TempDir;
 
-/// The least that S3 takes as a part.
+/// The smallest part of S3.
 const PART: u64 = 5 * 1024 * 1024;
 
-/// A store of a test's own.
-pub(crate) enum OwnStore {
-    Local { folder: TempDir, syncs: bool },
+/// A store for one test.
+pub(crate) enum StoreFixture {
+    Local { folder: TempDir, fsync: bool },
     S3(TestStore),
 }
 
-impl OwnStore {
-    pub(crate) async fn start(syncs: bool) -> Self {
+impl StoreFixture {
+    pub(crate) async fn start(fsync: bool) -> Self {
         match std::env::var("PLINTH_TEST_STORE").as_deref() {
             Ok("s3") => Self::S3(TestStore::start().await.expect("a server")),
             Ok(other) => panic!("PLINTH_TEST_STORE={other} is unknown"),
             Err(_) => Self::Local {
                 folder: TempDir::new().expect("a folder"),
-                syncs,
+                fsync,
             },
         }
     }
 
-    /// As the service takes it.
-    pub(crate) fn open(&self) -> BlobStore {
+    /// The service over this store; rendered images are cached in `folder`.
+    pub(crate) fn service(&self, folder: &Path) -> StorageService {
+        let images = ImageRendererConfig {
+            folder: folder.join("renditions"),
+            cache_bytes: 1024 * 1024,
+            workers: None,
+            max_memory: 256 * 1024 * 1024,
+        };
+        StorageService::new(self.open(), &images)
+    }
+
+    fn open(&self) -> BlobStore {
         match self {
-            Self::Local { folder, syncs } => BlobStore::Local {
+            Self::Local { folder, fsync } => BlobStore::Local {
                 folder: folder.path().join("files"),
-                syncs: *syncs,
+                fsync: *fsync,
             },
             Self::S3(server) => {
                 let config = S3StoreConfig {
@@ -56,7 +66,7 @@ impl OwnStore {
         }
     }
 
-    /// The folder in which everything is that the store has, for looking at what must not be there.
+    /// The folder with everything that the store has, to look for leftovers.
     pub(crate) fn folder(&self) -> PathBuf {
         match self {
             Self::Local { folder, .. } => folder.path().to_owned(),
@@ -64,7 +74,7 @@ impl OwnStore {
         }
     }
 
-    /// Everything of all projects.
+    /// All files of all projects.
     pub(crate) fn all(&self) -> Vec<PathBuf> {
         files_below(&self.folder())
     }

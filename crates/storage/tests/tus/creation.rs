@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{CHUNK, Process, metadata};
+use crate::support::{CHUNK, Process, Sql, TusCall, TusReply, metadata};
 
 #[tokio::test]
 async fn a_new_upload_says_where_it_is_and_until_when() {
@@ -70,7 +70,7 @@ async fn the_object_has_what_the_metadata_said() {
     let created = process.create("k").header("upload-metadata", &sent);
     let upload = created.header("upload-length", "3").await.upload();
 
-    let patched = process.patch(&upload, 0).body("abc").await;
+    let patched = process.patch(&upload, 0).bytes("abc").await;
 
     patched.is(204, "").has(&[
         ("upload-offset", Some("3")),
@@ -92,14 +92,14 @@ async fn the_object_has_what_the_metadata_said() {
     });
     assert_eq!(facts, expected);
     assert_eq!(process.download("k").await.text(), "abc");
-    assert_eq!(process.count("plinth.pending_blob").await, 0);
+    assert_eq!(process.count_rows("plinth.pending_blob").await, 0);
 }
 
 #[tokio::test]
 async fn an_upload_without_user_metadata_keeps_what_there_was() {
     let process = Process::start().await;
     let upload = process.begin("k", 3).await;
-    process.patch(&upload, 0).body("abc").await.is(204, "");
+    process.patch(&upload, 0).bytes("abc").await.is(204, "");
     assert_eq!(process.object("k").await["user_metadata"], Value::Null);
     process
         .execute(r#"update storage.objects set user_metadata = '{"kept": true}'"#)
@@ -108,13 +108,13 @@ async fn an_upload_without_user_metadata_keeps_what_there_was() {
     let created = process.create("k").header("x-upsert", "true");
     let upload = created.header("upload-length", "3").await.upload();
     let patched = process.patch(&upload, 0).header("x-upsert", "true");
-    patched.body("def").await.is(204, "");
+    patched.bytes("def").await.is(204, "");
 
     let object = process.object("k").await;
     assert_eq!(object["user_metadata"], json!({ "kept": true }));
     assert_eq!(process.download("k").await.text(), "def");
     assert_eq!(
-        process.count("plinth.blob_gc").await,
+        process.count_rows("plinth.blob_gc").await,
         1,
         "the replaced bytes"
     );
@@ -128,14 +128,14 @@ async fn the_first_bytes_may_come_at_once() {
         call.header("content-type", CHUNK)
     };
 
-    let some = begin("some").body("abc").await;
+    let some = begin("some").bytes("abc").await;
     let upload = some.upload();
     some.has(&[("upload-offset", Some("3")), ("tus-complete", None)]);
     assert!(some.header("upload-expires").is_some());
-    process.patch(&upload, 3).body("def").await.is(204, "");
+    process.patch(&upload, 3).bytes("def").await.is(204, "");
     assert_eq!(process.download("some").await.text(), "abcdef");
 
-    let all = begin("all").body("abcdef").await;
+    let all = begin("all").bytes("abcdef").await;
     all.upload();
     all.has(&[
         ("upload-offset", Some("6")),
@@ -144,18 +144,18 @@ async fn the_first_bytes_may_come_at_once() {
     ]);
     assert_eq!(process.download("all").await.text(), "abcdef");
 
-    // A body of another type is none.
+    // A body of another type is no chunk.
     let none = process.create("none").header("upload-length", "6");
     let none = none
         .header("content-type", "text/plain")
-        .body("abcdef")
+        .bytes("abcdef")
         .await;
     none.has(&[("upload-offset", None), ("tus-complete", None)]);
     assert_eq!(process.offset(&none.upload()).await, 0);
 }
 
 #[tokio::test]
-async fn a_creation_that_is_refused_half_way_leaves_nothing() {
+async fn a_creation_that_is_rejected_half_way_leaves_nothing() {
     let process = Process::start().await;
     let call = process.create("k").header("upload-length", "4");
     let (sender, reply) = call.header("content-type", CHUNK).stream();
@@ -165,9 +165,9 @@ async fn a_creation_that_is_refused_half_way_leaves_nothing() {
     drop(sender);
 
     let reply = reply.await.expect("no panic");
-    reply.refuses(413, "upload's size exceeded");
-    assert_eq!(process.count("plinth.resumable_upload").await, 0);
-    process.sweep().await;
+    reply.fails_with(413, "upload's size exceeded");
+    assert_eq!(process.count_rows("plinth.resumable_upload").await, 0);
+    process.collect_garbage().await;
     assert!(process.files().is_empty());
 }
 
@@ -205,8 +205,8 @@ async fn sizes_and_types_are_limited_by_the_bucket_and_the_service() {
     };
 
     create("100", "text/plain").await.upload();
-    let refused = create("101", "text/plain").await;
-    refused.refuses(413, "Maximum size exceeded");
+    let rejected = create("101", "text/plain").await;
+    rejected.fails_with(413, "Maximum size exceeded");
 
     process
         .execute(
@@ -214,11 +214,11 @@ async fn sizes_and_types_are_limited_by_the_bucket_and_the_service() {
         )
         .await;
     create("10", "image/png").await.upload();
-    let refused = create("11", "image/png").await;
-    refused.refuses(413, "Maximum size exceeded");
-    let refused = create("10", "text/plain").await;
-    refused.refuses(415, "mime type text/plain is not supported");
-    // Without a type there is nothing to compare.
+    let rejected = create("11", "image/png").await;
+    rejected.fails_with(413, "Maximum size exceeded");
+    let rejected = create("10", "text/plain").await;
+    rejected.fails_with(415, "mime type text/plain is not supported");
+    // Without a type nothing is checked.
     let silent = process.create("k").header("upload-length", "10").await;
     silent.upload();
 

@@ -1,6 +1,6 @@
-//! Uploads end at some time, and what they leave behind is removed; what lives is not.
+//! Uploads expire, and garbage collection removes what they leave.
 
-use crate::support::Process;
+use crate::support::{Process, Sql, TusCall, TusReply};
 
 const LONG_AGO: &str = "
     update plinth.pending_blob set created_at = now() - interval '3 days';
@@ -8,30 +8,30 @@ const LONG_AGO: &str = "
 ";
 
 #[tokio::test]
-async fn an_expired_upload_is_gone_and_its_bytes_are_swept() {
+async fn an_expired_upload_is_gone_and_its_bytes_are_collected() {
     let process = Process::start().await;
     let upload = process.begin("k", 6).await;
-    process.patch(&upload, 0).body("abc").await.is(204, "");
+    process.patch(&upload, 0).bytes("abc").await.is(204, "");
     process
         .execute("update plinth.resumable_upload set expires_at = now()")
         .await;
     let gone = "The file for this url no longer exists";
 
-    process.head(&upload).await.refuses(410, gone);
-    let refused = process.patch(&upload, 3).body("def").await;
-    refused.refuses(410, gone);
-    assert_eq!(process.sweep().await, 1);
+    process.head(&upload).await.fails_with(410, gone);
+    let rejected = process.patch(&upload, 3).bytes("def").await;
+    rejected.fails_with(410, gone);
+    assert_eq!(process.collect_garbage().await, 1);
 
     assert!(process.files().is_empty());
     for table in ["resumable_upload", "pending_blob", "blob_gc"] {
         assert_eq!(
-            process.count(&format!("plinth.{table}")).await,
+            process.count_rows(&format!("plinth.{table}")).await,
             0,
             "{table}"
         );
     }
     let missing = "The file for this url was not found";
-    process.head(&upload).await.refuses(404, missing);
+    process.head(&upload).await.fails_with(404, missing);
 }
 
 #[tokio::test]
@@ -41,14 +41,14 @@ async fn the_lifetime_is_a_setting() {
     process.begin("k", 3).await;
 
     let sql = "plinth.resumable_upload where expires_at = created_at + interval '90 seconds'";
-    assert_eq!(process.count(sql).await, 1);
+    assert_eq!(process.count_rows(sql).await, 1);
 }
 
 #[tokio::test]
-async fn a_live_upload_outlives_every_sweep() {
+async fn a_live_upload_outlives_every_garbage_collection() {
     let process = Process::with(&[("plinth.storage.tus.expiry", "168h")]).await;
     let upload = process.begin("k", 6).await;
-    process.patch(&upload, 0).body("abc").await.is(204, "");
+    process.patch(&upload, 0).bytes("abc").await.is(204, "");
     process.execute(LONG_AGO).await;
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 86_400);
     for path in process.files() {
@@ -59,10 +59,10 @@ async fn a_live_upload_outlives_every_sweep() {
         file.set_modified(long_ago).expect("an older file");
     }
 
-    assert_eq!(process.sweep().await, 0);
+    assert_eq!(process.collect_garbage().await, 0);
 
     assert_eq!(process.offset(&upload).await, 3);
-    process.patch(&upload, 3).body("def").await.is(204, "");
+    process.patch(&upload, 3).bytes("def").await.is(204, "");
     assert_eq!(process.download("k").await.text(), "abcdef");
 }
 
@@ -70,14 +70,14 @@ async fn a_live_upload_outlives_every_sweep() {
 async fn a_finished_upload_expires_without_its_object() {
     let process = Process::start().await;
     let upload = process.begin("k", 3).await;
-    process.patch(&upload, 0).body("abc").await.is(204, "");
+    process.patch(&upload, 0).bytes("abc").await.is(204, "");
     process
         .execute("update plinth.resumable_upload set expires_at = now()")
         .await;
 
-    assert_eq!(process.sweep().await, 0);
+    assert_eq!(process.collect_garbage().await, 0);
 
-    assert_eq!(process.count("plinth.resumable_upload").await, 0);
+    assert_eq!(process.count_rows("plinth.resumable_upload").await, 0);
     assert_eq!(process.download("k").await.text(), "abc");
 }
 
@@ -92,7 +92,7 @@ async fn what_is_being_written_may_come_to_its_end() {
         .execute("update plinth.resumable_upload set expires_at = now()")
         .await;
 
-    assert_eq!(process.sweep().await, 0);
+    assert_eq!(process.collect_garbage().await, 0);
     sender.send("def");
     drop(sender);
 

@@ -4,7 +4,7 @@
 mod chunks;
 mod creation;
 mod expiry;
+mod leases;
+mod permissions;
 mod protocol;
-mod rights;
 mod support;
-mod turns;

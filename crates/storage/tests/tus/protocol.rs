@@ -1,12 +1,12 @@
-//! Methods, versions, headers and the form of refusals.
+//! Methods, versions, headers and errors.
 
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{BASE, Process, metadata};
+use crate::support::{BASE, Process, Sql, TusReply, metadata};
 
 #[tokio::test]
-async fn options_tells_what_the_server_can_do() {
+async fn options_lists_the_capabilities_of_the_server() {
     let process = Process::with(&[("storage.file_size_limit", "1MiB")]).await;
     let offer = [
         ("tus-version", Some("1.0.0")),
@@ -74,20 +74,20 @@ async fn scripts_of_other_origins_can_read_the_headers_of_the_protocol() {
 }
 
 #[tokio::test]
-async fn another_version_of_the_protocol_is_refused() {
+async fn another_version_of_the_protocol_is_rejected() {
     let process = Process::start().await;
 
     for method in [Method::POST, Method::PATCH, Method::HEAD, Method::DELETE] {
         let call = || process.call(method.clone(), "/upload/resumable/x");
         let none = call().without("tus-resumable").await;
-        none.refuses(412, "Tus-Resumable Required");
+        none.fails_with(412, "Tus-Resumable Required");
         let other = call().header("tus-resumable", "0.2.2").await;
-        other.refuses(400, "Invalid tus-resumable");
+        other.fails_with(400, "Invalid tus-resumable");
     }
 }
 
 #[tokio::test]
-async fn only_a_bad_token_is_refused_in_json() {
+async fn only_a_bad_token_is_rejected_in_json() {
     let process = Process::start().await;
     let check = async |token: Option<&str>, message: &str| {
         let call = process.create("k").header("upload-length", "3");
@@ -122,23 +122,25 @@ async fn other_methods_and_unknown_uploads_are_not_found() {
     let missing = "The file for this url was not found";
 
     for method in [Method::GET, Method::PUT] {
-        process.call(method, &upload).await.refuses(404, missing);
+        process.call(method, &upload).await.fails_with(404, missing);
     }
     for method in [Method::HEAD, Method::PATCH, Method::DELETE] {
-        process.call(method, BASE).await.refuses(404, missing);
+        process.call(method, BASE).await.fails_with(404, missing);
     }
 
     process.execute("delete from plinth.resumable_upload").await;
-    process.head(&upload).await.refuses(404, missing);
-    let patched = process.patch(&upload, 0).body("abc").await;
-    patched.refuses(404, missing);
+    process.head(&upload).await.fails_with(404, missing);
+    let patched = process.patch(&upload, 0).bytes("abc").await;
+    patched.fails_with(404, missing);
     let deleted = process.call(Method::DELETE, &upload).await;
-    deleted.refuses(404, missing);
+    deleted.fails_with(404, missing);
 
-    let unreadable = process.head("/upload/resumable/not-an-id").await;
-    unreadable.refuses(400, "The upload's id cannot be read");
-    let unreadable = process.head("/upload/resumable/a/b").await;
-    unreadable.refuses(400, "The upload's id cannot be read");
+    for id in ["not-an-id", "a/b"] {
+        let unreadable = format!("{BASE}/{id}");
+        process.head(&unreadable).await.fails_with(404, missing);
+        let patched = process.patch(&unreadable, 0).bytes("abc").await;
+        patched.fails_with(400, "The upload's id cannot be read");
+    }
 }
 
 #[tokio::test]
@@ -154,14 +156,14 @@ async fn an_upload_is_found_under_its_own_name_alone() {
     let forged = format!("{BASE}/{forged}");
 
     let missing = "The file for this url was not found";
-    process.head(&forged).await.refuses(404, missing);
-    let patched = process.patch(&forged, 0).body("abc").await;
-    patched.refuses(404, missing);
-    process.patch(&upload, 0).body("abc").await.is(204, "");
+    process.head(&forged).await.fails_with(404, missing);
+    let patched = process.patch(&forged, 0).bytes("abc").await;
+    patched.fails_with(404, missing);
+    process.patch(&upload, 0).bytes("abc").await.is(204, "");
 }
 
 #[tokio::test]
-async fn hostile_ids_are_refused_and_nothing_worse() {
+async fn hostile_ids_are_rejected_and_nothing_worse() {
     use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
     let process = Process::start().await;
     let version = "9f0b6bd0-23ae-4c1c-a9d2-3a05a1f1e1a1";
@@ -179,10 +181,10 @@ async fn hostile_ids_are_refused_and_nothing_worse() {
         let upload = format!("{BASE}/{id}");
         for call in [
             process.head(&upload),
-            process.patch(&upload, 0).body("abc"),
+            process.patch(&upload, 0).bytes("abc"),
             process.call(Method::DELETE, &upload),
         ] {
-            let status = call.await.status();
+            let status = call.await.status.as_u16();
             assert!((400..500).contains(&status), "{path:?}: {status}");
         }
     }
@@ -198,14 +200,14 @@ async fn a_method_may_be_named_in_a_header() {
         .header("x-http-method-override", "PATCH")
         .header("upload-offset", "0")
         .header("content-type", "application/offset+octet-stream")
-        .body("abc")
+        .bytes("abc")
         .await;
 
     patched.is(204, "").has(&[("upload-offset", Some("3"))]);
 }
 
 #[tokio::test]
-async fn bad_headers_of_a_new_upload_are_refused() {
+async fn bad_headers_of_a_new_upload_are_rejected() {
     let process = Process::start().await;
     let both = "Upload-Length or Upload-Defer-Length header required";
     let check = async |headers: &[(&str, &str)], status, message: &str| {
@@ -214,7 +216,7 @@ async fn bad_headers_of_a_new_upload_are_refused() {
             .fold(process.create("k"), |call, (name, value)| {
                 call.header(name, value)
             });
-        call.await.refuses(status, message);
+        call.await.fails_with(status, message);
     };
     check(&[], 400, both).await;
     check(
@@ -246,12 +248,12 @@ async fn bad_headers_of_a_new_upload_are_refused() {
 
     let none = process.create("k").without("upload-metadata");
     let none = none.header("upload-length", "3").await;
-    none.refuses(400, "Metadata header is required");
+    none.fails_with(400, "Metadata header is required");
 
     let named = async |pairs: &[(&str, &str)], status, message: &str| {
         let call = process.create("k").header("upload-length", "3");
         let call = call.header("upload-metadata", &metadata(pairs));
-        call.await.refuses(status, message);
+        call.await.fails_with(status, message);
     };
     named(
         &[("objectName", "k")],
@@ -281,6 +283,6 @@ async fn bad_headers_of_a_new_upload_are_refused() {
         let message = format!("Invalid key: {key}");
         named(&[("bucketName", "b"), ("objectName", key)], 400, &message).await;
     }
-    assert_eq!(process.count("plinth.resumable_upload").await, 0);
-    assert_eq!(process.count("plinth.pending_blob").await, 0);
+    assert_eq!(process.count_rows("plinth.resumable_upload").await, 0);
+    assert_eq!(process.count_rows("plinth.pending_blob").await, 0);
 }

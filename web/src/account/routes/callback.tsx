@@ -4,83 +4,81 @@ import { useSearch } from "wouter";
 import { Notice } from "../../components/notice";
 import { TextLink } from "../../components/text-link";
 import { toast } from "../../components/toast";
-import { arrival, codeOf } from "../../lib/arrival";
 import { auth } from "../../lib/auth-client";
 import { errorText } from "../../lib/error-text";
-import { done, Failure } from "../../lib/failure";
-import { lastMethod } from "../../lib/last-method";
-import { knownProvider, providerName } from "../../lib/methods";
-import { useGo } from "../../lib/navigation";
-import { keepNext } from "../../lib/next";
-import { needsSecondStep, startRecovery, useSession } from "../../lib/session";
+import { unwrap, Failure } from "../../lib/failure";
+import { lastSignInMethod } from "../../lib/last-sign-in-method";
+import { useNavigation } from "../../lib/navigation";
+import { withNext } from "../../lib/next-param";
+import { redirectParams, redirectErrorCode } from "../../lib/redirect-params";
+import { needsSecondFactor, startRecovery, useSession } from "../../lib/session";
+import { findEnabledProvider, providerName } from "../../lib/sign-in-methods";
 import { useAction } from "../../lib/use-action";
-import * as texts from "../../texts";
-import { Suspended } from "../banned";
+import { texts } from "../../texts";
+import { SuspendedPage } from "../banned-boundary";
 import { GuestPage, GuestSkeleton } from "../guest-layout";
-import { Expired } from "./confirm";
+import { ExpiredLink } from "./confirm";
 
-/** A code works once, however often the page is drawn. */
-let exchanged: ReturnType<typeof auth.exchangeCodeForSession> | null = null;
+/** A code can be codeExchange only once, even if the component mounts again. */
+let codeExchange: ReturnType<typeof auth.exchangeCodeForSession> | null = null;
 
-/**
- * What the address says went wrong. Anybody can write an address, and lead somebody here: it is told, and
- * nothing is done about it.
- */
-function saidByAddress(): Failure | null {
-  if (arrival.error) return new Failure(codeOf(arrival.error), "");
-  return arrival.code ? null : new Failure("bad_oauth_callback", "");
+/** The error in the URL. URLs are untrusted: it is displayed, but never acted on. */
+function errorFromUrl(): Failure | null {
+  if (redirectParams.error) return new Failure(redirectErrorCode(redirectParams.error), "");
+  return redirectParams.code ? null : new Failure("bad_oauth_callback", "");
 }
 
-/** Whether a failure is about the account or the session of whoever reads it. */
-const isPersonal = (failure: Failure) =>
+/** Whether a failure is about the user's account or session. */
+const isAboutUser = (failure: Failure) =>
   failure.code === "user_banned" || errorText(failure).place === "signed-out";
 
-/** `/callback`: the end of every way that led through another site. */
+/** `/callback`: redirect target of OAuth and SSO providers. */
 export function Callback() {
-  const go = useGo();
+  const nav = useNavigation();
   const search = useSearch();
   const session = useSession();
-  const named = new URLSearchParams(search).get("linked");
-  const provider = useKnownProvider(named ?? lastMethod());
+  const linkedProvider = new URLSearchParams(search).get("linked");
+  const provider = useEnabledProvider(linkedProvider ?? lastSignInMethod());
   const exchange = useAction(
     async (code: string) => {
-      exchanged ??= auth.exchangeCodeForSession(code);
-      const answer = await done(exchanged);
-      const kind = "redirectType" in answer ? answer.redirectType : null;
+      codeExchange ??= auth.exchangeCodeForSession(code);
+      const result = await unwrap(codeExchange);
+      const kind = "redirectType" in result ? result.redirectType : null;
       if (kind === "recovery" || kind === "invite") {
-        startRecovery(answer.user.id);
-        return go.replace("/reset-password", { kind });
+        startRecovery(result.user.id);
+        return nav.replace("/reset-password", { kind });
       }
-      const linked = await knownProvider(named);
+      const linked = await findEnabledProvider(linkedProvider);
       if (linked) toast(texts.callback.connected(providerName(linked)));
-      if (needsSecondStep(answer.session)) return go.replace(keepNext("/sign-in/mfa", search));
-      go.onwards();
+      if (needsSecondFactor(result.session)) return nav.replace(withNext("/sign-in/mfa", search));
+      nav.toNext();
     },
-    { isAboutSession: false },
+    { handlesSessionErrors: false },
   );
-  const said = saidByAddress();
-  // The code is exchanged once, with the server.
+  const urlFailure = errorFromUrl();
+  // Exchange the code on mount.
   useEffect(() => {
-    if (!said && arrival.code) void exchange.run(arrival.code);
+    if (!urlFailure && redirectParams.code) void exchange.run(redirectParams.code);
     // oxlint-disable-next-line react/exhaustive-deps
   }, []);
 
-  const heard = said ?? exchange.failure;
-  const failure = heard && session && isPersonal(heard) ? new Failure("unexpected_failure", "") : heard;
-  const isBack = !!failure && !!session && named !== null && !!provider;
+  const rawFailure = urlFailure ?? exchange.failure;
+  const failure =
+    rawFailure && session && isAboutUser(rawFailure) ? new Failure("unexpected_failure", "") : rawFailure;
+  const isFailedLink = !!failure && !!session && linkedProvider !== null && !!provider;
   const text = failure
     ? errorText(failure, "callback", provider ? providerName(provider) : undefined).text
     : "";
-  // Somebody who only wanted to connect an account is still signed in, and goes back there.
+  // Linking an identity failed: the user is still signed in and returns to the identities page.
   useEffect(() => {
-    if (isBack) go.onwards({ notice: text });
+    if (isFailedLink) nav.toNext({ notice: text });
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [isBack]);
+  }, [isFailedLink]);
 
-  const isKnown = session !== undefined && provider !== undefined;
-  if (!failure || exchange.isBusy || isBack || !isKnown) return <GuestSkeleton />;
-  if (failure.code === "user_banned") return <Suspended />;
-  if (failure.code === "otp_expired") return <Expired type={arrival.type} />;
+  const isLoaded = session !== undefined && provider !== undefined;
+  if (!failure || exchange.isBusy || isFailedLink || !isLoaded) return <GuestSkeleton />;
+  if (failure.code === "user_banned") return <SuspendedPage />;
+  if (failure.code === "otp_expired") return <ExpiredLink type={redirectParams.type} />;
   const isCancelled = failure.code === "access_denied";
   return (
     <GuestPage
@@ -90,17 +88,16 @@ export function Callback() {
       <Notice tone={isCancelled ? "info" : "warn"} role="alert">
         {text}
       </Notice>
-      <TextLink href={session ? "/account" : keepNext("/sign-in", search)}>
+      <TextLink href={session ? "/account" : withNext("/sign-in", search)}>
         {session ? texts.callback.backToAccount : texts.signIn.back}
       </TextLink>
     </GuestPage>
   );
 }
 
-/** The provider that somebody comes from, if the project has it; `undefined` until that is known. */
-function useKnownProvider(id: string | null) {
+/** The provider if the project has enabled it; `undefined` while loading. */
+function useEnabledProvider(id: string | null) {
   const [provider, setProvider] = useState<string | null>();
-  // The answer comes from the network.
-  useEffect(() => void knownProvider(id).then(setProvider), [id]);
+  useEffect(() => void findEnabledProvider(id).then(setProvider), [id]);
   return provider;
 }

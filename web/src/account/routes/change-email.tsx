@@ -3,25 +3,25 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { Button } from "../../components/button";
-import { CaptchaPlace } from "../../components/captcha-place";
+import { CaptchaContainer } from "../../components/captcha-container";
 import { Card } from "../../components/card";
 import { EmailField } from "../../components/field";
 import { Form } from "../../components/form";
 import { Notice } from "../../components/notice";
-import { LoadError, Skeleton } from "../../components/states";
+import { CardSkeleton, LoadError } from "../../components/states";
 import { TextLink } from "../../components/text-link";
 import { toast } from "../../components/toast";
 import { CodeForm } from "../../features/code/code-form";
 import { useStepUp } from "../../features/step-up/step-up";
 import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
-import { done } from "../../lib/failure";
-import { useGo } from "../../lib/navigation";
+import { unwrap } from "../../lib/failure";
+import { useNavigation } from "../../lib/navigation";
 import { pageUrl, settings } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { userQuery } from "../../lib/user";
 import { checkEmail } from "../../lib/validation";
-import * as texts from "../../texts";
+import { texts } from "../../texts";
 import { AccountPage } from "../account-layout";
 
 const emailRedirectTo = pageUrl(`/confirm?next=${encodeURIComponent(`${settings.mount}/account`)}`);
@@ -41,22 +41,22 @@ export function ChangeEmail() {
 type ContentProps = { query: ReturnType<typeof useQuery<User>> };
 
 function Content({ query }: ContentProps) {
-  if (query.isPending) return <Skeleton label={texts.changeEmail.loading} />;
+  if (query.isPending) return <CardSkeleton label={texts.changeEmail.loading} />;
   if (query.isError) return <LoadError error={query.error} onRetry={query.refetch} />;
   const { email = "", new_email: pending } = query.data;
   return (
     <>
-      {pending && <Pending current={email} pending={pending} />}
-      <NewAddress current={email} />
+      {pending && <PendingChange current={email} pending={pending} />}
+      <NewEmailForm current={email} />
     </>
   );
 }
 
-type NewProps = { current: string };
+type NewEmailProps = { current: string };
 
-function NewAddress({ current }: NewProps) {
-  const cache = useQueryClient();
-  const guarded = useStepUp();
+function NewEmailForm({ current }: NewEmailProps) {
+  const queryClient = useQueryClient();
+  const withStepUp = useStepUp();
   const form = useForm({
     values: { email: "" },
     screen: "email",
@@ -65,10 +65,10 @@ function NewAddress({ current }: NewProps) {
         checkEmail(value) ?? (value.trim() === current ? texts.changeEmail.isYours : undefined),
     },
     submit: async ({ email }) => {
-      const { user } = await guarded(() =>
-        done(auth.updateUser({ email: email.trim() }, { emailRedirectTo })),
+      const { user } = await withStepUp(() =>
+        unwrap(auth.updateUser({ email: email.trim() }, { emailRedirectTo })),
       );
-      cache.setQueryData(userQuery.queryKey, user);
+      queryClient.setQueryData(userQuery.queryKey, user);
       form.set("email", "");
       toast(user.new_email ? texts.changeEmail.mailSent : texts.changeEmail.changed);
     },
@@ -89,17 +89,17 @@ function NewAddress({ current }: NewProps) {
 
 type PendingProps = { current: string; pending: string };
 
-function Pending({ current, pending }: PendingProps) {
-  const go = useGo();
-  const cache = useQueryClient();
-  const [isHalfDone, setHalfDone] = useState(false);
-  const isDouble = settings.email.doubleConfirm && current !== "";
+function PendingChange({ current, pending }: PendingProps) {
+  const nav = useNavigation();
+  const queryClient = useQueryClient();
+  const [isFirstConfirmed, setFirstConfirmed] = useState(false);
+  const needsBoth = settings.email.doubleConfirm && current !== "";
   return (
-    <Card title={isDouble ? texts.changeEmail.confirmBoth : texts.changeEmail.confirmNew}>
+    <Card title={needsBoth ? texts.changeEmail.confirmBoth : texts.changeEmail.confirmNew}>
       <p className="text-soft">
-        {isDouble ? texts.changeEmail.sentToBoth(pending, current) : texts.changeEmail.sentToNew(pending)}
+        {needsBoth ? texts.changeEmail.sentToBoth(pending, current) : texts.changeEmail.sentToNew(pending)}
       </p>
-      {isHalfDone && (
+      {isFirstConfirmed && (
         <Notice tone="good" role="status">
           {texts.changeEmail.halfDone}
         </Notice>
@@ -110,17 +110,17 @@ function Pending({ current, pending }: PendingProps) {
         submitLabel={texts.changeEmail.confirm}
         onResend={async () => {
           const options = { emailRedirectTo, ...(await captchaOption()) };
-          return done(auth.resend({ type: "email_change", email: pending, options }));
+          return unwrap(auth.resend({ type: "email_change", email: pending, options }));
         }}
         onVerify={async (token) => {
-          const { session } = await done(auth.verifyOtp({ type: "email_change", email: pending, token }));
-          if (!session) return setHalfDone(true);
-          await cache.invalidateQueries(userQuery);
+          const { session } = await unwrap(auth.verifyOtp({ type: "email_change", email: pending, token }));
+          if (!session) return setFirstConfirmed(true);
+          await queryClient.invalidateQueries(userQuery);
           toast(texts.changeEmail.changed);
-          go.to("/account");
+          nav.to("/account");
         }}
       />
-      <CaptchaPlace />
+      <CaptchaContainer />
     </Card>
   );
 }

@@ -9,32 +9,32 @@ import { PasswordField } from "../../components/field";
 import { Form } from "../../components/form";
 import { NewPasswordField } from "../../components/new-password-field";
 import { Notice } from "../../components/notice";
-import { LoadError, Skeleton } from "../../components/states";
+import { CardSkeleton, LoadError } from "../../components/states";
 import { toast } from "../../components/toast";
 import { useStepUp } from "../../features/step-up/step-up";
 import { auth } from "../../lib/auth-client";
 import { errorText } from "../../lib/error-text";
-import { done, Failure } from "../../lib/failure";
-import { carried, nextOf, useGo } from "../../lib/navigation";
-import { claimsOf, useSession } from "../../lib/session";
+import { unwrap, Failure } from "../../lib/failure";
+import { getPageState, nextFromSearch, useNavigation } from "../../lib/navigation";
+import { decodeClaims, useSession } from "../../lib/session";
 import { settings } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { userQuery } from "../../lib/user";
 import { checkNewPassword } from "../../lib/validation";
-import { endAdvice } from "../../lib/weak-password";
-import * as texts from "../../texts";
+import { dismissWeakPasswordWarning } from "../../lib/weak-password";
+import { texts } from "../../texts";
 import { AccountPage } from "../account-layout";
 
 const hasPassword = (user: User) => user.identities?.some(({ provider }) => provider === "email") ?? false;
 
-/** The session of which the server wanted the present password: it will want it again. */
-let askedSession: unknown;
+/** The session for which the server required the current password; it will again. */
+let sessionRequiringCurrent: unknown;
 
 const isSso = (user: User) => String(user.app_metadata.provider ?? "").startsWith("sso:");
 
 export function ChangePassword() {
   const user = useQuery(userQuery);
-  const isFirst = carried().kind === "first" || (!!user.data && !hasPassword(user.data));
+  const isFirst = getPageState().kind === "first" || (!!user.data && !hasPassword(user.data));
   return (
     <AccountPage title={isFirst ? texts.changePassword.titleFirst : texts.changePassword.title}>
       <Content query={user} />
@@ -45,7 +45,7 @@ export function ChangePassword() {
 type ContentProps = { query: ReturnType<typeof useQuery<User>> };
 
 function Content({ query }: ContentProps) {
-  if (query.isPending) return <Skeleton label={texts.common.loading} />;
+  if (query.isPending) return <CardSkeleton label={texts.common.loading} />;
   if (query.isError) return <LoadError error={query.error} onRetry={query.refetch} />;
   if (isSso(query.data)) {
     return <Notice tone="info">{errorText(new Failure("user_sso_managed", "")).text}</Notice>;
@@ -54,40 +54,40 @@ function Content({ query }: ContentProps) {
 }
 
 function PasswordForm({ user }: { user: User }) {
-  const guarded = useStepUp();
-  const go = useGo();
-  const leadsOn = nextOf(useSearch()) !== null;
+  const withStepUp = useStepUp();
+  const nav = useNavigation();
+  const hasNext = nextFromSearch(useSearch()) !== null;
   const session = useSession();
-  const sessionId = session ? claimsOf(session)["session_id"] : null;
-  // Only the server knows who has a password, and who has proven enough without it.
-  const [asksCurrent, setAsksCurrent] = useState(!!sessionId && sessionId === askedSession);
+  const sessionId = session ? decodeClaims(session)["session_id"] : null;
+  // Only the server knows whether the user has a password and has to enter it.
+  const [needsCurrent, setNeedsCurrent] = useState(!!sessionId && sessionId === sessionRequiringCurrent);
   const form = useForm({
     values: { current: "", password: "" },
     screen: "password",
     checks: {
-      current: (value) => (asksCurrent && !value ? texts.checks.currentPasswordMissing : undefined),
+      current: (value) => (needsCurrent && !value ? texts.checks.currentPasswordMissing : undefined),
       password: (value) => checkNewPassword(value, settings.password.minLength),
     },
     submit: async ({ current, password }) => {
-      await guarded((nonce) =>
-        done(
+      await withStepUp((nonce) =>
+        unwrap(
           auth.updateUser({
             password,
             ...(nonce === undefined ? {} : { nonce }),
-            ...(asksCurrent ? { current_password: current } : {}),
+            ...(needsCurrent ? { current_password: current } : {}),
           }),
         ),
       );
-      endAdvice();
+      dismissWeakPasswordWarning();
       form.set("current", "");
       form.set("password", "");
       toast(texts.common.passwordChanged);
-      if (leadsOn) go.onwards();
+      if (hasNext) nav.toNext();
     },
     onFailure: ({ code }) => {
       if (!code.startsWith("current_password")) return;
-      askedSession = sessionId;
-      setAsksCurrent(true);
+      sessionRequiringCurrent = sessionId;
+      setNeedsCurrent(true);
     },
   });
   return (
@@ -101,7 +101,7 @@ function PasswordForm({ user }: { user: User }) {
           readOnly
           hidden
         />
-        {asksCurrent && (
+        {needsCurrent && (
           <PasswordField
             {...form.field("current")}
             label={texts.changePassword.current}
@@ -114,8 +114,8 @@ function PasswordForm({ user }: { user: User }) {
           <Button type="submit" isBusy={form.isBusy} busyLabel={texts.common.saving}>
             {texts.changePassword.save}
           </Button>
-          {leadsOn && (
-            <Button variant="quiet" onClick={() => go.onwards()}>
+          {hasNext && (
+            <Button variant="quiet" onClick={() => nav.toNext()}>
               {texts.changePassword.notNow}
             </Button>
           )}

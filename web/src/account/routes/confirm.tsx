@@ -7,63 +7,69 @@ import { EmailField } from "../../components/field";
 import { Form } from "../../components/form";
 import { Notice } from "../../components/notice";
 import { TextLink } from "../../components/text-link";
-import { arrival, forgetArrival } from "../../lib/arrival";
 import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
 import { errorText } from "../../lib/error-text";
-import { done, Failure } from "../../lib/failure";
-import { rememberMethod } from "../../lib/last-method";
-import { useGo } from "../../lib/navigation";
-import { keepNext } from "../../lib/next";
-import { hasGotName, needsSecondStep, startRecovery, useSession } from "../../lib/session";
+import { unwrap, Failure } from "../../lib/failure";
+import { hideAccountExistence } from "../../lib/hide-account-existence";
+import { saveLastSignInMethod } from "../../lib/last-sign-in-method";
+import { useNavigation } from "../../lib/navigation";
+import { withNext } from "../../lib/next-param";
+import { redirectParams, clearRedirectParams } from "../../lib/redirect-params";
+import { isAnonymousUpgrade, needsSecondFactor, startRecovery, useSession } from "../../lib/session";
 import { pageUrl } from "../../lib/settings";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
 import { checkEmail } from "../../lib/validation";
-import { withoutTelling } from "../../lib/without-telling";
-import * as texts from "../../texts";
+import { texts } from "../../texts";
 import { GuestPage } from "../guest-layout";
 import { Callback } from "./callback";
 
-type Words = { title: string; lead: string; button: string };
+type ConfirmText = { title: string; lead: string; button: string };
 
-const kinds: Record<string, Words> = texts.confirm.kinds;
+const textsByType: Record<string, ConfirmText> = texts.confirm.kinds;
 
-/** `/confirm`: the token is used by the click, because mail scanners open links (U5). */
+/** `/confirm`: target of e-mail links. A click verifies the token, because mail scanners open links (U5). */
 export function Confirm() {
-  if (arrival.code || arrival.error) return <Callback />;
-  if (arrival.message) return <HalfDone />;
-  const type = arrival.type ?? "";
-  const text = Object.hasOwn(kinds, type) ? kinds[type] : undefined;
-  if (!arrival.tokenHash || !text) return <Malformed />;
-  return <Ready tokenHash={arrival.tokenHash} type={arrival.type as EmailOtpType} text={text} />;
+  if (redirectParams.code || redirectParams.error) return <Callback />;
+  if (redirectParams.message) return <FirstConfirmed />;
+  const type = redirectParams.type ?? "";
+  const text = Object.hasOwn(textsByType, type) ? textsByType[type] : undefined;
+  if (!redirectParams.tokenHash || !text) return <IncompleteLink />;
+  return (
+    <ConfirmForm
+      tokenHash={redirectParams.tokenHash}
+      type={redirectParams.type as EmailOtpType}
+      text={text}
+    />
+  );
 }
 
-type ReadyProps = { tokenHash: string; type: EmailOtpType; text: Words };
+type ConfirmFormProps = { tokenHash: string; type: EmailOtpType; text: ConfirmText };
 
-function Ready({ tokenHash, type, text }: ReadyProps) {
-  const go = useGo();
+function ConfirmForm({ tokenHash, type, text }: ConfirmFormProps) {
+  const nav = useNavigation();
   const search = useSearch();
-  const [isHalfDone, setHalfDone] = useState(false);
-  const before = useSession();
+  const [isFirstConfirmed, setFirstConfirmed] = useState(false);
+  const previousSession = useSession();
   const { run, isBusy, failure } = useAction(
     async () => {
-      const { session } = await done(auth.verifyOtp({ token_hash: tokenHash, type }));
-      forgetArrival();
-      if (!session) return setHalfDone(true);
+      const { session } = await unwrap(auth.verifyOtp({ token_hash: tokenHash, type }));
+      clearRedirectParams();
+      if (!session) return setFirstConfirmed(true);
       if (type === "recovery" || type === "invite") {
         startRecovery(session.user.id);
-        return go.replace("/reset-password", { kind: type });
+        return nav.replace("/reset-password", { kind: type });
       }
-      if (type === "magiclink" || type === "email") rememberMethod("code");
-      if (hasGotName(before, session)) return go.toFirstPassword();
-      if (needsSecondStep(session)) return go.replace(keepNext("/sign-in/mfa", search));
-      go.onwards({ notice: type === "email_change" ? texts.confirm.emailConfirmed : "" });
+      if (type === "magiclink" || type === "email") saveLastSignInMethod("code");
+      if (isAnonymousUpgrade(previousSession, session)) return nav.toFirstPassword();
+      if (needsSecondFactor(session)) return nav.replace(withNext("/sign-in/mfa", search));
+      nav.toNext({ notice: type === "email_change" ? texts.confirm.emailConfirmed : "" });
     },
-    { isAboutSession: false },
+    { handlesSessionErrors: false },
   );
-  if (isHalfDone) return <HalfDone />;
-  if (failure?.code === "otp_expired") return <Expired type={type} />;
+  if (isFirstConfirmed) return <FirstConfirmed />;
+  if (failure?.code === "otp_expired") return <ExpiredLink type={type} />;
   return (
     <GuestPage title={text.title} lead={text.lead} hasError={!!failure}>
       {failure && (
@@ -78,7 +84,7 @@ function Ready({ tokenHash, type, text }: ReadyProps) {
   );
 }
 
-function HalfDone() {
+function FirstConfirmed() {
   return (
     <GuestPage title={texts.confirm.oneMoreStep}>
       <Notice tone="good" role="status">
@@ -88,8 +94,8 @@ function HalfDone() {
   );
 }
 
-/** What to do about a link that is no longer good depends on what it was for. */
-export function Expired({ type }: { type: string | null }) {
+/** How to get a new link depends on the type of the expired one. */
+export function ExpiredLink({ type }: { type: string | null }) {
   const search = useSearch();
   const text = errorText(new Failure("otp_expired", ""), "confirm").text;
   return (
@@ -98,30 +104,30 @@ export function Expired({ type }: { type: string | null }) {
         {text}
       </Notice>
       {type === "recovery" && (
-        <TextLink href={keepNext("/forgot-password", search)}>{texts.confirm.newResetLink}</TextLink>
+        <TextLink href={withNext("/forgot-password", search)}>{texts.confirm.newResetLink}</TextLink>
       )}
       {type === "invite" && <p>{texts.confirm.newInvitation}</p>}
       {type === "email_change" && <TextLink href="/account/email">{texts.confirm.changeEmailAgain}</TextLink>}
-      {type === "signup" && <NewLink />}
+      {type === "signup" && <NewLinkForm />}
       {!["recovery", "invite", "email_change", "signup"].includes(type ?? "") && (
-        <TextLink href={keepNext("/sign-in/code", search)}>{texts.confirm.newLinkOrCode}</TextLink>
+        <TextLink href={withNext("/sign-in/code", search)}>{texts.confirm.newLinkOrCode}</TextLink>
       )}
     </GuestPage>
   );
 }
 
-function NewLink() {
-  const go = useGo();
+function NewLinkForm() {
+  const nav = useNavigation();
   const search = useSearch();
   const form = useForm({
     values: { email: "" },
     screen: "email",
     checks: { email: checkEmail },
     submit: async ({ email }) => {
-      const emailRedirectTo = pageUrl(keepNext("/confirm", search));
+      const emailRedirectTo = pageUrl(withNext("/confirm", search));
       const options = { emailRedirectTo, ...(await captchaOption()) };
-      await withoutTelling(done(auth.resend({ type: "signup", email: email.trim(), options })));
-      go.to("/sign-up/check-email", { email: email.trim(), kind: "signup" });
+      await hideAccountExistence(unwrap(auth.resend({ type: "signup", email: email.trim(), options })));
+      nav.to("/sign-up/check-email", { email: email.trim(), kind: "signup" });
     },
   });
   return (
@@ -134,7 +140,7 @@ function NewLink() {
   );
 }
 
-function Malformed() {
+function IncompleteLink() {
   return (
     <GuestPage title={texts.confirm.incomplete} lead={texts.confirm.incompleteLead} hasError>
       <TextLink href="/sign-in">{texts.confirm.toSignIn}</TextLink>

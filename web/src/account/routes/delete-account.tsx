@@ -5,16 +5,16 @@ import { Form } from "../../components/form";
 import { useStepUp } from "../../features/step-up/step-up";
 import { auth } from "../../lib/auth-client";
 import { authFetch } from "../../lib/http";
-import { leaveTo } from "../../lib/leaving";
 import { useSession } from "../../lib/session";
 import { settings } from "../../lib/settings";
+import { setSignOutRedirect } from "../../lib/sign-out-redirect";
 import { useForm } from "../../lib/use-form";
-import * as texts from "../../texts";
+import { texts } from "../../texts";
 import { AccountPage } from "../account-layout";
 
 export function DeleteAccount() {
   const session = useSession();
-  const guarded = useStepUp();
+  const withStepUp = useStepUp();
   const name = session?.user.email || session?.user.phone || texts.deleteAccount.keyword;
   const form = useForm({
     values: { confirm: "" },
@@ -25,14 +25,14 @@ export function DeleteAccount() {
           : texts.deleteAccount.notConfirmed(name),
     },
     submit: async () => {
-      await guarded((nonce) =>
+      await withStepUp((nonce) =>
         authFetch("/user", { method: "DELETE", body: nonce === undefined ? {} : { nonce } }),
       );
-      leaveTo("/goodbye");
+      setSignOutRedirect("/goodbye");
       await auth.signOut({ scope: "local" });
     },
   });
-  const isRefused = form.failure?.code === "feature_disabled";
+  const isDisabled = form.failure?.code === "feature_disabled";
   return (
     <AccountPage title={texts.deleteAccount.title} lead={texts.deleteAccount.lead}>
       <Card title={texts.deleteAccount.whatHappens}>
@@ -47,7 +47,7 @@ export function DeleteAccount() {
           form={form}
           label={texts.deleteAccount.title}
           help={
-            isRefused &&
+            isDisabled &&
             settings.supportUrl && (
               <p>
                 <a className="font-medium underline underline-offset-4" href={settings.supportUrl}>

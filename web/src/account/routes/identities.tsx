@@ -6,7 +6,7 @@ import { Button } from "../../components/button";
 import { Card, Row, rowsClass } from "../../components/card";
 import { ConfirmDialog } from "../../components/confirm-dialog";
 import { Notice } from "../../components/notice";
-import { LoadError, Skeleton } from "../../components/states";
+import { CardSkeleton, LoadError } from "../../components/states";
 import { Time } from "../../components/time";
 import { toast } from "../../components/toast";
 import { ProviderButtons } from "../../features/providers/provider-buttons";
@@ -14,28 +14,28 @@ import { ProviderMark } from "../../features/providers/provider-mark";
 import { useStepUp } from "../../features/step-up/step-up";
 import { auth } from "../../lib/auth-client";
 import { errorText } from "../../lib/error-text";
-import { done, toFailure } from "../../lib/failure";
-import { enabledProviders, providerName, scopesFor } from "../../lib/methods";
-import { carried, leavingNow } from "../../lib/navigation";
+import { unwrap, toFailure } from "../../lib/failure";
+import { getPageState, waitForUnload } from "../../lib/navigation";
 import { pageUrl, settings } from "../../lib/settings";
-import { useMethods } from "../../lib/use-methods";
+import { enabledProviders, providerName, scopesFor } from "../../lib/sign-in-methods";
+import { useSignInMethods } from "../../lib/use-sign-in-methods";
 import { userQuery } from "../../lib/user";
-import * as texts from "../../texts";
+import { texts } from "../../texts";
 import { AccountPage } from "../account-layout";
 
-function labelOf({ provider }: UserIdentity): string {
+function identityLabel({ provider }: UserIdentity): string {
   if (provider === "email") return texts.identities.email;
   return provider === "phone" ? texts.identities.phone : providerName(provider);
 }
 
-function accountOf({ identity_data: data }: UserIdentity): string {
+function identityAccount({ identity_data: data }: UserIdentity): string {
   const text = data?.["email"] ?? data?.["full_name"] ?? data?.["name"] ?? data?.["phone"];
   return typeof text === "string" ? text : "";
 }
 
 export function Identities() {
   const user = useQuery(userQuery);
-  const { notice } = carried();
+  const { notice } = getPageState();
   return (
     <AccountPage
       title={texts.identities.title}
@@ -53,7 +53,7 @@ export function Identities() {
 }
 
 function Content({ query }: { query: ReturnType<typeof useQuery<User>> }) {
-  if (query.isPending) return <Skeleton label={texts.identities.loading} />;
+  if (query.isPending) return <CardSkeleton label={texts.identities.loading} />;
   if (query.isError) return <LoadError error={query.error} onRetry={query.refetch} />;
   const identities = query.data.identities ?? [];
   return (
@@ -61,7 +61,7 @@ function Content({ query }: { query: ReturnType<typeof useQuery<User>> }) {
       <Card>
         <ul aria-label={texts.identities.title} className={rowsClass}>
           {identities.map((identity) => (
-            <Identity
+            <IdentityRow
               key={identity.identity_id}
               identity={identity}
               user={query.data}
@@ -75,31 +75,31 @@ function Content({ query }: { query: ReturnType<typeof useQuery<User>> }) {
           </p>
         )}
       </Card>
-      {settings.manualLinking && <Available taken={identities.map(({ provider }) => provider)} />}
+      {settings.manualLinking && <AvailableProviders linked={identities.map(({ provider }) => provider)} />}
     </>
   );
 }
 
-type IdentityProps = { identity: UserIdentity; user: User; isOnly: boolean };
+type IdentityRowProps = { identity: UserIdentity; user: User; isOnly: boolean };
 
-function Identity({ identity, user, isOnly }: IdentityProps) {
-  const cache = useQueryClient();
-  const guarded = useStepUp();
-  const [isAsking, setAsking] = useState(false);
-  const label = labelOf(identity);
+function IdentityRow({ identity, user, isOnly }: IdentityRowProps) {
+  const queryClient = useQueryClient();
+  const withStepUp = useStepUp();
+  const [isConfirming, setConfirming] = useState(false);
+  const label = identityLabel(identity);
   const isPrimary = identity.identity_data?.["email"] === user.email;
   const unlink = async () => {
-    let said: string = texts.identities.disconnected(label);
+    let message: string = texts.identities.disconnected(label);
     try {
-      await guarded(() => done(auth.unlinkIdentity(identity)));
+      await withStepUp(() => unwrap(auth.unlinkIdentity(identity)));
     } catch (error) {
       const failure = toFailure(error);
       if (failure.code !== "identity_not_found") throw failure;
-      said = errorText(failure).text;
+      message = errorText(failure).text;
     }
     await auth.refreshSession();
-    await cache.invalidateQueries(userQuery);
-    toast(said);
+    await queryClient.invalidateQueries(userQuery);
+    toast(message);
   };
   return (
     <Row
@@ -107,7 +107,7 @@ function Identity({ identity, user, isOnly }: IdentityProps) {
       title={label}
       details={
         <>
-          {accountOf(identity)}
+          {identityAccount(identity)}
           {identity.created_at && (
             <>
               {" · "}
@@ -130,17 +130,17 @@ function Identity({ identity, user, isOnly }: IdentityProps) {
             aria-label={texts.identities.disconnectOf(label)}
             aria-describedby={isOnly ? "only-identity" : undefined}
             disabled={isOnly}
-            onClick={() => setAsking(true)}
+            onClick={() => setConfirming(true)}
           >
             {texts.identities.disconnect}
           </Button>
-          {isAsking && (
+          {isConfirming && (
             <ConfirmDialog
               title={texts.identities.disconnectTitle(label)}
               action={texts.identities.disconnect}
               busyLabel={texts.identities.disconnecting}
               onConfirm={unlink}
-              onClose={() => setAsking(false)}
+              onClose={() => setConfirming(false)}
             >
               <p>{texts.identities.disconnectText}</p>
               {isPrimary && <p>{texts.identities.providesEmail(user.email ?? "")}</p>}
@@ -152,19 +152,19 @@ function Identity({ identity, user, isOnly }: IdentityProps) {
   );
 }
 
-function Available({ taken }: { taken: string[] }) {
-  const guarded = useStepUp();
-  const { methods, error, retry } = useMethods();
+function AvailableProviders({ linked }: { linked: string[] }) {
+  const withStepUp = useStepUp();
+  const { methods, error, retry } = useSignInMethods();
   if (error) return <LoadError error={error} onRetry={retry} />;
-  if (!methods) return <Skeleton label={texts.identities.loadingOthers} />;
-  const providers = enabledProviders(methods).filter((provider) => !taken.includes(provider));
+  if (!methods) return <CardSkeleton label={texts.identities.loadingOthers} />;
+  const providers = enabledProviders(methods).filter((provider) => !linked.includes(provider));
   if (providers.length === 0) return null;
   const connect = async (provider: string) => {
     const next = encodeURIComponent(`${settings.mount}/account/identities`);
     const redirectTo = pageUrl(`/callback?linked=${provider}&next=${next}`);
     const options = { redirectTo, ...scopesFor(provider) };
-    await guarded(() => done(auth.linkIdentity({ provider: provider as "github", options })));
-    await leavingNow();
+    await withStepUp(() => unwrap(auth.linkIdentity({ provider: provider as "github", options })));
+    await waitForUnload();
   };
   return (
     <Card title={texts.identities.another} lead={texts.identities.anotherLead}>

@@ -3,28 +3,28 @@ import { useSearch } from "wouter";
 
 import { Button } from "../../components/button";
 import { Challenge } from "../../features/step-up/challenge";
-import { useGo } from "../../lib/navigation";
-import { keepNext } from "../../lib/next";
-import { needsSecondStep, useSession } from "../../lib/session";
+import { useNavigation } from "../../lib/navigation";
+import { withNext } from "../../lib/next-param";
+import { needsSecondFactor, useSession } from "../../lib/session";
 import { signOut } from "../../lib/sign-out";
-import { takeDestination } from "../../lib/leaving";
+import { takeSignOutRedirect } from "../../lib/sign-out-redirect";
 import { useAction } from "../../lib/use-action";
-import * as texts from "../../texts";
+import { texts } from "../../texts";
 import { GuestPage, GuestSkeleton } from "../guest-layout";
 
-/** `/sign-in/mfa`: nothing of the account is shown before the second step. */
+/** `/sign-in/mfa`: shows no account data before the second factor is verified. */
 export function Mfa() {
   const session = useSession();
-  const go = useGo();
+  const nav = useNavigation();
   const search = useSearch();
-  const leave = useAction(() => signOut());
-  const isNeeded = !!session && needsSecondStep(session);
+  const signingOut = useAction(() => signOut());
+  const isNeeded = !!session && needsSecondFactor(session);
 
-  // Leaving is outside React: signed out here or elsewhere, or the step was taken.
+  // Redirect once the factor is verified, or the user signed out here or elsewhere.
   useEffect(() => {
     if (session === undefined || isNeeded) return;
-    if (session) go.onwards();
-    else go.replace(takeDestination() ?? keepNext("/sign-in?reason=expired", search));
+    if (session) nav.toNext();
+    else nav.replace(takeSignOutRedirect() ?? withNext("/sign-in?reason=expired", search));
     // oxlint-disable-next-line react/exhaustive-deps
   }, [session === undefined, session === null, isNeeded]);
 
@@ -34,12 +34,12 @@ export function Mfa() {
       title={texts.secondStep.title}
       lead={texts.secondStep.lead}
       takesFocus={false}
-      foot={
+      footer={
         <Button
           variant="quiet"
-          isBusy={leave.isBusy}
+          isBusy={signingOut.isBusy}
           busyLabel={texts.common.signingOut}
-          onClick={() => void leave.run()}
+          onClick={() => void signingOut.run()}
         >
           {texts.common.signOut}
         </Button>

@@ -10,30 +10,31 @@ import { toast } from "../../components/toast";
 import { PhoneCode } from "../../features/step-up/phone-code";
 import { useStepUp } from "../../features/step-up/step-up";
 import { auth } from "../../lib/auth-client";
-import { done } from "../../lib/failure";
-import { useGo } from "../../lib/navigation";
+import { unwrap } from "../../lib/failure";
+import { useNavigation } from "../../lib/navigation";
 import { useForm } from "../../lib/use-form";
 import { userQuery } from "../../lib/user";
-import { checkPhone, plainPhone } from "../../lib/validation";
-import * as texts from "../../texts";
+import { checkPhone, normalizePhone } from "../../lib/validation";
+import { texts } from "../../texts";
 import { AccountPage } from "../account-layout";
 
-/** `/account/security/phone/new`: a number, then the code that is sent there. */
+/** `/account/security/phone/new`: enrolls a phone number, then verifies a code. */
 export function NewPhone() {
-  const go = useGo();
-  const cache = useQueryClient();
-  const guarded = useStepUp();
+  const nav = useNavigation();
+  const queryClient = useQueryClient();
+  const withStepUp = useStepUp();
   const [factorId, setFactorId] = useState<string | null>(null);
   const form = useForm({
     values: { phone: "" },
     screen: "phone",
     checks: { phone: checkPhone },
     submit: async ({ phone }) => {
-      const number = plainPhone(phone);
-      const enrol = () => done(auth.mfa.enroll({ factorType: "phone", friendlyName: number, phone: number }));
-      setFactorId((await guarded(enrol)).id);
-      // Whoever leaves now finds it among the unfinished ones.
-      void cache.invalidateQueries(userQuery);
+      const number = normalizePhone(phone);
+      const enroll = () =>
+        unwrap(auth.mfa.enroll({ factorType: "phone", friendlyName: number, phone: number }));
+      setFactorId((await withStepUp(enroll)).id);
+      // Until it is verified, the factor is listed as unfinished.
+      void queryClient.invalidateQueries(userQuery);
     },
   });
   return (
@@ -41,11 +42,11 @@ export function NewPhone() {
       <Card>
         {factorId ? (
           <PhoneCode
-            factor={{ id: factorId, friendly_name: plainPhone(form.values.phone) }}
+            factor={{ id: factorId, friendly_name: normalizePhone(form.values.phone) }}
             onDone={() => {
-              void cache.invalidateQueries(userQuery);
+              void queryClient.invalidateQueries(userQuery);
               toast(texts.common.twoStepOn);
-              go.to("/account/security");
+              nav.to("/account/security");
             }}
           />
         ) : (

@@ -10,18 +10,18 @@ import { Form } from "../../components/form";
 import { Notice } from "../../components/notice";
 import { TextLink } from "../../components/text-link";
 import { toast } from "../../components/toast";
-import { AppCode } from "../../features/step-up/app-code";
 import { useStepUp } from "../../features/step-up/step-up";
+import { TotpCode } from "../../features/step-up/totp-code";
 import { auth } from "../../lib/auth-client";
 import { errorText } from "../../lib/error-text";
-import { done, toFailure } from "../../lib/failure";
-import { useGo } from "../../lib/navigation";
+import { unwrap, toFailure } from "../../lib/failure";
+import { useNavigation } from "../../lib/navigation";
 import { useSession } from "../../lib/session";
-import { settings } from "../../lib/settings";
+import { serviceName } from "../../lib/service";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
 import { userQuery } from "../../lib/user";
-import * as texts from "../../texts";
+import { texts } from "../../texts";
 import { AccountPage } from "../account-layout";
 
 type Enrolled = {
@@ -30,7 +30,7 @@ type Enrolled = {
   totp: { qr_code: string; secret: string; uri: string };
 };
 
-/** `/account/security/totp/new`: a name, then the picture for the app, then its first code. */
+/** `/account/security/totp/new`: a name, then the QR code, then the first code. */
 export function NewTotp() {
   const [enrolled, setEnrolled] = useState<Enrolled | null>(null);
   const [isDone, setDone] = useState(false);
@@ -38,44 +38,44 @@ export function NewTotp() {
   return (
     <AccountPage title={texts.newApp.title}>
       {enrolled ? (
-        <Scan enrolled={enrolled} onDone={() => setDone(true)} />
+        <ScanQrCode enrolled={enrolled} onDone={() => setDone(true)} />
       ) : (
-        <Name onEnrolled={setEnrolled} />
+        <NameForm onEnrolled={setEnrolled} />
       )}
     </AccountPage>
   );
 }
 
-/** The picture is shown once: whoever loaded the page again begins anew, under the same name if they like. */
-async function enrol(friendlyName: string): Promise<Enrolled> {
-  const issuer = settings.title;
-  const ask = () => done(auth.mfa.enroll({ factorType: "totp", friendlyName, issuer }));
+/** The QR code is returned only once. After a reload, an unverified factor of the same name is replaced. */
+async function enroll(friendlyName: string): Promise<Enrolled> {
+  const issuer = serviceName;
+  const request = () => unwrap(auth.mfa.enroll({ factorType: "totp", friendlyName, issuer }));
   try {
-    return await ask();
+    return await request();
   } catch (error) {
     if (toFailure(error).code !== "mfa_factor_name_conflict") throw error;
-    const { all } = await done(auth.mfa.listFactors());
-    const isLeft = (factor: Factor) =>
+    const { all } = await unwrap(auth.mfa.listFactors());
+    const isAbandoned = (factor: Factor) =>
       factor.factor_type === "totp" && factor.status !== "verified" && factor.friendly_name === friendlyName;
-    const left = all.find(isLeft);
-    if (!left) throw error;
-    await done(auth.mfa.unenroll({ factorId: left.id }));
-    return ask();
+    const abandoned = all.find(isAbandoned);
+    if (!abandoned) throw error;
+    await unwrap(auth.mfa.unenroll({ factorId: abandoned.id }));
+    return request();
   }
 }
 
-type NameProps = { onEnrolled: (enrolled: Enrolled) => void };
+type NameFormProps = { onEnrolled: (enrolled: Enrolled) => void };
 
-function Name({ onEnrolled }: NameProps) {
-  const guarded = useStepUp();
-  const cache = useQueryClient();
+function NameForm({ onEnrolled }: NameFormProps) {
+  const withStepUp = useStepUp();
+  const queryClient = useQueryClient();
   const form = useForm({
     values: { name: texts.secondStep.kinds.totp },
     checks: { name: (name) => (name.trim() ? undefined : texts.checks.nameMissing) },
     submit: async ({ name }) => {
-      onEnrolled(await guarded(() => enrol(name.trim())));
-      // Whoever leaves now finds it among the unfinished ones.
-      void cache.invalidateQueries(userQuery);
+      onEnrolled(await withStepUp(() => enroll(name.trim())));
+      // Until it is verified, the factor is listed as unfinished.
+      void queryClient.invalidateQueries(userQuery);
     },
   });
   return (
@@ -101,30 +101,30 @@ function TextLinkButton({ href, children }: { href: string; children: string }) 
   );
 }
 
-type ScanProps = { enrolled: Enrolled; onDone: () => void };
+type ScanQrCodeProps = { enrolled: Enrolled; onDone: () => void };
 
-function Scan({ enrolled, onDone }: ScanProps) {
-  const go = useGo();
-  const cache = useQueryClient();
+function ScanQrCode({ enrolled, onDone }: ScanQrCodeProps) {
+  const nav = useNavigation();
+  const queryClient = useQueryClient();
   const session = useSession();
-  const { qr_code: picture, secret, uri } = enrolled.totp;
+  const { qr_code: qrCode, secret, uri } = enrolled.totp;
   const cancel = useAction(async () => {
-    await done(auth.mfa.unenroll({ factorId: enrolled.id }));
-    await cache.invalidateQueries(userQuery);
-    go.to("/account/security");
+    await unwrap(auth.mfa.unenroll({ factorId: enrolled.id }));
+    await queryClient.invalidateQueries(userQuery);
+    nav.to("/account/security");
   });
   return (
     <>
       <Card title={texts.newApp.scan} lead={texts.newApp.scanLead}>
         <div className="flex flex-wrap gap-6">
           <img
-            src={picture}
+            src={qrCode}
             alt={texts.newApp.picture}
             className="size-48 shrink-0 rounded-md border border-line bg-white p-2"
           />
           <div className="grid min-w-0 flex-1 basis-56 content-start gap-3">
             <p className="text-sm text-soft">
-              {texts.newApp.cannotScan(session?.user.email ?? texts.newApp.yourAccount, settings.title)}
+              {texts.newApp.cannotScan(session?.user.email ?? texts.newApp.yourAccount, serviceName)}
             </p>
             <code className="rounded-md bg-sunk px-3 py-2 font-mono text-sm leading-relaxed break-words">
               {secret.replace(/(.{4})(?=.)/g, "$1 ")}
@@ -139,11 +139,11 @@ function Scan({ enrolled, onDone }: ScanProps) {
         </div>
       </Card>
       <Card title={texts.newApp.type} lead={texts.newApp.typeLead}>
-        <AppCode
+        <TotpCode
           factor={{ id: enrolled.id }}
           submitLabel={texts.newApp.turnOn}
           onDone={() => {
-            void cache.invalidateQueries(userQuery);
+            void queryClient.invalidateQueries(userQuery);
             toast(texts.common.twoStepOn);
             onDone();
           }}

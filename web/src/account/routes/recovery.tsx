@@ -4,57 +4,63 @@ import { Button } from "../../components/button";
 import { EmailField } from "../../components/field";
 import { Form } from "../../components/form";
 import { NewPasswordField } from "../../components/new-password-field";
-import { pause } from "../../components/resend-button";
+import { resendDelaySeconds } from "../../components/resend-button";
 import { TextLink } from "../../components/text-link";
 import { toast } from "../../components/toast";
 import { CodeForm } from "../../features/code/code-form";
 import { Challenge } from "../../features/step-up/challenge";
 import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
-import { done } from "../../lib/failure";
-import { carried, useGo } from "../../lib/navigation";
-import { keepNext } from "../../lib/next";
-import { endRecovery, isRecovering, needsSecondStep, useSession, usingReset } from "../../lib/session";
+import { unwrap } from "../../lib/failure";
+import { hideAccountExistence } from "../../lib/hide-account-existence";
+import { getPageState, useNavigation } from "../../lib/navigation";
+import { withNext } from "../../lib/next-param";
+import {
+  endRecovery,
+  isRecovering,
+  needsSecondFactor,
+  useSession,
+  duringPasswordReset,
+} from "../../lib/session";
 import { pageUrl, settings } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { checkEmail, checkNewPassword } from "../../lib/validation";
-import { withoutTelling } from "../../lib/without-telling";
-import * as texts from "../../texts";
-import { Guest } from "../guards";
+import { texts } from "../../texts";
+import { RequireGuest } from "../guards";
 import { GuestPage, GuestSkeleton } from "../guest-layout";
 import { SignOutButton } from "../sign-out-button";
 
 async function sendReset(email: string) {
   const options = { redirectTo: pageUrl("/confirm"), ...(await captchaOption()) };
-  await withoutTelling(done(auth.resetPasswordForEmail(email, options)));
+  await hideAccountExistence(unwrap(auth.resetPasswordForEmail(email, options)));
 }
 
 export function ForgotPassword() {
   return (
-    <Guest>
+    <RequireGuest>
       <ForgotPage />
-    </Guest>
+    </RequireGuest>
   );
 }
 
 function ForgotPage() {
-  const go = useGo();
+  const nav = useNavigation();
   const search = useSearch();
   const form = useForm({
-    values: { email: carried().email ?? "" },
+    values: { email: getPageState().email ?? "" },
     screen: "email",
     checks: { email: checkEmail },
     submit: async ({ email }) => {
       await sendReset(email.trim());
-      go.to("/forgot-password/sent", { email: email.trim() });
+      nav.to("/forgot-password/sent", { email: email.trim() });
     },
   });
   return (
     <GuestPage
       title={texts.recovery.forgot}
       lead={texts.recovery.forgotLead}
-      foot={
-        <TextLink href={keepNext("/sign-in", search)} state={{ email: form.values.email }}>
+      footer={
+        <TextLink href={withNext("/sign-in", search)} state={{ email: form.values.email }}>
           {texts.signIn.back}
         </TextLink>
       }
@@ -69,48 +75,48 @@ function ForgotPage() {
   );
 }
 
-/** `/forgot-password/sent`: the same for every address (U4). */
+/** `/forgot-password/sent`: identical for every address (U4). */
 export function ForgotSent() {
   return (
-    <Guest>
+    <RequireGuest>
       <SentPage />
-    </Guest>
+    </RequireGuest>
   );
 }
 
 function SentPage() {
   const search = useSearch();
-  const { email } = carried();
+  const { email } = getPageState();
   const back = (
-    <TextLink href={keepNext("/forgot-password", search)} state={{ email }}>
+    <TextLink href={withNext("/forgot-password", search)} state={{ email }}>
       {texts.recovery.otherAddress}
     </TextLink>
   );
   if (!email) {
-    return <GuestPage title={texts.recovery.checkMail} lead={texts.recovery.checkMailLead} foot={back} />;
+    return <GuestPage title={texts.recovery.checkMail} lead={texts.recovery.checkMailLead} footer={back} />;
   }
   return (
     <GuestPage
       title={texts.recovery.checkMail}
       lead={texts.recovery.sentTo(<strong className="font-medium text-text">{email}</strong>)}
       takesFocus={false}
-      foot={back}
+      footer={back}
     >
       <CodeForm
         label={texts.codeForm.fromMail}
         length={settings.email.codeLength}
-        wait={pause}
+        resendWaitSeconds={resendDelaySeconds}
         onResend={() => sendReset(email)}
-        // The event of a recovery takes the page along (lib/session.ts).
+        // The PASSWORD_RECOVERY event redirects (lib/session.ts).
         onVerify={async (token) =>
-          void (await usingReset(() => done(auth.verifyOtp({ type: "recovery", email, token }))))
+          void (await duringPasswordReset(() => unwrap(auth.verifyOtp({ type: "recovery", email, token }))))
         }
       />
     </GuestPage>
   );
 }
 
-/** `/reset-password`: for those who came with a reset link or an invitation. */
+/** `/reset-password`: after a reset link or an invitation. */
 export function ResetPassword() {
   const session = useSession();
   if (session === undefined) return <GuestSkeleton />;
@@ -123,42 +129,42 @@ export function ResetPassword() {
       </GuestPage>
     );
   }
-  if (needsSecondStep(session)) {
+  if (needsSecondFactor(session)) {
     return (
       <GuestPage
         title={texts.recovery.oneMoreStep}
         lead={texts.recovery.oneMoreStepLead}
         takesFocus={false}
-        foot={<WaysOut />}
+        footer={<SkipActions />}
       >
         <Challenge onDone={() => {}} />
       </GuestPage>
     );
   }
-  return <NewPassword email={session.user.email ?? ""} />;
+  return <NewPasswordForm email={session.user.email ?? ""} />;
 }
 
-function NewPassword({ email }: { email: string }) {
-  const go = useGo();
+function NewPasswordForm({ email }: { email: string }) {
+  const nav = useNavigation();
   const form = useForm({
     values: { password: "" },
     screen: "password",
     checks: { password: (value) => checkNewPassword(value, settings.password.minLength) },
     submit: async ({ password }) => {
-      await done(auth.updateUser({ password }));
+      await unwrap(auth.updateUser({ password }));
       endRecovery();
       toast(texts.common.passwordChanged);
-      go.replace("/account");
+      nav.replace("/account");
     },
   });
   return (
     <GuestPage
       title={texts.recovery.choose}
       lead={email && texts.recovery.chooseLead(email)}
-      foot={<WaysOut />}
+      footer={<SkipActions />}
     >
       <Form form={form} label={texts.recovery.choose}>
-        {/* Password managers want to know whose password this is. */}
+        {/* Tells password managers which account this is. */}
         <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
         <NewPasswordField {...form.field("password")} label={texts.common.newPassword} />
         <Button type="submit" isBusy={form.isBusy} busyLabel={texts.common.saving} className="w-full">
@@ -169,16 +175,16 @@ function NewPassword({ email }: { email: string }) {
   );
 }
 
-/** For those who would rather not choose a password now (client contract 5.8). */
-function WaysOut() {
-  const go = useGo();
-  const keep = () => {
+/** Alternatives to choosing a password now (client contract 5.8). */
+function SkipActions() {
+  const nav = useNavigation();
+  const keepCurrent = () => {
     endRecovery();
-    go.replace("/account");
+    nav.replace("/account");
   };
   return (
     <div className="flex flex-wrap justify-center gap-x-6">
-      <Button variant="quiet" onClick={keep}>
+      <Button variant="quiet" onClick={keepCurrent}>
         {texts.recovery.keepCurrent}
       </Button>
       <SignOutButton />

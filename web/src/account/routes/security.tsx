@@ -7,25 +7,26 @@ import { Button, buttonClass } from "../../components/button";
 import { Card, rowsClass } from "../../components/card";
 import { Dialog } from "../../components/dialog";
 import { Notice } from "../../components/notice";
-import { EmptyState, LoadError, Skeleton } from "../../components/states";
+import { CardSkeleton, EmptyState, LoadError } from "../../components/states";
 import { toast } from "../../components/toast";
 import { AddSecurityKey } from "../../features/security/add-security-key";
 import { FactorRow } from "../../features/security/factor-row";
 import { Passkeys } from "../../features/security/passkeys";
-import { AppCode } from "../../features/step-up/app-code";
 import { SecurityKey } from "../../features/step-up/challenge";
 import { PhoneCode } from "../../features/step-up/phone-code";
 import { useStepUp } from "../../features/step-up/step-up";
+import { TotpCode } from "../../features/step-up/totp-code";
 import { settings } from "../../lib/settings";
-import { useMethods } from "../../lib/use-methods";
+import { useSignInMethods } from "../../lib/use-sign-in-methods";
 import { userQuery } from "../../lib/user";
-import * as texts from "../../texts";
+import { supportsWebAuthn } from "../../lib/webauthn-support";
+import { texts } from "../../texts";
 import { AccountPage } from "../account-layout";
 
 export function Security() {
   const user = useQuery(userQuery);
-  const { methods, error, retry } = useMethods();
-  const guarded = useStepUp();
+  const { methods, error, retry } = useSignInMethods();
+  const withStepUp = useStepUp();
   return (
     <AccountPage
       title={texts.security.title}
@@ -34,14 +35,14 @@ export function Security() {
     >
       <Factors query={user} />
       {error !== null && <LoadError error={error} onRetry={retry} />}
-      {methods?.passkeys_enabled && "PublicKeyCredential" in window && <Passkeys guarded={guarded} />}
+      {methods?.passkeys_enabled && supportsWebAuthn() && <Passkeys withStepUp={withStepUp} />}
     </AccountPage>
   );
 }
 
 function Factors({ query }: { query: ReturnType<typeof useQuery<User>> }) {
-  const guarded = useStepUp();
-  if (query.isPending) return <Skeleton label={texts.security.loading} />;
+  const withStepUp = useStepUp();
+  if (query.isPending) return <CardSkeleton label={texts.security.loading} />;
   if (query.isError) return <LoadError error={query.error} onRetry={query.refetch} />;
   const factors = query.data.factors ?? [];
   const verified = factors.filter(({ status }) => status === "verified");
@@ -51,17 +52,22 @@ function Factors({ query }: { query: ReturnType<typeof useQuery<User>> }) {
       {verified.length === 0 ? (
         <EmptyState title={texts.security.none}>
           <p className="max-w-prose text-soft">{texts.security.why}</p>
-          <Add isFirst />
+          <AddFactor isFirst />
         </EmptyState>
       ) : (
         <Card title={texts.security.yours}>
           {verified.length === 1 && <Notice tone="info">{texts.security.onlyOne}</Notice>}
           <ul aria-label={texts.security.list} className={rowsClass}>
             {verified.map((factor) => (
-              <FactorRow key={factor.id} factor={factor} isLast={verified.length === 1} guarded={guarded} />
+              <FactorRow
+                key={factor.id}
+                factor={factor}
+                isLast={verified.length === 1}
+                withStepUp={withStepUp}
+              />
             ))}
           </ul>
-          <Add isFirst={false} />
+          <AddFactor isFirst={false} />
         </Card>
       )}
       {unfinished.length > 0 && (
@@ -72,8 +78,8 @@ function Factors({ query }: { query: ReturnType<typeof useQuery<User>> }) {
                 key={factor.id}
                 factor={factor}
                 isLast={false}
-                guarded={guarded}
-                action={<Finish factor={factor} />}
+                withStepUp={withStepUp}
+                action={<FinishEnrollment factor={factor} />}
               />
             ))}
           </ul>
@@ -83,9 +89,10 @@ function Factors({ query }: { query: ReturnType<typeof useQuery<User>> }) {
   );
 }
 
-function Add({ isFirst }: { isFirst: boolean }) {
-  const guarded = useStepUp();
-  const { totp, phone, webAuthn } = settings.mfa;
+function AddFactor({ isFirst }: { isFirst: boolean }) {
+  const withStepUp = useStepUp();
+  const { totp, phone } = settings.mfa;
+  const webAuthn = settings.mfa.webAuthn && supportsWebAuthn();
   if (!totp && !phone && !webAuthn) return <p className="text-sm text-soft">{texts.security.turnedOff}</p>;
   return (
     <div className="flex flex-wrap gap-3">
@@ -99,19 +106,19 @@ function Add({ isFirst }: { isFirst: boolean }) {
           {texts.security.addPhone}
         </Link>
       )}
-      {webAuthn && "PublicKeyCredential" in window && <AddSecurityKey guarded={guarded} />}
+      {webAuthn && <AddSecurityKey withStepUp={withStepUp} />}
     </div>
   );
 }
 
-/** Everything is prepared: only the first proof is missing. */
-function Finish({ factor }: { factor: Factor }) {
-  const cache = useQueryClient();
+/** Verifies an enrolled factor for the first time. */
+function FinishEnrollment({ factor }: { factor: Factor }) {
+  const queryClient = useQueryClient();
   const [isOpen, setOpen] = useState(false);
   const name = factor.friendly_name || texts.security.theApp;
   const finish = () => {
     setOpen(false);
-    void cache.invalidateQueries(userQuery);
+    void queryClient.invalidateQueries(userQuery);
     toast(texts.common.twoStepOn);
   };
   return (
@@ -131,7 +138,7 @@ function Finish({ factor }: { factor: Factor }) {
           {factor.factor_type === "totp" && (
             <>
               <p className="text-soft">{texts.security.finishLead}</p>
-              <AppCode factor={factor} submitLabel={texts.security.finish} onDone={finish} />
+              <TotpCode factor={factor} submitLabel={texts.security.finish} onDone={finish} />
             </>
           )}
         </Dialog>

@@ -3,35 +3,35 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Button } from "../../components/button";
 import { Card, rowsClass } from "../../components/card";
 import { Notice } from "../../components/notice";
-import { EmptyState, LoadError, Skeleton } from "../../components/states";
+import { CardSkeleton, EmptyState, LoadError } from "../../components/states";
 import { toast } from "../../components/toast";
 import { type DeviceSession, listSessions, sessionsKey } from "../../features/sessions/api";
 import { SessionRow } from "../../features/sessions/session-row";
 import { useStepUp } from "../../features/step-up/step-up";
 import { auth } from "../../lib/auth-client";
 import { errorText } from "../../lib/error-text";
-import { settle } from "../../lib/failure";
+import { throwOnError } from "../../lib/failure";
 import { signOut } from "../../lib/sign-out";
 import { useAction } from "../../lib/use-action";
-import * as texts from "../../texts";
+import { texts } from "../../texts";
 import { AccountPage } from "../account-layout";
 
 export function Sessions() {
-  const guarded = useStepUp();
+  const withStepUp = useStepUp();
   const sessions = useQuery({
     queryKey: sessionsKey,
-    queryFn: ({ signal }) => guarded(() => listSessions(signal)),
+    queryFn: ({ signal }) => withStepUp(() => listSessions(signal)),
   });
   return (
     <AccountPage title={texts.sessions.title} lead={texts.sessions.lead} hasError={sessions.isError}>
-      <List sessions={sessions} />
+      <SessionList sessions={sessions} />
     </AccountPage>
   );
 }
 
-function List({ sessions }: { sessions: ReturnType<typeof useQuery<DeviceSession[]>> }) {
-  const guarded = useStepUp();
-  if (sessions.isPending) return <Skeleton label={texts.sessions.loading} lines={6} />;
+function SessionList({ sessions }: { sessions: ReturnType<typeof useQuery<DeviceSession[]>> }) {
+  const withStepUp = useStepUp();
+  if (sessions.isPending) return <CardSkeleton label={texts.sessions.loading} />;
   if (sessions.isError) return <LoadError error={sessions.error} onRetry={sessions.refetch} />;
   const hasOthers = sessions.data.length > 1;
   return (
@@ -39,12 +39,12 @@ function List({ sessions }: { sessions: ReturnType<typeof useQuery<DeviceSession
       <Card>
         <ul aria-label={texts.sessions.title} className={rowsClass}>
           {sessions.data.map((session) => (
-            <SessionRow key={session.id} session={session} guarded={guarded} />
+            <SessionRow key={session.id} session={session} withStepUp={withStepUp} />
           ))}
         </ul>
       </Card>
       {hasOthers ? (
-        <Everywhere />
+        <BulkSignOut />
       ) : (
         <EmptyState title={texts.sessions.onlyHere}>
           <p className="text-sm text-soft">{texts.sessions.onlyHereLead}</p>
@@ -54,11 +54,12 @@ function List({ sessions }: { sessions: ReturnType<typeof useQuery<DeviceSession
   );
 }
 
-function Everywhere() {
-  const cache = useQueryClient();
+function BulkSignOut() {
+  const queryClient = useQueryClient();
+  const withStepUp = useStepUp();
   const others = useAction(async () => {
-    await settle(auth.signOut({ scope: "others" }));
-    await cache.invalidateQueries({ queryKey: sessionsKey });
+    await withStepUp(() => throwOnError(auth.signOut({ scope: "others" })));
+    await queryClient.invalidateQueries({ queryKey: sessionsKey });
     toast(texts.sessions.othersSignedOut);
   });
   const all = useAction(() => signOut("global"));

@@ -5,70 +5,70 @@ import { Button } from "../../components/button";
 import { EmailField } from "../../components/field";
 import { Form } from "../../components/form";
 import { PhoneField } from "../../components/phone-field";
-import { pause } from "../../components/resend-button";
+import { resendDelaySeconds } from "../../components/resend-button";
 import { TextLink } from "../../components/text-link";
 import { CodeForm } from "../../features/code/code-form";
 import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
-import { done } from "../../lib/failure";
-import { rememberMethod } from "../../lib/last-method";
-import type { Methods } from "../../lib/methods";
-import { carried, keepHere } from "../../lib/navigation";
-import { keepNext } from "../../lib/next";
+import { unwrap } from "../../lib/failure";
+import { hideAccountExistence } from "../../lib/hide-account-existence";
+import { saveLastSignInMethod } from "../../lib/last-sign-in-method";
+import { getPageState, replacePageState } from "../../lib/navigation";
+import { withNext } from "../../lib/next-param";
 import { pageUrl, settings } from "../../lib/settings";
+import type { SignInMethods } from "../../lib/sign-in-methods";
 import { useForm } from "../../lib/use-form";
-import { useMethods } from "../../lib/use-methods";
-import { checkEmail, checkPhone, plainPhone } from "../../lib/validation";
-import { withoutTelling } from "../../lib/without-telling";
-import * as texts from "../../texts";
-import { Guest } from "../guards";
+import { useSignInMethods } from "../../lib/use-sign-in-methods";
+import { checkEmail, checkPhone, normalizePhone } from "../../lib/validation";
+import { texts } from "../../texts";
+import { RequireGuest } from "../guards";
 import { GuestLoadError, GuestPage, GuestSkeleton } from "../guest-layout";
 
-/** Where nobody signs up by code, the server says these of an address without an account. */
-const noSuchAccount = ["otp_disabled", "signup_disabled", "user_not_found"];
+/** Error codes for an address without an account, if codes cannot create users. */
+const accountMissingCodes = ["otp_disabled", "signup_disabled", "user_not_found"];
 
 type Target = { email: string } | { phone: string };
 
 export function SignInCode() {
-  const { methods, error, retry } = useMethods();
+  const { methods, error, retry } = useSignInMethods();
   if (error) return <GuestLoadError error={error} onRetry={retry} />;
-  return <Guest>{methods ? <Steps methods={methods} /> : <GuestSkeleton />}</Guest>;
+  return <RequireGuest>{methods ? <Steps methods={methods} /> : <GuestSkeleton />}</RequireGuest>;
 }
 
-function Steps({ methods }: { methods: Methods }) {
+function Steps({ methods }: { methods: SignInMethods }) {
   const search = useSearch();
-  // What was sent where outlives a reload, in the state of the history entry.
-  const { email, phone, kind } = carried();
-  const first: Target = phone === undefined ? { email: email ?? "" } : { phone };
-  const [target, setTarget] = useState<Target | null>(kind === "sent" ? first : null);
-  const [last, setLast] = useState<Target>(first);
+  // The page state keeps the target of the sent code across a reload.
+  const { email, phone, kind } = getPageState();
+  const initial: Target = phone === undefined ? { email: email ?? "" } : { phone };
+  const [target, setTarget] = useState<Target | null>(kind === "sent" ? initial : null);
+  const [lastTarget, setLastTarget] = useState<Target>(initial);
   const hasEmail = methods.external["email"] === true && settings.email.magicLink;
   const hasPhone = methods.external["phone"] === true;
 
   const send = async (to: Target) => {
     const options = {
       shouldCreateUser: !methods.disable_signup,
-      emailRedirectTo: pageUrl(keepNext("/confirm", search)),
+      emailRedirectTo: pageUrl(withNext("/confirm", search)),
       ...(await captchaOption()),
     };
-    await withoutTelling(done(auth.signInWithOtp({ ...to, options })), noSuchAccount);
+    await hideAccountExistence(unwrap(auth.signInWithOtp({ ...to, options })), accountMissingCodes);
   };
   if (target) {
-    const change = () => {
-      keepHere(target);
-      setLast(target);
+    const changeTarget = () => {
+      replacePageState(target);
+      setLastTarget(target);
       setTarget(null);
     };
-    return <CodeStep target={target} onResend={() => send(target)} onChange={change} />;
+    return <CodeStep target={target} onResend={() => send(target)} onChange={changeTarget} />;
   }
   return (
     <AddressStep
-      initial={last}
+      initial={lastTarget}
       hasEmail={hasEmail}
       hasPhone={hasPhone}
       onSend={async (to) => {
         await send(to);
-        keepHere({ ...to, kind: "sent" });
+        replacePageState({ ...to, kind: "sent" });
         setTarget(to);
       }}
     />
@@ -93,15 +93,15 @@ function AddressStep({ initial, hasEmail, hasPhone, onSend }: AddressProps) {
     screen: byPhone ? "phone" : "email",
     checks: byPhone ? { phone: checkPhone } : { email: checkEmail },
     submit: async ({ email, phone }) => {
-      await onSend(byPhone ? { phone: plainPhone(phone) } : { email: email.trim() });
+      await onSend(byPhone ? { phone: normalizePhone(phone) } : { email: email.trim() });
     },
   });
   return (
     <GuestPage
       title={texts.signInCode.title}
       lead={byPhone ? texts.signInCode.leadPhone : texts.signInCode.leadEmail}
-      foot={
-        <TextLink href={keepNext("/sign-in", search)} state={{ email: form.values.email }}>
+      footer={
+        <TextLink href={withNext("/sign-in", search)} state={{ email: form.values.email }}>
           {texts.signIn.otherWay}
         </TextLink>
       }
@@ -136,7 +136,7 @@ function CodeStep({ target, onResend, onChange }: CodeProps) {
       title={isPhone ? texts.signInCode.checkPhone : texts.signInCode.checkMail}
       lead={isPhone ? texts.signInCode.sentToPhone(address) : texts.signInCode.sentToEmail(address, length)}
       takesFocus={false}
-      foot={
+      footer={
         <Button variant="quiet" onClick={onChange}>
           {isPhone ? texts.signInCode.otherNumber : texts.signInCode.otherAddress}
         </Button>
@@ -146,15 +146,15 @@ function CodeStep({ target, onResend, onChange }: CodeProps) {
         label={texts.common.code}
         length={length}
         submitLabel={texts.signInCode.submit}
-        wait={pause}
+        resendWaitSeconds={resendDelaySeconds}
         onResend={onResend}
         onVerify={async (token) => {
           const proof =
             "phone" in target
               ? { type: "sms" as const, phone: target.phone, token }
               : { type: "email" as const, email: target.email, token };
-          await done(auth.verifyOtp(proof));
-          rememberMethod("code");
+          await unwrap(auth.verifyOtp(proof));
+          saveLastSignInMethod("code");
         }}
       />
     </GuestPage>

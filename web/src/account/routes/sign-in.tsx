@@ -5,47 +5,48 @@ import { LastUsed } from "../../components/last-used";
 import { Notice } from "../../components/notice";
 import { Divider, TextLink } from "../../components/text-link";
 import { ProviderButtons } from "../../features/providers/provider-buttons";
-import { PasskeyButton, supportsPasskeys } from "../../features/sign-in/passkey";
+import { PasskeyButton } from "../../features/sign-in/passkey";
 import { PasswordForm } from "../../features/sign-in/password-form";
 import { auth } from "../../lib/auth-client";
-import { done } from "../../lib/failure";
-import { lastMethod, rememberMethod } from "../../lib/last-method";
-import { enabledProviders, type Methods, scopesFor } from "../../lib/methods";
-import { carried, leavingNow } from "../../lib/navigation";
-import { keepNext } from "../../lib/next";
+import { unwrap } from "../../lib/failure";
+import { lastSignInMethod, saveLastSignInMethod } from "../../lib/last-sign-in-method";
+import { getPageState, waitForUnload } from "../../lib/navigation";
+import { withNext } from "../../lib/next-param";
 import { pageUrl, settings } from "../../lib/settings";
-import { useMethods } from "../../lib/use-methods";
-import * as texts from "../../texts";
-import { Guest } from "../guards";
+import { enabledProviders, type SignInMethods, scopesFor } from "../../lib/sign-in-methods";
+import { useSignInMethods } from "../../lib/use-sign-in-methods";
+import { supportsWebAuthn } from "../../lib/webauthn-support";
+import { texts } from "../../texts";
+import { RequireGuest } from "../guards";
 import { GuestLoadError, GuestPage, GuestSkeleton } from "../guest-layout";
 
 const reasons: Record<string, string> = texts.signIn.reasons;
 
 export function SignIn() {
-  const { methods, error, retry } = useMethods();
+  const { methods, error, retry } = useSignInMethods();
   if (error) return <GuestLoadError error={error} onRetry={retry} />;
-  return <Guest>{methods ? <Page methods={methods} /> : <GuestSkeleton />}</Guest>;
+  return <RequireGuest>{methods ? <Page methods={methods} /> : <GuestSkeleton />}</RequireGuest>;
 }
 
-function Page({ methods }: { methods: Methods }) {
+function Page({ methods }: { methods: SignInMethods }) {
   const search = useSearch();
-  const [email, setEmail] = useState(carried().email ?? "");
+  const [email, setEmail] = useState(getPageState().email ?? "");
   const providers = enabledProviders(methods);
-  const hasPasskeys = methods.passkeys_enabled && supportsPasskeys();
+  const hasPasskeys = methods.passkeys_enabled && supportsWebAuthn();
   const hasEmail = methods.external["email"] === true;
-  const link = (path: string) => keepNext(path, search);
-  const why = new URLSearchParams(search).get("reason") ?? "";
-  const reason = Object.hasOwn(reasons, why) ? reasons[why] : undefined;
-  const notice = reason ?? carried().notice;
+  const link = (path: string) => withNext(path, search);
+  const reasonCode = new URLSearchParams(search).get("reason") ?? "";
+  const reason = Object.hasOwn(reasons, reasonCode) ? reasons[reasonCode] : undefined;
+  const notice = reason ?? getPageState().notice;
 
   const hasCode = (hasEmail && settings.email.magicLink) || methods.external["phone"] === true;
-  const newHere = texts.signIn.newHere((words) => (
+  const newHere = texts.signIn.newHere((text) => (
     <TextLink href={link("/sign-up")} state={{ email }}>
-      {words}
+      {text}
     </TextLink>
   ));
   return (
-    <GuestPage title={texts.signIn.title} foot={!methods.disable_signup && newHere}>
+    <GuestPage title={texts.signIn.title} footer={!methods.disable_signup && newHere}>
       {notice && (
         <Notice tone="info" role="status">
           {notice}
@@ -55,7 +56,7 @@ function Page({ methods }: { methods: Methods }) {
         <ProviderButtons
           providers={providers}
           label={texts.providers.continueWith}
-          onChoose={(name) => leaveFor(name, search)}
+          onChoose={(name) => redirectToProvider(name, search)}
         />
       )}
       {hasPasskeys && <PasskeyButton />}
@@ -74,7 +75,7 @@ function Page({ methods }: { methods: Methods }) {
             <li>
               <TextLink href={link("/sign-in/code")} state={{ email }}>
                 {texts.signIn.withCode}
-                {lastMethod() === "code" && <LastUsed />}
+                {lastSignInMethod() === "code" && <LastUsed />}
               </TextLink>
             </li>
           )}
@@ -82,7 +83,7 @@ function Page({ methods }: { methods: Methods }) {
             <li>
               <TextLink href={link("/sign-in/sso")} state={{ email }}>
                 {texts.signIn.withSso}
-                {lastMethod() === "sso" && <LastUsed />}
+                {lastSignInMethod() === "sso" && <LastUsed />}
               </TextLink>
             </li>
           )}
@@ -92,11 +93,11 @@ function Page({ methods }: { methods: Methods }) {
   );
 }
 
-/** To the provider, and back to the page that ends the flow. */
-export async function leaveFor(provider: string, search: string) {
-  rememberMethod(provider);
-  const redirectTo = pageUrl(keepNext("/callback", search));
+/** Starts the OAuth flow, which returns to `/callback`. */
+export async function redirectToProvider(provider: string, search: string) {
+  saveLastSignInMethod(provider);
+  const redirectTo = pageUrl(withNext("/callback", search));
   const options = { redirectTo, ...scopesFor(provider) };
-  await done(auth.signInWithOAuth({ provider: provider as "github", options }));
-  await leavingNow();
+  await unwrap(auth.signInWithOAuth({ provider: provider as "github", options }));
+  await waitForUnload();
 }

@@ -1,61 +1,61 @@
 import { useState } from "react";
 import { useSearch } from "wouter";
 
-import { pause } from "../../components/resend-button";
+import { resendDelaySeconds } from "../../components/resend-button";
 import { Divider, TextLink } from "../../components/text-link";
 import { CodeForm } from "../../features/code/code-form";
 import { ProviderButtons } from "../../features/providers/provider-buttons";
 import { SignUpForm } from "../../features/sign-up/sign-up-form";
 import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
-import { done } from "../../lib/failure";
-import { enabledProviders, type Methods } from "../../lib/methods";
-import { carried, useGo } from "../../lib/navigation";
-import { keepNext } from "../../lib/next";
+import { unwrap } from "../../lib/failure";
+import { hideAccountExistence } from "../../lib/hide-account-existence";
+import { getPageState, useNavigation } from "../../lib/navigation";
+import { withNext } from "../../lib/next-param";
 import { useSession } from "../../lib/session";
 import { pageUrl, settings } from "../../lib/settings";
-import { useMethods } from "../../lib/use-methods";
-import { withoutTelling } from "../../lib/without-telling";
-import * as texts from "../../texts";
-import { Guest } from "../guards";
+import { enabledProviders, type SignInMethods } from "../../lib/sign-in-methods";
+import { useSignInMethods } from "../../lib/use-sign-in-methods";
+import { texts } from "../../texts";
+import { RequireGuest } from "../guards";
 import { GuestLoadError, GuestPage, GuestSkeleton } from "../guest-layout";
-import { leaveFor } from "./sign-in";
+import { redirectToProvider } from "./sign-in";
 
 export function SignUp() {
-  const { methods, error, retry } = useMethods();
+  const { methods, error, retry } = useSignInMethods();
   if (error) return <GuestLoadError error={error} onRetry={retry} />;
-  return <Guest>{methods ? <Page methods={methods} /> : <GuestSkeleton />}</Guest>;
+  return <RequireGuest>{methods ? <Page methods={methods} /> : <GuestSkeleton />}</RequireGuest>;
 }
 
-function Page({ methods }: { methods: Methods }) {
+function Page({ methods }: { methods: SignInMethods }) {
   const search = useSearch();
-  const go = useGo();
+  const nav = useNavigation();
   const session = useSession();
-  const [email, setEmail] = useState(carried().email ?? "");
+  const [email, setEmail] = useState(getPageState().email ?? "");
   const isUpgrade = session?.user.is_anonymous === true;
   const providers = isUpgrade ? [] : enabledProviders(methods);
-  const link = (path: string) => keepNext(path, search);
-  const signIn = texts.signUp.haveAccount((words) => (
+  const link = (path: string) => withNext(path, search);
+  const signIn = texts.signUp.haveAccount((text) => (
     <TextLink href={link("/sign-in")} state={{ email }}>
-      {words}
+      {text}
     </TextLink>
   ));
   if (methods.disable_signup) {
-    return <GuestPage title={texts.signUp.closed} lead={texts.signUp.closedLead} foot={signIn} />;
+    return <GuestPage title={texts.signUp.closed} lead={texts.signUp.closedLead} footer={signIn} />;
   }
 
   return (
     <GuestPage
       title={isUpgrade ? texts.signUp.titleUpgrade : texts.signUp.title}
       lead={isUpgrade && texts.signUp.leadUpgrade}
-      foot={signIn}
+      footer={signIn}
     >
       {providers.length > 0 && (
         <>
           <ProviderButtons
             providers={providers}
             label={texts.providers.continueWith}
-            onChoose={(name) => leaveFor(name, search)}
+            onChoose={(name) => redirectToProvider(name, search)}
           />
           {methods.external["email"] && <Divider>{texts.common.or}</Divider>}
         </>
@@ -64,32 +64,32 @@ function Page({ methods }: { methods: Methods }) {
         <SignUpForm
           email={email}
           isUpgrade={isUpgrade}
-          next={keepNext("", search)}
+          next={withNext("", search)}
           signInHref={link("/sign-in")}
           forgotHref={link("/forgot-password")}
           onEmail={setEmail}
-          onSent={(address, kind) => go.to("/sign-up/check-email", { email: address, kind })}
+          onSent={(address, kind) => nav.to("/sign-up/check-email", { email: address, kind })}
         />
       )}
     </GuestPage>
   );
 }
 
-/** `/sign-up/check-email`: the same whether or not the address had an account (U4). */
+/** `/sign-up/check-email`: identical whether or not the address had an account (U4). */
 export function CheckEmail() {
   return (
-    <Guest>
+    <RequireGuest>
       <CheckEmailPage />
-    </Guest>
+    </RequireGuest>
   );
 }
 
 function CheckEmailPage() {
   const search = useSearch();
-  const { email, kind } = carried();
+  const { email, kind } = getPageState();
   const isUpgrade = kind === "email_change";
   const back = (
-    <TextLink href={keepNext("/sign-up", search)} state={{ email }}>
+    <TextLink href={withNext("/sign-up", search)} state={{ email }}>
       {texts.signUp.wrongAddress}
     </TextLink>
   );
@@ -100,27 +100,27 @@ function CheckEmailPage() {
       </GuestPage>
     );
   }
-  const emailRedirectTo = pageUrl(keepNext("/confirm", search));
+  const emailRedirectTo = pageUrl(withNext("/confirm", search));
   return (
     <GuestPage
       title={texts.signUp.checkMail}
       lead={texts.signUp.sentTo(<strong className="font-medium text-text">{email}</strong>)}
       takesFocus={false}
-      foot={back}
+      footer={back}
     >
       <CodeForm
         label={texts.codeForm.fromMail}
         length={settings.email.codeLength}
         submitLabel={texts.signUp.confirm}
-        wait={pause}
-        // The guard leads on, and somebody who had no name to a password first.
+        resendWaitSeconds={resendDelaySeconds}
+        // The route guard redirects; upgraded users set a password first.
         onVerify={async (token) => {
-          await done(auth.verifyOtp({ type: isUpgrade ? "email_change" : "signup", email, token }));
+          await unwrap(auth.verifyOtp({ type: isUpgrade ? "email_change" : "signup", email, token }));
         }}
         onResend={async () => {
           const options = { emailRedirectTo, ...(await captchaOption()) };
-          await withoutTelling(
-            done(auth.resend({ type: isUpgrade ? "email_change" : "signup", email, options })),
+          await hideAccountExistence(
+            unwrap(auth.resend({ type: isUpgrade ? "email_change" : "signup", email, options })),
           );
         }}
       />

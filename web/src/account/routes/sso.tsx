@@ -6,44 +6,44 @@ import { Form } from "../../components/form";
 import { TextLink } from "../../components/text-link";
 import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
-import { done } from "../../lib/failure";
-import { rememberMethod } from "../../lib/last-method";
-import { carried, leavingNow } from "../../lib/navigation";
-import { keepNext } from "../../lib/next";
+import { unwrap } from "../../lib/failure";
+import { saveLastSignInMethod } from "../../lib/last-sign-in-method";
+import { getPageState, waitForUnload } from "../../lib/navigation";
+import { withNext } from "../../lib/next-param";
 import { pageUrl } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { checkEmail } from "../../lib/validation";
-import * as texts from "../../texts";
-import { Guest } from "../guards";
+import { texts } from "../../texts";
+import { RequireGuest } from "../guards";
 import { GuestPage } from "../guest-layout";
 
 export function Sso() {
   return (
-    <Guest>
+    <RequireGuest>
       <Page />
-    </Guest>
+    </RequireGuest>
   );
 }
 
 function Page() {
   const search = useSearch();
   const form = useForm({
-    values: { email: carried().email ?? "" },
+    values: { email: getPageState().email ?? "" },
     checks: { email: checkEmail },
     submit: async ({ email }) => {
       const domain = email.trim().split("@")[1] ?? "";
-      const options = { redirectTo: pageUrl(keepNext("/callback", search)), ...(await captchaOption()) };
-      await done(auth.signInWithSSO({ domain, options }));
-      rememberMethod("sso");
-      await leavingNow();
+      const options = { redirectTo: pageUrl(withNext("/callback", search)), ...(await captchaOption()) };
+      await unwrap(auth.signInWithSSO({ domain, options }));
+      saveLastSignInMethod("sso");
+      await waitForUnload();
     },
   });
   return (
     <GuestPage
       title={texts.singleSignOn.title}
       lead={texts.singleSignOn.lead}
-      foot={
-        <TextLink href={keepNext("/sign-in", search)} state={{ email: form.values.email }}>
+      footer={
+        <TextLink href={withNext("/sign-in", search)} state={{ email: form.values.email }}>
           {texts.signIn.otherWay}
         </TextLink>
       }

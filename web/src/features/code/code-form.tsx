@@ -6,7 +6,7 @@ import { Form } from "../../components/form";
 import { ResendButton } from "../../components/resend-button";
 import { useForm } from "../../lib/use-form";
 import { checkCode } from "../../lib/validation";
-import * as texts from "../../texts";
+import { texts } from "../../texts";
 
 type Props = {
   label: string;
@@ -14,21 +14,21 @@ type Props = {
   onVerify: (code: string) => Promise<void>;
   onResend: () => Promise<unknown>;
   submitLabel?: string;
-  /** Seconds until another message can be asked for. */
-  wait?: number;
+  /** Seconds until another message can be requested. */
+  resendWaitSeconds?: number;
 };
 
-/** After so many wrong codes another one is the better idea. */
-const patience = 5;
+/** Failed attempts after which the form suggests a new code. */
+const attemptsBeforeHint = 5;
 
-/** The code of a message, typed by hand. */
+/** Form for a one-time code from an e-mail or text message. */
 export function CodeForm({
   label,
   length,
   onVerify,
   onResend,
   submitLabel = texts.common.continue,
-  wait = 0,
+  resendWaitSeconds = 0,
 }: Props) {
   const input = useRef<HTMLInputElement>(null);
   const [failures, setFailures] = useState(0);
@@ -44,14 +44,18 @@ export function CodeForm({
   });
   return (
     <>
-      <Form form={form} label={label} help={failures >= patience && <p>{texts.codeForm.stillWrong}</p>}>
+      <Form
+        form={form}
+        label={label}
+        help={failures >= attemptsBeforeHint && <p>{texts.codeForm.stillWrong}</p>}
+      >
         <CodeField
           {...form.field("code")}
           ref={input}
           label={label}
           length={length}
           onComplete={(code) => void form.submit({ code })}
-          // The page was opened to type this code.
+          // Entering the code is the purpose of this page.
           // oxlint-disable-next-line jsx-a11y/no-autofocus
           autoFocus
         />
@@ -59,7 +63,11 @@ export function CodeForm({
           {submitLabel}
         </Button>
       </Form>
-      <ResendButton label={texts.common.sendNewCode} wait={wait} onSend={onResend} />
+      <ResendButton
+        label={texts.common.sendNewCode}
+        initialWaitSeconds={resendWaitSeconds}
+        onSend={onResend}
+      />
     </>
   );
 }

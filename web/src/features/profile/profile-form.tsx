@@ -6,34 +6,37 @@ import { TextField } from "../../components/field";
 import { Form } from "../../components/form";
 import { toast } from "../../components/toast";
 import { auth } from "../../lib/auth-client";
-import { done } from "../../lib/failure";
+import { unwrap } from "../../lib/failure";
+import { useUnsavedChanges } from "../../lib/unsaved-changes";
 import { useForm } from "../../lib/use-form";
-import { useUnsaved } from "../../lib/unsaved";
 import { userQuery } from "../../lib/user";
-import * as texts from "../../texts";
-import { metadataText, profileFields } from "./person";
+import { texts } from "../../texts";
+import { metadataText, profileFields } from "./user-profile";
 
 type Props = {
   user: User;
-  /** Runs a call that may ask for more proof first. */
-  guarded: <T>(call: () => Promise<T>) => Promise<T>;
+  /** Runs a call that may require step-up authentication. */
+  withStepUp: <T>(call: () => Promise<T>) => Promise<T>;
 };
 
-/** Saves what changed, shows it at once, and takes it back when the server refuses. */
-export function ProfileForm({ user, guarded }: Props) {
-  const cache = useQueryClient();
+/** Saves changed fields with an optimistic update, rolled back on errors. */
+export function ProfileForm({ user, withStepUp }: Props) {
+  const queryClient = useQueryClient();
   const { queryKey } = userQuery;
   const save = useMutation({
-    mutationFn: (data: Record<string, string>) => guarded(() => done(auth.updateUser({ data }))),
+    mutationFn: (data: Record<string, string>) => withStepUp(() => unwrap(auth.updateUser({ data }))),
     onMutate: (data) => {
-      const before = cache.getQueryData(queryKey);
-      if (before) {
-        cache.setQueryData(queryKey, { ...before, user_metadata: { ...before.user_metadata, ...data } });
+      const previous = queryClient.getQueryData(queryKey);
+      if (previous) {
+        queryClient.setQueryData(queryKey, {
+          ...previous,
+          user_metadata: { ...previous.user_metadata, ...data },
+        });
       }
-      return before;
+      return previous;
     },
-    onError: (_error, _data, before) => before && cache.setQueryData(queryKey, before),
-    onSuccess: ({ user: saved }) => cache.setQueryData(queryKey, saved),
+    onError: (_error, _data, previous) => previous && queryClient.setQueryData(queryKey, previous),
+    onSuccess: ({ user: saved }) => queryClient.setQueryData(queryKey, saved),
   });
   const saved = Object.fromEntries(profileFields.map(({ key }) => [key, metadataText(user, key)]));
   const form = useForm({
@@ -53,7 +56,7 @@ export function ProfileForm({ user, guarded }: Props) {
     },
   });
   const hasChanges = profileFields.some(({ key }) => form.values[key] !== saved[key]);
-  useUnsaved(hasChanges && !form.isBusy);
+  useUnsavedChanges(hasChanges && !form.isBusy);
   return (
     <Form form={form} label={texts.profile.details}>
       {profileFields.map(({ key, label, required, max }) => (

@@ -4,24 +4,24 @@ import { Button } from "../../components/button";
 import { LastUsed } from "../../components/last-used";
 import { Notice } from "../../components/notice";
 import { errorText } from "../../lib/error-text";
-import { lastMethod } from "../../lib/last-method";
-import { providerName } from "../../lib/methods";
+import { lastSignInMethod } from "../../lib/last-sign-in-method";
+import { providerName } from "../../lib/sign-in-methods";
 import { useAction } from "../../lib/use-action";
-import * as texts from "../../texts";
+import { texts } from "../../texts";
 import { ProviderMark } from "./provider-mark";
 
 type Props = {
   providers: string[];
-  /** What a button says: "Continue with …" or "Connect …". */
+  /** The button label: "Continue with …" or "Connect …". */
   label: (provider: string) => string;
-  /** Leads to the provider; the page is left while it runs. */
+  /** Redirects to the provider; does not resolve on success. */
   onChoose: (provider: string) => Promise<void>;
 };
 
-/** One button per provider, busy until the browser is on its way there. */
+/** One button per provider, busy until the browser has left the page. */
 export function ProviderButtons({ providers, label, onChoose }: Props) {
   const [chosen, setChosen] = useState("");
-  const last = lastMethod();
+  const last = lastSignInMethod();
   const { run, isBusy, failure } = useAction(async (provider: string) => {
     setChosen(provider);
     await onChoose(provider);

@@ -7,16 +7,16 @@ import { TextField } from "../../components/field";
 import { Form } from "../../components/form";
 import { toast } from "../../components/toast";
 import { auth } from "../../lib/auth-client";
-import { useCeremony } from "../../lib/ceremony";
-import { done, Failure, toFailure } from "../../lib/failure";
+import { unwrap, Failure, toFailure } from "../../lib/failure";
 import { useForm } from "../../lib/use-form";
 import { userQuery } from "../../lib/user";
-import * as texts from "../../texts";
+import { useWebAuthnCeremony } from "../../lib/webauthn-ceremony";
+import { texts } from "../../texts";
 
-type Guarded = <T>(call: () => Promise<T>) => Promise<T>;
+type WithStepUp = <T>(call: () => Promise<T>) => Promise<T>;
 
-/** A key that is touched as the second step. */
-export function AddSecurityKey({ guarded }: { guarded: Guarded }) {
+/** Enrolls a security key as a second factor. */
+export function AddSecurityKey({ withStepUp }: { withStepUp: WithStepUp }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
@@ -25,42 +25,42 @@ export function AddSecurityKey({ guarded }: { guarded: Guarded }) {
       </Button>
       {isOpen && (
         <Dialog title={texts.security.addKey} onClose={() => setOpen(false)}>
-          <NameForm guarded={guarded} onClose={() => setOpen(false)} />
+          <NameForm withStepUp={withStepUp} onClose={() => setOpen(false)} />
         </Dialog>
       )}
     </>
   );
 }
 
-async function register(friendlyName: string, signal: AbortSignal, isSecond = false): Promise<void> {
+async function register(friendlyName: string, signal: AbortSignal, isRetry = false): Promise<void> {
   try {
-    await done(auth.mfa.webauthn.register({ friendlyName, webauthn: { signal } }));
+    await unwrap(auth.mfa.webauthn.register({ friendlyName, webauthn: { signal } }));
   } catch (error) {
     const failure = toFailure(error);
-    // The client has just removed what an attempt that nobody finished left under this name.
-    if (failure.code === "mfa_factor_name_conflict" && !isSecond) return register(friendlyName, signal, true);
+    // The client has just deleted the unverified factor of this name from an abandoned attempt.
+    if (failure.code === "mfa_factor_name_conflict" && !isRetry) return register(friendlyName, signal, true);
     throw failure;
   }
 }
 
-function NameForm({ guarded, onClose }: { guarded: Guarded; onClose: () => void }) {
-  const cache = useQueryClient();
-  const begin = useCeremony();
+function NameForm({ withStepUp, onClose }: { withStepUp: WithStepUp; onClose: () => void }) {
+  const queryClient = useQueryClient();
+  const beginCeremony = useWebAuthnCeremony();
   const form = useForm({
     values: { name: texts.secondStep.kinds.webauthn },
     checks: { name: (name) => (name.trim() ? undefined : texts.checks.nameMissing) },
     submit: async ({ name }) => {
       try {
-        await guarded(() => register(name.trim(), begin()));
+        await withStepUp(() => register(name.trim(), beginCeremony()));
       } catch (error) {
         const failure = toFailure(error);
-        // What was begun is among the unfinished ones.
-        void cache.invalidateQueries(userQuery);
-        // Other codes are the browser's, about a ceremony that did not happen.
-        const isOurs = /^[a-z_]+$/.test(failure.code) && failure.code !== "mfa_verification_failed";
-        throw isOurs ? failure : new Failure("key_not_used", failure.message);
+        // The unverified factor is listed as unfinished.
+        void queryClient.invalidateQueries(userQuery);
+        // Other codes come from the browser: the WebAuthn ceremony failed.
+        const isServerError = /^[a-z_]+$/.test(failure.code) && failure.code !== "mfa_verification_failed";
+        throw isServerError ? failure : new Failure("key_not_used", failure.message);
       }
-      await cache.invalidateQueries(userQuery);
+      await queryClient.invalidateQueries(userQuery);
       toast(texts.security.keyAdded);
       onClose();
     },

@@ -9,39 +9,39 @@ import { Time } from "../../components/time";
 import { toast } from "../../components/toast";
 import { auth } from "../../lib/auth-client";
 import { errorText } from "../../lib/error-text";
-import { done, toFailure } from "../../lib/failure";
+import { unwrap, toFailure } from "../../lib/failure";
 import { userQuery } from "../../lib/user";
-import * as texts from "../../texts";
-import { kindOf } from "./kinds";
+import { texts } from "../../texts";
+import { factorType } from "./factor-types";
 
 type Props = {
   factor: Factor;
   isLast: boolean;
-  /** Beside the button that removes it. */
+  /** Shown beside the remove button. */
   action?: ReactNode;
-  guarded: <T>(call: () => Promise<T>) => Promise<T>;
+  withStepUp: <T>(call: () => Promise<T>) => Promise<T>;
 };
 
-export function FactorRow({ factor, isLast, action, guarded }: Props) {
-  const cache = useQueryClient();
-  const [isAsking, setAsking] = useState(false);
-  const { text, icon: Icon } = kindOf(factor.factor_type);
+export function FactorRow({ factor, isLast, action, withStepUp }: Props) {
+  const queryClient = useQueryClient();
+  const [isConfirming, setConfirming] = useState(false);
+  const { text, icon: Icon } = factorType(factor.factor_type);
   const name = factor.friendly_name || text;
   const isVerified = factor.status === "verified";
   const remove = async () => {
-    let said: string = texts.security.removed(name);
+    let message: string = texts.security.removed(name);
     try {
-      await guarded(() => done(auth.mfa.unenroll({ factorId: factor.id })));
+      await withStepUp(() => unwrap(auth.mfa.unenroll({ factorId: factor.id })));
     } catch (error) {
-      // Somebody else was faster; the list is read again either way.
+      // Already removed elsewhere; the list is reloaded either way.
       const failure = toFailure(error);
       if (failure.code !== "mfa_factor_not_found") throw failure;
-      said = errorText(failure).text;
+      message = errorText(failure).text;
     }
-    // The level in the token follows what is set up.
+    // The token's AAL depends on the enrolled factors.
     await auth.refreshSession();
-    await cache.invalidateQueries(userQuery);
-    toast(said);
+    await queryClient.invalidateQueries(userQuery);
+    toast(message);
   };
   return (
     <Row
@@ -67,17 +67,17 @@ export function FactorRow({ factor, isLast, action, guarded }: Props) {
             variant="secondary"
             size="sm"
             aria-label={texts.security.removeOf(name)}
-            onClick={() => setAsking(true)}
+            onClick={() => setConfirming(true)}
           >
             {texts.security.remove}
           </Button>
-          {isAsking && (
+          {isConfirming && (
             <ConfirmDialog
               title={texts.security.removeTitle(name)}
               action={texts.security.remove}
               busyLabel={texts.security.removing}
               onConfirm={remove}
-              onClose={() => setAsking(false)}
+              onClose={() => setConfirming(false)}
             >
               <p>{texts.security.removeText}</p>
               {isVerified && isLast && <p>{texts.security.removeLast}</p>}

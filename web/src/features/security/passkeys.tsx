@@ -14,37 +14,37 @@ import { LoadError, Skeleton } from "../../components/states";
 import { Time } from "../../components/time";
 import { toast } from "../../components/toast";
 import { auth } from "../../lib/auth-client";
-import { useCeremony } from "../../lib/ceremony";
 import { errorText } from "../../lib/error-text";
-import { done, Failure, settle, toFailure } from "../../lib/failure";
+import { unwrap, Failure, throwOnError, toFailure } from "../../lib/failure";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
-import * as texts from "../../texts";
+import { useWebAuthnCeremony } from "../../lib/webauthn-ceremony";
+import { texts } from "../../texts";
 
 const passkeysQuery = queryOptions({
   queryKey: ["passkeys"],
-  queryFn: async () => Array.from((await done(auth.passkey.list())) as PasskeyListItem[]),
+  queryFn: async () => Array.from((await unwrap(auth.passkey.list())) as PasskeyListItem[]),
 });
 
-type Guarded = <T>(call: () => Promise<T>) => Promise<T>;
+type WithStepUp = <T>(call: () => Promise<T>) => Promise<T>;
 
-/** Passkeys: signing in with nothing else. */
-export function Passkeys({ guarded }: { guarded: Guarded }) {
+/** The user's passkeys, which sign in without a password. */
+export function Passkeys({ withStepUp }: { withStepUp: WithStepUp }) {
   const passkeys = useQuery(passkeysQuery);
-  const cache = useQueryClient();
-  const begin = useCeremony();
+  const queryClient = useQueryClient();
+  const beginCeremony = useWebAuthnCeremony();
   const add = useAction(async () => {
     try {
-      await guarded(() => done(auth.registerPasskey({ options: { signal: begin() } })));
+      await withStepUp(() => unwrap(auth.registerPasskey({ options: { signal: beginCeremony() } })));
     } catch (error) {
-      throw explain(toFailure(error));
+      throw toPasskeyFailure(toFailure(error));
     }
-    await cache.invalidateQueries(passkeysQuery);
+    await queryClient.invalidateQueries(passkeysQuery);
     toast(texts.passkeys.added);
   });
   return (
     <Card title={texts.passkeys.title} lead={texts.passkeys.lead}>
-      <List passkeys={passkeys} guarded={guarded} />
+      <PasskeyList passkeys={passkeys} withStepUp={withStepUp} />
       {add.failure && (
         <Notice tone="danger" role="alert">
           {errorText(add.failure).text}
@@ -64,21 +64,21 @@ export function Passkeys({ guarded }: { guarded: Guarded }) {
   );
 }
 
-/** What the browser says when nobody touched anything, or the device has one already. */
-function explain(failure: Failure): Failure {
-  const said = `${failure.code} ${failure.message}`;
-  if (/InvalidState|previously registered|excluded/i.test(said))
+/** Maps WebAuthn errors of the browser: cancelled, or already registered on this device. */
+function toPasskeyFailure(failure: Failure): Failure {
+  const description = `${failure.code} ${failure.message}`;
+  if (/InvalidState|previously registered|excluded/i.test(description))
     return new Failure("webauthn_credential_exists", "");
-  if (/NotAllowed|not allowed|timed out|abort/i.test(said)) return new Failure("cancelled", "");
+  if (/NotAllowed|not allowed|timed out|abort/i.test(description)) return new Failure("cancelled", "");
   return failure;
 }
 
-function List({
+function PasskeyList({
   passkeys,
-  guarded,
+  withStepUp,
 }: {
   passkeys: ReturnType<typeof useQuery<PasskeyListItem[]>>;
-  guarded: Guarded;
+  withStepUp: WithStepUp;
 }) {
   if (passkeys.isPending) return <Skeleton label={texts.passkeys.loading} lines={2} />;
   if (passkeys.isError) return <LoadError error={passkeys.error} onRetry={passkeys.refetch} />;
@@ -86,20 +86,20 @@ function List({
   return (
     <ul aria-label={texts.passkeys.title} className={rowsClass}>
       {passkeys.data.map((passkey) => (
-        <Passkey key={passkey.id} passkey={passkey} guarded={guarded} />
+        <PasskeyRow key={passkey.id} passkey={passkey} withStepUp={withStepUp} />
       ))}
     </ul>
   );
 }
 
-function Passkey({ passkey, guarded }: { passkey: PasskeyListItem; guarded: Guarded }) {
-  const cache = useQueryClient();
+function PasskeyRow({ passkey, withStepUp }: { passkey: PasskeyListItem; withStepUp: WithStepUp }) {
+  const queryClient = useQueryClient();
   const [open, setOpen] = useState<"rename" | "remove" | null>(null);
   const name = passkey.friendly_name || texts.passkeys.passkey;
   const close = () => setOpen(null);
   const remove = async () => {
-    await guarded(() => settle(auth.passkey.delete({ passkeyId: passkey.id })));
-    await cache.invalidateQueries(passkeysQuery);
+    await withStepUp(() => throwOnError(auth.passkey.delete({ passkeyId: passkey.id })));
+    await queryClient.invalidateQueries(passkeysQuery);
     toast(texts.security.removed(name));
   };
   return (
@@ -132,7 +132,7 @@ function Passkey({ passkey, guarded }: { passkey: PasskeyListItem; guarded: Guar
           </Button>
           {open === "rename" && (
             <Dialog title={texts.passkeys.renameTitle} onClose={close}>
-              <RenameForm passkey={passkey} name={name} guarded={guarded} onClose={close} />
+              <RenameForm passkey={passkey} name={name} withStepUp={withStepUp} onClose={close} />
             </Dialog>
           )}
           {open === "remove" && (
@@ -155,22 +155,22 @@ function Passkey({ passkey, guarded }: { passkey: PasskeyListItem; guarded: Guar
 function RenameForm({
   passkey,
   name,
-  guarded,
+  withStepUp,
   onClose,
 }: {
   passkey: PasskeyListItem;
   name: string;
-  guarded: Guarded;
+  withStepUp: WithStepUp;
   onClose: () => void;
 }) {
-  const cache = useQueryClient();
+  const queryClient = useQueryClient();
   const form = useForm({
     values: { name },
     checks: { name: (value) => (value.trim() ? undefined : texts.checks.nameMissing) },
     submit: async (values) => {
       const friendlyName = values.name.trim();
-      await guarded(() => done(auth.passkey.update({ passkeyId: passkey.id, friendlyName })));
-      await cache.invalidateQueries(passkeysQuery);
+      await withStepUp(() => unwrap(auth.passkey.update({ passkeyId: passkey.id, friendlyName })));
+      await queryClient.invalidateQueries(passkeysQuery);
       toast(texts.passkeys.renamed);
       onClose();
     },

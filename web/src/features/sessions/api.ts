@@ -13,7 +13,7 @@ export type DeviceSession = {
 
 export const sessionsKey = ["sessions"];
 
-/** This device first, then by last use. */
+/** Sorted: this device first, then by last use. */
 export async function listSessions(signal: AbortSignal): Promise<DeviceSession[]> {
   const sessions = await authFetch<DeviceSession[]>("/user/sessions", { signal });
   const lastUse = ({ refreshed_at, created_at }: DeviceSession) => refreshed_at ?? created_at;

@@ -5,31 +5,31 @@ import { Button } from "../../components/button";
 import { Badge, Row } from "../../components/card";
 import { Time } from "../../components/time";
 import { toast } from "../../components/toast";
+import { auth } from "../../lib/auth-client";
 import { deviceName, isHandheld } from "../../lib/device-name";
 import { errorText } from "../../lib/error-text";
-import { leaveTo } from "../../lib/leaving";
+import { setSignOutRedirect } from "../../lib/sign-out-redirect";
 import { useAction } from "../../lib/use-action";
-import { auth } from "../../lib/auth-client";
-import * as texts from "../../texts";
+import { texts } from "../../texts";
 import { type DeviceSession, endSession, sessionsKey } from "./api";
 
 type Props = {
   session: DeviceSession;
-  /** Runs a call that may ask for more proof first. */
-  guarded: <T>(call: () => Promise<T>) => Promise<T>;
+  /** Runs a call that may require step-up authentication. */
+  withStepUp: <T>(call: () => Promise<T>) => Promise<T>;
 };
 
-export function SessionRow({ session, guarded }: Props) {
-  const cache = useQueryClient();
+export function SessionRow({ session, withStepUp }: Props) {
+  const queryClient = useQueryClient();
   const name = deviceName(session.user_agent);
   const { run, isBusy, failure } = useAction(async () => {
-    await guarded(() => endSession(session.id));
+    await withStepUp(() => endSession(session.id));
     if (session.current) {
-      leaveTo("/sign-in?reason=revoked");
+      setSignOutRedirect("/sign-in?reason=revoked");
       await auth.signOut({ scope: "local" });
       return;
     }
-    await cache.invalidateQueries({ queryKey: sessionsKey });
+    await queryClient.invalidateQueries({ queryKey: sessionsKey });
     toast(texts.sessions.signedOut(name));
   });
   const Icon = isHandheld(session.user_agent) ? Smartphone : Laptop;
@@ -51,8 +51,8 @@ export function SessionRow({ session, guarded }: Props) {
           {session.user_agent && (
             <details>
               <summary className="inline-block py-1 underline decoration-line-strong underline-offset-4">
-                {texts.sessions.details(name, (words) => (
-                  <span className="sr-only">{words}</span>
+                {texts.sessions.details(name, (text) => (
+                  <span className="sr-only">{text}</span>
                 ))}
               </summary>
               <p>{texts.sessions.signedIn(<Time at={session.created_at} form="exact" />)}</p>

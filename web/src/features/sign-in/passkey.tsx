@@ -5,61 +5,68 @@ import { Button } from "../../components/button";
 import { LastUsed } from "../../components/last-used";
 import { Notice } from "../../components/notice";
 import { auth } from "../../lib/auth-client";
-import { useBanned } from "../../lib/banned";
+import { useBannedHandler } from "../../lib/banned";
 import { captchaOption } from "../../lib/captcha";
-import { useCeremony } from "../../lib/ceremony";
 import { errorText } from "../../lib/error-text";
-import { done, type Failure, toFailure } from "../../lib/failure";
-import { lastMethod, rememberMethod } from "../../lib/last-method";
+import { unwrap, type Failure, toFailure } from "../../lib/failure";
+import { lastSignInMethod, saveLastSignInMethod } from "../../lib/last-sign-in-method";
 import { settings } from "../../lib/settings";
-import * as texts from "../../texts";
+import { useWebAuthnCeremony } from "../../lib/webauthn-ceremony";
+import { texts } from "../../texts";
 
-export const supportsPasskeys = () => typeof window !== "undefined" && "PublicKeyCredential" in window;
-
-/** Nobody chose a passkey, or another ceremony took its place. */
+/** The user cancelled, or another ceremony replaced this one. */
 const isAbort = ({ code, message }: Failure) =>
   code === "cancelled" ||
   /NotAllowedError|AbortError|ERROR_CEREMONY_ABORTED/.test(`${code} ${message}`) ||
   /not allowed|timed out|abort|cancel/i.test(message);
 
+/** Of the request for a challenge; the user has done nothing yet. */
+const requestErrors = ["offline", "server_error", "over_request_rate_limit"];
+
+/** Codes of the browser are not lower case: the origin may not use this passkey, for example. */
+const isBackgroundError = (failure: Failure) =>
+  isAbort(failure) || requestErrors.includes(failure.code) || !/^[a-z_]+$/.test(failure.code);
+
 async function signIn(
-  begin: () => AbortSignal,
+  beginCeremony: () => AbortSignal,
   options: { mediation?: CredentialMediationRequirement } = {},
-  isSecond = false,
+  isRetry = false,
 ): Promise<void> {
   try {
     const captcha = await captchaOption();
-    await done(auth.signInWithPasskey({ options: { ...options, ...captcha, signal: begin() } }));
-    rememberMethod("passkey");
+    await unwrap(auth.signInWithPasskey({ options: { ...options, ...captcha, signal: beginCeremony() } }));
+    saveLastSignInMethod("passkey");
   } catch (error) {
     const failure = toFailure(error);
-    // The challenge may have waited too long for somebody to decide: once, a new one is made.
-    if (failure.code === "webauthn_challenge_expired" && !isSecond) return signIn(begin, options, true);
+    // The challenge may expire while the user decides: retry once with a new one.
+    if (failure.code === "webauthn_challenge_expired" && !isRetry)
+      return signIn(beginCeremony, options, true);
     throw failure;
   }
 }
 
-/** A button for passkeys; the browser also offers them in the field of the address. */
+/** Passkey sign-in: a button, and the browser's autofill in the e-mail field (conditional mediation). */
 export function PasskeyButton() {
-  const isBanned = useBanned();
-  const begin = useCeremony();
+  const handleBanned = useBannedHandler();
+  const beginCeremony = useWebAuthnCeremony();
   const [isBusy, setBusy] = useState(false);
-  const [said, setSaid] = useState<{ tone: "info" | "danger"; text: string } | null>(null);
+  const [notice, setNotice] = useState<{ tone: "info" | "danger"; text: string } | null>(null);
 
   const fail = (failure: Failure) => {
-    if (!isBanned(failure)) setSaid({ tone: "danger", text: errorText(failure).text });
+    if (!handleBanned(failure)) setNotice({ tone: "danger", text: errorText(failure).text });
   };
 
-  // The browser's autofill waits in the background until somebody picks a passkey there.
+  // Conditional mediation: pending in the background until the user picks a passkey from autofill.
   useEffect(() => {
     void (async () => {
-      // A check nobody asked for would greet everybody who opens the page.
+      // It would show the CAPTCHA on page load.
       if (settings.captcha) return;
-      const isOffered = await PublicKeyCredential.isConditionalMediationAvailable?.();
-      if (!isOffered) return;
-      await signIn(begin, { mediation: "conditional" }).catch((error: unknown) => {
+      const isAvailable = await PublicKeyCredential.isConditionalMediationAvailable?.();
+      if (!isAvailable) return;
+      await signIn(beginCeremony, { mediation: "conditional" }).catch((error: unknown) => {
         const failure = toFailure(error);
-        if (!isAbort(failure)) fail(failure);
+        // What the user did not ask for does not fail visibly.
+        if (!isBackgroundError(failure)) fail(failure);
       });
     })();
     // oxlint-disable-next-line react/exhaustive-deps
@@ -67,12 +74,12 @@ export function PasskeyButton() {
 
   const start = async () => {
     setBusy(true);
-    setSaid(null);
+    setNotice(null);
     try {
-      await signIn(begin);
+      await signIn(beginCeremony);
     } catch (error) {
       const failure = toFailure(error);
-      if (isAbort(failure)) setSaid({ tone: "info", text: texts.signIn.noPasskeyUsed });
+      if (isAbort(failure)) setNotice({ tone: "info", text: texts.signIn.noPasskeyUsed });
       else fail(failure);
     } finally {
       setBusy(false);
@@ -90,11 +97,11 @@ export function PasskeyButton() {
       >
         <KeyRound aria-hidden className="size-4" />
         {texts.signIn.withPasskey}
-        {lastMethod() === "passkey" && <LastUsed />}
+        {lastSignInMethod() === "passkey" && <LastUsed />}
       </Button>
-      {said && (
-        <Notice tone={said.tone} role={said.tone === "danger" ? "alert" : "status"}>
-          {said.text}
+      {notice && (
+        <Notice tone={notice.tone} role={notice.tone === "danger" ? "alert" : "status"}>
+          {notice.text}
         </Notice>
       )}
     </div>

@@ -9,30 +9,30 @@ import { ResendButton } from "../../components/resend-button";
 import { TextLink } from "../../components/text-link";
 import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
-import { done, type Failure } from "../../lib/failure";
-import { lastMethod, rememberMethod } from "../../lib/last-method";
-import { keepNext } from "../../lib/next";
+import { unwrap, type Failure } from "../../lib/failure";
+import { lastSignInMethod, saveLastSignInMethod } from "../../lib/last-sign-in-method";
+import { withNext } from "../../lib/next-param";
 import { pageUrl } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { checkEmail } from "../../lib/validation";
-import { adviseNewPassword } from "../../lib/weak-password";
-import * as texts from "../../texts";
+import { showWeakPasswordWarning } from "../../lib/weak-password";
+import { texts } from "../../texts";
 
 type Props = {
   email: string;
-  /** Lets the browser offer passkeys in the field of the address. */
+  /** Lets the browser offer passkeys in the e-mail field. */
   offersPasskeys: boolean;
   forgotHref: string;
   onEmail: (email: string) => void;
 };
 
-/** E-mail and password. Signing in is noticed by the guard of the page, which leads on. */
+/** E-mail and password. After a sign-in the route guard redirects. */
 export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail }: Props) {
   const search = useSearch();
-  const markId = useId();
+  const lastUsedId = useId();
   const password = useRef<HTMLInputElement>(null);
-  const [unconfirmed, setUnconfirmed] = useState(false);
-  const [wasLast] = useState(() => lastMethod() === "password");
+  const [isUnconfirmed, setUnconfirmed] = useState(false);
+  const [wasLast] = useState(() => lastSignInMethod() === "password");
 
   const form = useForm({
     values: { email, password: "" },
@@ -43,15 +43,15 @@ export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail }: Pro
     },
     submit: async (values) => {
       setUnconfirmed(false);
-      const answer = await done(
+      const result = await unwrap(
         auth.signInWithPassword({
           email: values.email.trim(),
           password: values.password,
           options: await captchaOption(),
         }),
       );
-      rememberMethod("password");
-      if ("weakPassword" in answer && answer.weakPassword) adviseNewPassword(answer.user.id);
+      saveLastSignInMethod("password");
+      if ("weakPassword" in result && result.weakPassword) showWeakPasswordWarning(result.user.id);
     },
     onFailure: (failure: Failure, { set }) => {
       if (failure.code === "email_not_confirmed") setUnconfirmed(true);
@@ -63,11 +63,11 @@ export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail }: Pro
     },
   });
   const resend = async () =>
-    done(
+    unwrap(
       auth.resend({
         type: "signup",
         email: form.values.email.trim(),
-        options: { emailRedirectTo: pageUrl(keepNext("/confirm", search)), ...(await captchaOption()) },
+        options: { emailRedirectTo: pageUrl(withNext("/confirm", search)), ...(await captchaOption()) },
       }),
     );
 
@@ -75,7 +75,7 @@ export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail }: Pro
     <Form
       form={form}
       label={texts.signIn.form}
-      help={unconfirmed && <ResendButton label={texts.signIn.resendConfirmation} onSend={resend} />}
+      help={isUnconfirmed && <ResendButton label={texts.signIn.resendConfirmation} onSend={resend} />}
     >
       <EmailField
         {...form.field("email")}
@@ -102,13 +102,13 @@ export function PasswordForm({ email, offersPasskeys, forgotHref, onEmail }: Pro
         type="submit"
         isBusy={form.isBusy}
         busyLabel={texts.signIn.signingIn}
-        aria-describedby={wasLast ? markId : undefined}
+        aria-describedby={wasLast ? lastUsedId : undefined}
         className="w-full"
       >
         {texts.signIn.submit}
         {wasLast && (
-          // Said of the button, and no part of its name.
-          <span id={markId} aria-hidden>
+          // The button's description, not part of its accessible name.
+          <span id={lastUsedId} aria-hidden>
             <LastUsed />
           </span>
         )}

@@ -7,17 +7,18 @@ import { NewPasswordField } from "../../components/new-password-field";
 import { TextLink } from "../../components/text-link";
 import { auth } from "../../lib/auth-client";
 import { captchaOption } from "../../lib/captcha";
-import { done, Failure } from "../../lib/failure";
-import { rememberMethod } from "../../lib/last-method";
+import { unwrap, Failure } from "../../lib/failure";
+import { hideAccountExistence } from "../../lib/hide-account-existence";
+import { saveLastSignInMethod } from "../../lib/last-sign-in-method";
+import { profileFields } from "../../lib/service";
 import { pageUrl, settings } from "../../lib/settings";
 import { useForm } from "../../lib/use-form";
 import { checkEmail, checkNewPassword } from "../../lib/validation";
-import { withoutTelling } from "../../lib/without-telling";
-import * as texts from "../../texts";
+import { texts } from "../../texts";
 
 type Props = {
   email: string;
-  /** Somebody without a name gets one instead of a second account. */
+  /** Upgrades the anonymous user instead of creating an account. */
   isUpgrade: boolean;
   next: string;
   signInHref: string;
@@ -29,7 +30,7 @@ type Props = {
 export function SignUpForm(props: Props) {
   const { email, isUpgrade, next, signInHref, forgotHref, onEmail, onSent } = props;
   const [hasAgreed, setAgreed] = useState(false);
-  const fields = isUpgrade ? [] : settings.profileFields;
+  const fields = isUpgrade ? [] : profileFields;
   const form = useForm({
     values: {
       ...Object.fromEntries(fields.map(({ key }) => [`profile-${key}`, ""])),
@@ -53,19 +54,19 @@ export function SignUpForm(props: Props) {
       const address = values["email"]!.trim();
       const redirect = { emailRedirectTo: pageUrl(`/confirm${next}`) };
       if (isUpgrade) {
-        await done(auth.updateUser({ email: address }, redirect));
+        await unwrap(auth.updateUser({ email: address }, redirect));
         return onSent(address, "email_change");
       }
       const data = Object.fromEntries(
         fields.map(({ key }) => [key, values[`profile-${key}`]!.trim()]).filter(([, value]) => value),
       );
       const options = { ...redirect, data, ...(await captchaOption()) };
-      const answer = await withoutTelling(
-        done(auth.signUp({ email: address, password: values["password"]!, options })),
+      const result = await hideAccountExistence(
+        unwrap(auth.signUp({ email: address, password: values["password"]!, options })),
       );
-      rememberMethod("password");
-      // With a session the guard of the page leads on.
-      if (!answer?.session) onSent(address, "signup");
+      saveLastSignInMethod("password");
+      // With a session the route guard redirects.
+      if (!result?.session) onSent(address, "signup");
     },
   });
   const isTaken = form.failure instanceof Failure && /exists$/.test(form.failure.code);
@@ -112,7 +113,7 @@ export function SignUpForm(props: Props) {
             form.set("consent", checked ? "yes" : "");
           }}
           error={form.errors["consent"]}
-          label={consent()}
+          label={consentLabel()}
         />
       )}
       <Button type="submit" isBusy={form.isBusy} busyLabel={texts.signUp.creating} className="w-full">
@@ -122,11 +123,11 @@ export function SignUpForm(props: Props) {
   );
 }
 
-function consent(): ReactNode {
+function consentLabel(): ReactNode {
   const { termsUrl, privacyUrl } = settings;
-  const link = (url: string) => (words: string) => (
+  const link = (url: string) => (text: string) => (
     <a className="underline underline-offset-2" href={url}>
-      {words}
+      {text}
     </a>
   );
   if (termsUrl && privacyUrl) return texts.signUp.consentBoth(link(termsUrl), link(privacyUrl));

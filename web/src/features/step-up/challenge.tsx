@@ -6,21 +6,21 @@ import { Button } from "../../components/button";
 import { Notice } from "../../components/notice";
 import { LoadError, Skeleton } from "../../components/states";
 import { auth } from "../../lib/auth-client";
-import { useCeremony } from "../../lib/ceremony";
 import { errorText } from "../../lib/error-text";
-import { done, Failure } from "../../lib/failure";
+import { unwrap, Failure } from "../../lib/failure";
 import { useAction } from "../../lib/use-action";
-import * as texts from "../../texts";
-import { AppCode } from "./app-code";
-import { discreet } from "./discreet";
+import { useWebAuthnCeremony } from "../../lib/webauthn-ceremony";
+import { texts } from "../../texts";
+import { maskPhoneFactor } from "./mask-phone-factor";
 import { PhoneCode } from "./phone-code";
+import { TotpCode } from "./totp-code";
 
 type Props = {
-  /** The second step was taken: the session is raised. */
+  /** The factor was verified: the session is `aal2`. */
   onDone: () => void;
 };
 
-const kinds = {
+const factorTypes = {
   totp: { icon: Smartphone, text: texts.secondStep.kinds.totp },
   phone: { icon: MessageSquare, text: texts.secondStep.kinds.phone },
   webauthn: { icon: KeyRound, text: texts.secondStep.kinds.webauthn },
@@ -32,13 +32,13 @@ export function Challenge({ onDone }: Props) {
   const [chosen, setChosen] = useState<Factor | null>(null);
   const [isChoosing, setChoosing] = useState(false);
   const load = useAction(async () => {
-    const { all } = await done(auth.mfa.listFactors());
-    const verified = byLastUse(all.filter((factor) => factor.status === "verified")).map(discreet);
+    const { all } = await unwrap(auth.mfa.listFactors());
+    const verified = byLastUse(all.filter((factor) => factor.status === "verified")).map(maskPhoneFactor);
     setFactors(verified);
     setChosen(verified[0] ?? null);
     if (verified.length === 0) onDone();
   });
-  // The list comes from the server, once.
+  // Load the factors once, on mount.
   // oxlint-disable-next-line react/exhaustive-deps
   useEffect(() => void load.run(), []);
 
@@ -49,7 +49,7 @@ export function Challenge({ onDone }: Props) {
       <ul className="grid gap-3">
         {factors.map((factor, index) => (
           <li key={factor.id}>
-            <Choice
+            <FactorButton
               factor={factor}
               isFirst={index === 0}
               onChoose={() => {
@@ -64,7 +64,7 @@ export function Challenge({ onDone }: Props) {
   }
   return (
     <>
-      <OneFactor key={chosen.id} factor={chosen} onDone={onDone} />
+      <VerifyFactor key={chosen.id} factor={chosen} onDone={onDone} />
       {factors.length > 1 && (
         <Button variant="quiet" onClick={() => setChoosing(true)}>
           {texts.secondStep.otherWay}
@@ -75,26 +75,26 @@ export function Challenge({ onDone }: Props) {
 }
 
 function byLastUse(factors: Factor[]): Factor[] {
-  const used = (factor: Factor) => factor.last_challenged_at ?? factor.updated_at;
-  return factors.sort((a, b) => used(b).localeCompare(used(a)));
+  const lastUse = (factor: Factor) => factor.last_challenged_at ?? factor.updated_at;
+  return factors.sort((a, b) => lastUse(b).localeCompare(lastUse(a)));
 }
 
-type ChoiceProps = { factor: Factor; isFirst: boolean; onChoose: () => void };
+type FactorButtonProps = { factor: Factor; isFirst: boolean; onChoose: () => void };
 
-function Choice({ factor, isFirst, onChoose }: ChoiceProps) {
-  const kind = kinds[factor.factor_type as keyof typeof kinds] ?? kinds.totp;
+function FactorButton({ factor, isFirst, onChoose }: FactorButtonProps) {
+  const type = factorTypes[factor.factor_type as keyof typeof factorTypes] ?? factorTypes.totp;
   return (
     <Button
       variant="secondary"
       className="w-full justify-start gap-3 py-2.5 text-start"
-      // The list took the place of the button that asked for it.
+      // The list replaces the button that had the focus.
       // oxlint-disable-next-line jsx-a11y/no-autofocus
       autoFocus={isFirst}
       onClick={onChoose}
     >
-      <kind.icon aria-hidden className="size-4 shrink-0" />
+      <type.icon aria-hidden className="size-4 shrink-0" />
       <span className="grid min-w-0">
-        {kind.text}
+        {type.text}
         {factor.friendly_name && (
           <span className="text-sm font-normal wrap-anywhere text-soft">{factor.friendly_name}</span>
         )}
@@ -103,32 +103,34 @@ function Choice({ factor, isFirst, onChoose }: ChoiceProps) {
   );
 }
 
-function OneFactor({ factor, onDone }: Props & { factor: Factor }) {
+function VerifyFactor({ factor, onDone }: Props & { factor: Factor }) {
   switch (factor.factor_type) {
     case "phone":
       return <PhoneCode factor={factor} onDone={onDone} />;
     case "webauthn":
       return <SecurityKey factor={factor} onDone={onDone} />;
     default:
-      return <AppCode factor={factor} onDone={onDone} />;
+      return <TotpCode factor={factor} onDone={onDone} />;
   }
 }
 
-/** Other codes are the browser's, about a ceremony that did not happen. */
-const isOurs = ({ code }: Failure) => /^[a-z_]+$/.test(code) && code !== "mfa_verification_failed";
+/** Other codes come from the browser: the WebAuthn ceremony failed. */
+const isServerError = ({ code }: Failure) => /^[a-z_]+$/.test(code) && code !== "mfa_verification_failed";
 
-/** The ceremony of a key: for one that is new, the first one. */
+/** Verifies a security key, also to finish its enrollment. */
 export function SecurityKey({ factor, onDone }: { factor: Factor; onDone: () => void }) {
-  const begin = useCeremony();
+  const beginCeremony = useWebAuthnCeremony();
   const { run, isBusy, failure } = useAction(async () => {
-    await done(auth.mfa.webauthn.authenticate({ factorId: factor.id, webauthn: { signal: begin() } }));
+    await unwrap(
+      auth.mfa.webauthn.authenticate({ factorId: factor.id, webauthn: { signal: beginCeremony() } }),
+    );
     onDone();
   });
   return (
     <div className="grid gap-4">
       {failure && (
         <Notice tone="danger" role="alert">
-          {errorText(isOurs(failure) ? failure : new Failure("key_not_used", ""), "mfa").text}
+          {errorText(isServerError(failure) ? failure : new Failure("key_not_used", ""), "mfa").text}
         </Notice>
       )}
       <p className="text-soft">

@@ -7,35 +7,35 @@ import { Notice } from "../../components/notice";
 import { ResendButton } from "../../components/resend-button";
 import { auth } from "../../lib/auth-client";
 import { errorText } from "../../lib/error-text";
-import { done, Failure } from "../../lib/failure";
+import { unwrap, Failure } from "../../lib/failure";
 import { useSession } from "../../lib/session";
 import { settings } from "../../lib/settings";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
 import { checkCode } from "../../lib/validation";
-import * as texts from "../../texts";
+import { texts } from "../../texts";
 
 type Props = {
-  /** Why the server asks. */
+  /** The error code that required the reauthentication. */
   code: string;
   onNonce: (nonce: string) => void;
 };
 
-/** "Confirm it's you": a code sent to whoever is signed in. */
+/** "Confirm it's you": reauthentication with a code sent to the user. */
 export function NonceForm({ code: reason, onNonce }: Props) {
   const wasWrong = reason === "reauthentication_not_valid";
   const session = useSession();
   const address = session?.user.email || session?.user.phone || "";
   const { codeLength } = settings.email;
-  const send = () => done(auth.reauthenticate());
+  const send = () => unwrap(auth.reauthenticate());
   const [isSent, setSent] = useState(wasWrong);
-  const first = useAction(async () => {
+  const initialSend = useAction(async () => {
     await send();
     setSent(true);
   });
-  // The server sends the code when this opens; after a wrong code the last one still counts.
+  // Send a code on mount; after a wrong code the previous one is still valid.
   useEffect(() => {
-    if (!wasWrong) void first.run();
+    if (!wasWrong) void initialSend.run();
     // oxlint-disable-next-line react/exhaustive-deps
   }, []);
   const form = useForm({
@@ -43,21 +43,21 @@ export function NonceForm({ code: reason, onNonce }: Props) {
     checks: { code: (code) => checkCode(code, codeLength) },
     submit: async ({ code }) => onNonce(code),
   });
-  const said = errorText(new Failure(reason, ""));
-  const wrong = said.place === "field" ? said.text : undefined;
+  const message = errorText(new Failure(reason, ""));
+  const reasonText = message.place === "field" ? message.text : undefined;
   const field = form.field("code");
   return (
     <>
       <p className="text-soft">{isSent ? texts.stepUp.sentTo(address) : texts.stepUp.isSending(address)}</p>
-      {first.failure && (
+      {initialSend.failure && (
         <Notice tone="danger" role="alert">
-          {errorText(first.failure).text}
+          {errorText(initialSend.failure).text}
         </Notice>
       )}
       <Form form={form} label={texts.stepUp.title}>
         <CodeField
           {...field}
-          error={field.error ?? (field.value === "" ? wrong : undefined)}
+          error={field.error ?? (field.value === "" ? reasonText : undefined)}
           label={texts.common.code}
           length={codeLength}
           onComplete={(code) => void form.submit({ code })}

@@ -5,16 +5,16 @@ import { Button } from "../../components/button";
 import { CodeField } from "../../components/field";
 import { Form } from "../../components/form";
 import { Notice } from "../../components/notice";
-import { pause, ResendButton } from "../../components/resend-button";
+import { resendDelaySeconds, ResendButton } from "../../components/resend-button";
 import { auth } from "../../lib/auth-client";
-import { errorText, isSendLimit, secondsToWait } from "../../lib/error-text";
-import { done, Failure, toFailure } from "../../lib/failure";
-import { keepChallenge, keptChallenge } from "../../lib/kept-challenge";
+import { errorText, isSendRateLimit, retryAfterSeconds } from "../../lib/error-text";
+import { unwrap, Failure, toFailure } from "../../lib/failure";
 import { settings } from "../../lib/settings";
+import { saveSmsChallenge, loadSmsChallenge } from "../../lib/sms-challenge";
 import { useAction } from "../../lib/use-action";
 import { useForm } from "../../lib/use-form";
 import { checkCode } from "../../lib/validation";
-import * as texts from "../../texts";
+import { texts } from "../../texts";
 
 type Props = {
   factor: Pick<Factor, "id" | "friendly_name">;
@@ -23,35 +23,35 @@ type Props = {
 
 const length = settings.mfa.phoneCodeLength;
 
-/** A code sent to a phone when this appears. */
+/** Sends a code to the phone on mount, and verifies it. */
 export function PhoneCode({ factor, onDone }: Props) {
   const input = useRef<HTMLInputElement>(null);
   const [challengeId, setChallengeId] = useState<string | null>(null);
-  /** Until another message may be asked for; counted anew whenever one was sent from here. */
-  const [wait, setWait] = useState({ seconds: 0, count: 0 });
+  /** Resend delay; `count` remounts the button to restart its countdown. */
+  const [resendWait, setResendWait] = useState({ seconds: 0, count: 0 });
   const send = async () => {
-    const { id } = await done(auth.mfa.challenge({ factorId: factor.id, channel: "sms" }));
+    const { id } = await unwrap(auth.mfa.challenge({ factorId: factor.id, channel: "sms" }));
     setChallengeId(id);
-    keepChallenge(factor.id, id);
+    saveSmsChallenge(factor.id, id);
   };
-  const first = useAction(async () => {
-    const startWait = (seconds: number) => setWait(({ count }) => ({ seconds, count: count + 1 }));
+  const initialSend = useAction(async () => {
+    const startWait = (seconds: number) => setResendWait(({ count }) => ({ seconds, count: count + 1 }));
     try {
       await send();
-      startWait(pause);
+      startWait(resendDelaySeconds);
     } catch (error) {
       const caught = toFailure(error);
-      if (!isSendLimit(caught)) throw caught;
-      startWait(secondsToWait(caught));
-      // The page was loaded again: the message that was sent before is the one to wait for.
-      const kept = keptChallenge(factor.id);
-      if (kept === null) throw caught;
-      setChallengeId(kept);
+      if (!isSendRateLimit(caught)) throw caught;
+      startWait(retryAfterSeconds(caught));
+      // After a reload the rate limit still applies: the previous message is still valid.
+      const saved = loadSmsChallenge(factor.id);
+      if (saved === null) throw caught;
+      setChallengeId(saved);
     }
   });
-  // The message is sent by the server, once.
+  // Send one message on mount.
   // oxlint-disable-next-line react/exhaustive-deps
-  useEffect(() => void first.run(), []);
+  useEffect(() => void initialSend.run(), []);
 
   const form = useForm({
     values: { code: "" },
@@ -59,19 +59,19 @@ export function PhoneCode({ factor, onDone }: Props) {
     checks: { code: (code) => checkCode(code, length) },
     submit: async ({ code }) => {
       if (!challengeId) throw new Failure("mfa_challenge_expired", "");
-      await done(auth.mfa.verify({ factorId: factor.id, challengeId, code }));
+      await unwrap(auth.mfa.verify({ factorId: factor.id, challengeId, code }));
       onDone();
     },
     onFailure: (failure) => {
-      if (failure.code === "mfa_challenge_expired") void first.run();
+      if (failure.code === "mfa_challenge_expired") void initialSend.run();
       return () => input.current?.select();
     },
   });
   return (
     <>
-      {first.failure && (
+      {initialSend.failure && (
         <Notice tone="danger" role="alert">
-          {errorText(first.failure, "mfa").text}
+          {errorText(initialSend.failure, "mfa").text}
         </Notice>
       )}
       <Form form={form} label={texts.secondStep.phoneForm}>
@@ -91,7 +91,12 @@ export function PhoneCode({ factor, onDone }: Props) {
           {texts.common.continue}
         </Button>
       </Form>
-      <ResendButton key={wait.count} wait={wait.seconds} label={texts.common.sendNewCode} onSend={send} />
+      <ResendButton
+        key={resendWait.count}
+        initialWaitSeconds={resendWait.seconds}
+        label={texts.common.sendNewCode}
+        onSend={send}
+      />
     </>
   );
 }

@@ -1,80 +1,81 @@
-// Calls that ask for more proof first (client contract U7): a dialog asks, and the call is repeated.
+// Step-up authentication (client contract U7): if a call requires a second factor or a reauthentication
+// code, a dialog asks for it and the call is retried.
 
 import { createContext, type ReactNode, useCallback, useContext, useState } from "react";
 
 import { Dialog } from "../../components/dialog";
 import { errorText } from "../../lib/error-text";
 import { Failure, toFailure } from "../../lib/failure";
-import * as texts from "../../texts";
+import { texts } from "../../texts";
 import { Challenge } from "./challenge";
 import { NonceForm } from "./nonce-form";
 
-/** Runs a call; `nonce` is there once somebody was asked for a code. */
-type Guarded = <T>(call: (nonce?: string) => Promise<T>) => Promise<T>;
+/** Runs a call; `nonce` is set once the user entered a reauthentication code. */
+type WithStepUp = <T>(call: (nonce?: string) => Promise<T>) => Promise<T>;
 
-type Asked = {
+type Prompt = {
   kind: "factor" | "nonce";
-  /** What the server said. */
+  /** The server's error code. */
   code: string;
   resolve: (nonce?: string) => void;
   reject: (failure: Failure) => void;
 };
 
-const StepUpContext = createContext<Guarded>((call) => call());
+const StepUpContext = createContext<WithStepUp>((call) => call());
 
-/** Wraps a call that may need a second factor or a code. */
+/** Returns a wrapper for calls that may require a second factor or a code. */
 export const useStepUp = () => useContext(StepUpContext);
 
-export function StepUp({ children }: { children: ReactNode }) {
-  const [asked, setAsked] = useState<Asked | null>(null);
+export function StepUpProvider({ children }: { children: ReactNode }) {
+  const [prompt, setPrompt] = useState<Prompt | null>(null);
 
-  const run: Guarded = useCallback(async (call) => {
-    const ask = (kind: Asked["kind"], code: string) =>
-      new Promise<string | undefined>((resolve, reject) => setAsked({ kind, code, resolve, reject }));
+  const run: WithStepUp = useCallback(async (call) => {
+    const promptFor = (kind: Prompt["kind"], code: string) =>
+      new Promise<string | undefined>((resolve, reject) => setPrompt({ kind, code, resolve, reject }));
     let nonce: string | undefined;
-    let hasProven = false;
+    let hasVerifiedFactor = false;
     for (;;) {
       try {
         return await call(nonce);
       } catch (error) {
         const failure = toFailure(error);
-        const kind = proofFor(failure);
-        // A second step that is not enough would be asked for without end.
-        if (!kind || (kind === "factor" && hasProven)) throw failure;
-        hasProven ||= kind === "factor";
-        const given = await ask(kind, failure.code);
-        nonce = given ?? nonce;
+        const kind = requiredProof(failure);
+        // Ask for a factor once only, or an AAL that stays too low would loop forever.
+        if (!kind || (kind === "factor" && hasVerifiedFactor)) throw failure;
+        hasVerifiedFactor ||= kind === "factor";
+        const answer = await promptFor(kind, failure.code);
+        nonce = answer ?? nonce;
       }
     }
   }, []);
 
-  const answer = (nonce?: string) => {
-    setAsked(null);
-    asked?.resolve(nonce);
+  const resolvePrompt = (nonce?: string) => {
+    setPrompt(null);
+    prompt?.resolve(nonce);
   };
   const cancel = () => {
-    setAsked(null);
-    asked?.reject(new Failure("cancelled", ""));
+    setPrompt(null);
+    prompt?.reject(new Failure("cancelled", ""));
   };
   return (
     <StepUpContext value={run}>
       {children}
-      {asked?.kind === "factor" && (
+      {prompt?.kind === "factor" && (
         <Dialog title={texts.stepUp.title} onClose={cancel}>
           <p className="text-soft">{errorText(new Failure("insufficient_aal", "")).text}</p>
-          <Challenge onDone={() => answer()} />
+          <Challenge onDone={() => resolvePrompt()} />
         </Dialog>
       )}
-      {asked?.kind === "nonce" && (
+      {prompt?.kind === "nonce" && (
         <Dialog title={texts.stepUp.title} onClose={cancel}>
-          <NonceForm code={asked.code} onNonce={answer} />
+          <NonceForm code={prompt.code} onNonce={resolvePrompt} />
         </Dialog>
       )}
     </StepUpContext>
   );
 }
 
-function proofFor({ code }: Failure): Asked["kind"] | null {
+function requiredProof({ code }: Failure): Prompt["kind"] | null {
   switch (code) {
     case "insufficient_aal":
       return "factor";

@@ -1,4 +1,4 @@
-/** Back from a provider. */
+/** `/callback`, the redirect target of providers. */
 export const callback = {
   connected: (provider: string) => `${provider} is connected.`,
   cancelled: "Sign-in was cancelled",

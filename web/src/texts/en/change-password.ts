@@ -4,6 +4,6 @@ export const changePassword = {
   current: "Current password",
   consequences: "Your other devices are signed out, and links we sent you before no longer work.",
   save: "Save password",
-  /** For those who were on their way elsewhere. */
+  /** Shown if the user continues to `next`. */
   notNow: "Not now",
 };

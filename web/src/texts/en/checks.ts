@@ -1,9 +1,14 @@
-/** What a form says before it asks the server. */
+import { pluralFor } from "../plural";
+
+const plural = pluralFor("en");
+const characters = (count: number) => `${count} ${plural(count, { one: "character", other: "characters" })}`;
+
+/** Client-side validation errors. */
 export const checks = {
   emailMissing: "Enter your e-mail address.",
   emailWrong: "Enter a valid e-mail address.",
   passwordMissing: "Enter a password.",
-  passwordShort: (length: number) => `Use at least ${length} characters.`,
+  passwordShort: (length: number) => `Use at least ${characters(length)}.`,
   passwordLong: "Use a shorter password.",
   yourPasswordMissing: "Enter your password.",
   currentPasswordMissing: "Enter your current password.",
@@ -14,9 +19,9 @@ export const checks = {
   consentMissing: "Please agree to continue.",
 };
 
-/** What a new password must have. */
+/** Password requirements. */
 export const passwordHints = {
-  length: (length: number) => `At least ${length} characters`,
+  length: (length: number) => `At least ${characters(length)}`,
   small: "Contains a small letter",
   capital: "Contains a capital letter",
   letter: "Contains a letter",

@@ -1,4 +1,3 @@
-/** The code of a message, typed by hand. */
 export const codeForm = {
   fromMail: "Code from the mail",
   stillWrong: "Still not right? Ask for a new code below.",

@@ -1,6 +1,10 @@
-/** Words of the kit, and those that mean the same on many pages. */
+import { pluralFor } from "../plural";
+
+const plural = pluralFor("en");
+
+/** Texts of the components, and texts shared by several pages. */
 export const common = {
-  /** Where the operator gave the pages no title. */
+  /** Default title. */
   yourAccount: "Your account",
 
   cancel: "Cancel",
@@ -18,9 +22,21 @@ export const common = {
   signingOut: "Signing out…",
   tryAgain: "Try again",
 
-  /** Before a message for those who only hear the page, and before the title of a page with one. */
+  /** Prefix of errors for screen readers, and of the document title. */
   errorMark: "Error: ",
-  leaveUnsaved: "You have unsaved changes. Leave without saving them?",
+  /** Above the links to several fields that are wrong. */
+  checkFields: (count: number) =>
+    `Check ${plural(count, { one: "this field", other: `these ${count} fields` })}:`,
+
+  leaveTitle: "Leave without saving?",
+  leaveText: "Your changes have not been saved. If you leave now, they are lost.",
+  stay: "Stay here",
+  leave: "Leave without saving",
+
+  /** To the application that uses these pages. */
+  backTo: (application: string) => `Back to ${application}`,
+  /** An application without a name. */
+  theApplication: "the application",
 
   code: "Code",
   email: "E-mail",
@@ -44,7 +60,8 @@ export const common = {
   sendNewCode: "Send a new code",
   waitToSend: (label: string, seconds: number) => `${label} in ${seconds} s`,
   sent: "Sent.",
-  canAskAgain: (seconds: number) => `You can ask again in ${seconds} seconds.`,
+  canAskAgain: (seconds: number) =>
+    `You can ask again in ${seconds} ${plural(seconds, { one: "second", other: "seconds" })}.`,
 
   passwordChanged: "Password changed. Your other devices were signed out.",
   twoStepOn: "Two-step verification is on.",

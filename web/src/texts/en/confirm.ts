@@ -1,8 +1,8 @@
 const signIn = { title: "Sign in", lead: "Continue to sign in on this device.", button: "Sign in" };
 
-/** Where links of mails lead. */
+/** `/confirm`, the target of e-mail links. */
 export const confirm = {
-  /** By what the link is for. */
+  /** By the `type` of the link. */
   kinds: {
     signup: {
       title: "Confirm your e-mail",

@@ -1,4 +1,4 @@
-/** What `Intl` has no word for. */
+/** Not covered by `Intl`. */
 export const dates = {
   justNow: "just now",
 };

@@ -12,7 +12,7 @@ export const deleteAccount = {
     "What belongs to your account in this service may be deleted with it.",
     "Nobody can restore it, also not the operator.",
   ],
-  /** Typed by those whose account has no address. */
+  /** To type if the account has neither e-mail nor phone. */
   keyword: "delete",
   typeToConfirm: (name: ReactNode) => rich`Type ${name} to confirm`,
   notConfirmed: (name: string) => `Type ${name} to confirm.`,

@@ -1,12 +1,12 @@
-// What people read when something fails (client contract §5.15), by the server's code and, where it
-// matters, by the screen. Where it stands is decided in lib/error-text.ts.
+// Error messages (client contract §5.15), keyed by the server's error code and optionally by screen. Their
+// placement is in lib/error-text.ts.
 
-/** What is known about a failure beside its code. */
-type Facts = {
-  /** Until it may be tried again. */
+/** Values that a message may contain. */
+type Params = {
+  /** Until the next attempt is allowed. */
   seconds: number;
   provider: string;
-  /** The server's own words: only those of a hook are ever shown. */
+  /** The server's message; shown only if it comes from a hook. */
   message: string;
 };
 
@@ -22,8 +22,8 @@ const tryAgain = "Please try again.";
 const exists = "An account with this e-mail already exists. Sign in or reset your password.";
 const badEmail = "Enter a valid e-mail address.";
 const linkExpired = "This link has expired or was already used.";
-const waitToSend = ({ seconds }: Facts) => `Please wait ${seconds} s before asking for another message.`;
-const noProvider = ({ provider }: Facts) => `Signing in with ${provider} isn't available.`;
+const waitToSend = ({ seconds }: Params) => `Please wait ${seconds} s before asking for another message.`;
+const noProvider = ({ provider }: Params) => `Signing in with ${provider} isn't available.`;
 
 const codes = {
   offline: "We can't reach the server. Check your connection and try again.",
@@ -73,7 +73,7 @@ const codes = {
   mfa_verification_failed: "That code isn't right. Codes change every 30 seconds.",
   mfa_challenge_expired: "Please enter a new code.",
   mfa_ip_address_mismatch: "Your network changed in between. Please start this step again.",
-  mfa_verification_rejected: ({ message }: Facts) => message || "This step was refused.",
+  mfa_verification_rejected: ({ message }: Params) => message || "This step was refused.",
   mfa_factor_name_conflict: "You already have a method with this name.",
   mfa_factor_not_found: "That method no longer exists.",
   too_many_enrolled_mfa_factors: "Remove a method before adding another.",
@@ -101,7 +101,7 @@ const codes = {
   oauth_invalid_state: startAgain,
   oauth_client_state_not_found: startAgain,
   oauth_client_state_expired: startAgain,
-  provider_email_needs_verification: ({ provider }: Facts) =>
+  provider_email_needs_verification: ({ provider }: Params) =>
     `Check your mail: ${provider} hasn't confirmed this address, so we sent you a link.`,
   flow_state_not_found: otherBrowser,
   flow_state_expired: otherBrowser,
@@ -138,7 +138,7 @@ const codes = {
 
 export const errors = {
   codes,
-  /** Where a screen says it differently. */
+  /** Messages that differ on a screen. */
   screens: {
     "sign-in": { validation_failed: badEmail },
     "sign-up": { validation_failed: badEmail, email_exists: exists },
@@ -147,16 +147,16 @@ export const errors = {
     confirm: { otp_expired: linkExpired },
     callback: { otp_expired: linkExpired },
   },
-  /** Why a password is weak, by the server's reasons. */
+  /** By the `reasons` of `weak_password`. */
   weaknesses: {
     length: "Use more characters.",
     characters: "Add the missing kinds of characters.",
     pwned: "This password appeared in a data leak; choose another.",
   },
-  /** A code that nobody foresaw, with what helps to find it in the logs. */
+  /** For codes that are not in the catalogue; the request id helps to find the log record. */
   unknown: (code: string) => `Something went wrong. Please try again. (${code})`,
-  unknownOfRequest: (code: string, request: string) =>
+  unknownWithRequest: (code: string, request: string) =>
     `Something went wrong. Please try again. (${code}, request ${request})`,
-  /** Where the provider's name is not known. */
+  /** If the provider's name is unknown. */
   thisProvider: "this provider",
 };

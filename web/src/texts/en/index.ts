@@ -1,4 +1,4 @@
-export * from "./account-frame";
+export * from "./account-layout";
 export * from "./callback";
 export * from "./change-email";
 export * from "./change-password";
@@ -9,8 +9,8 @@ export * from "./confirm";
 export * from "./dates";
 export * from "./delete-account";
 export * from "./errors";
-export * from "./farewell";
-export * from "./guest-frame";
+export * from "./signed-out";
+export * from "./guest-layout";
 export * from "./identities";
 export * from "./language";
 export * from "./page";

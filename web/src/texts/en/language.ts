@@ -1,2 +1,2 @@
-/** The `lang` and `dir` of the page; dates and names of countries follow it, too. */
+/** `lang` and `dir` of the page, and the language of dates and country names. */
 export const language = { tag: "en", dir: "ltr" as "ltr" | "rtl" };

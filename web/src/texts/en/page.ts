@@ -1,4 +1,4 @@
-/** What the page says before any script runs; the build writes it into `index.html`. */
+/** Texts of the `<noscript>` page; the build writes them into `index.html`. */
 export const page = {
   noScriptTitle: "These pages need JavaScript",
   noScriptText:

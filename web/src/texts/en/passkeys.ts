@@ -3,7 +3,7 @@ export const passkeys = {
   lead: "Sign in with your fingerprint, your face or your device's PIN instead of a password.",
   loading: "Loading your passkeys",
   none: "You have no passkey yet.",
-  /** One without a name of its own. */
+  /** Name of a passkey without one. */
   passkey: "Passkey",
   add: "Add a passkey",
   waitingForDevice: "Waiting for your device…",

@@ -3,7 +3,7 @@ export const secondStep = {
   lead: "Confirm that it's you with your second step.",
   loading: "Loading your second steps",
   otherWay: "Try another way",
-  /** By the type of the factor. */
+  /** By factor type. */
   kinds: {
     totp: "Authenticator app",
     phone: "Text message",

@@ -46,7 +46,7 @@ export const security = {
   back: "Back",
 };
 
-/** Setting up an authenticator app. */
+/** TOTP enrollment. */
 export const newApp = {
   title: "Set up an authenticator app",
   name: "1. Give it a name",

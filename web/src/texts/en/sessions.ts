@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-import { type Draw, rich } from "../rich";
+import { type RenderText, rich } from "../rich";
 
 export const sessions = {
   title: "Devices",
@@ -11,8 +11,8 @@ export const sessions = {
 
   thisDevice: "This device",
   active: (time: ReactNode) => rich`Active ${time}`,
-  /** Which device is meant is seen by its place, and said to those who hear it. */
-  details: (device: string, onlyHeard: Draw) => rich`Details${onlyHeard(` of ${device}`)}`,
+  /** The device is visible from the row; screen readers need it in the label. */
+  details: (device: string, srOnly: RenderText) => rich`Details${srOnly(` of ${device}`)}`,
   signedIn: (time: ReactNode) => rich`Signed in ${time}`,
   signOutOf: (device: string) => `Sign out ${device}`,
   signedOut: (device: string) => `Signed out ${device}.`,
@@ -24,7 +24,6 @@ export const sessions = {
   signOutEverywhere: "Sign out everywhere",
 };
 
-/** Devices as people call them. */
 export const devices = {
   browserOn: (browser: string, system: string) => `${browser} on ${system}`,
   flutterApp: "Flutter app",

@@ -1,14 +1,14 @@
-import { type Draw, rich } from "../rich";
+import { type RenderText, rich } from "../rich";
 
 export const signIn = {
   title: "Sign in",
-  /** Why somebody finds themselves here, by the `reason` in the address. */
+  /** By the `reason` query parameter. */
   reasons: {
     expired: "You've been signed out. Please sign in again.",
     revoked: "This device was signed out.",
     signed_out: "You're signed out.",
   },
-  newHere: (link: Draw) => rich`New here? ${link("Create an account")}`,
+  newHere: (link: RenderText) => rich`New here? ${link("Create an account")}`,
   withCode: "Sign in with a code instead",
   withSso: "Use single sign-on",
   otherWay: "Use another way to sign in",
@@ -27,7 +27,7 @@ export const signIn = {
   suspended: "This account is suspended",
 };
 
-/** Buttons that lead to a provider. */
+/** OAuth provider buttons. */
 export const providers = {
   continueWith: (provider: string) => `Continue with ${provider}`,
   opening: (provider: string) => `Opening ${provider}…`,

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 
-import { type Draw, rich } from "../rich";
+import { type RenderText, rich } from "../rich";
 
 export const signUp = {
   title: "Create an account",
@@ -8,16 +8,16 @@ export const signUp = {
   leadUpgrade: "Add an e-mail address, so that you can come back to what you have here.",
   closed: "Sign-ups are closed.",
   closedLead: "New accounts can't be created here at the moment.",
-  haveAccount: (link: Draw) => rich`Already have an account? ${link("Sign in")}`,
+  haveAccount: (link: RenderText) => rich`Already have an account? ${link("Sign in")}`,
 
   signInInstead: "Sign in",
   resetInstead: "Reset your password",
   submit: "Create account",
   creating: "Creating your account…",
   consent: "I agree to the terms of this service",
-  consentTerms: (terms: Draw) => rich`I agree to the ${terms("terms")}`,
-  consentPrivacy: (privacy: Draw) => rich`I agree to the ${privacy("privacy policy")}`,
-  consentBoth: (terms: Draw, privacy: Draw) =>
+  consentTerms: (terms: RenderText) => rich`I agree to the ${terms("terms")}`,
+  consentPrivacy: (privacy: RenderText) => rich`I agree to the ${privacy("privacy policy")}`,
+  consentBoth: (terms: RenderText, privacy: RenderText) =>
     rich`I agree to the ${terms("terms")} and the ${privacy("privacy policy")}`,
 
   checkMail: "Check your mail",

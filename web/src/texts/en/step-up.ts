@@ -1,4 +1,4 @@
-/** More proof before something important. */
+/** Step-up authentication. */
 export const stepUp = {
   title: "Confirm it's you",
   isSending: (address: string) => `We're sending a code to ${address}. Type it here to confirm it's you.`,

@@ -6,10 +6,10 @@ use uuid::Uuid;
 
 use super::*;
 
-/// A list in memory that is read as the one in the database is.
+/// A list in memory that is read like the one in the database.
 struct List {
     order: Order,
-    /// As the list has them.
+    /// In the order of the list.
     rows: Vec<Position>,
     milestones: Milestones,
     next_id: u128,
@@ -18,19 +18,19 @@ struct List {
 #[derive(Debug, Clone, Copy)]
 enum Change {
     SignUp,
-    /// Somewhere among all.
+    /// Of any row.
     Delete(usize),
-    /// Somebody who is said to be as old as another.
+    /// With the `created_at` of another row.
     Insert(usize),
 }
 
 /// Enough for a milestone.
-const FEWEST: usize = 2 * DISTANCE;
+const MIN_ROWS: usize = 2 * DISTANCE;
 /// Between milestones.
 const DISTANCE: usize = 5;
 
 impl List {
-    /// With so many rows, and at most so many milestones.
+    /// With `count` rows and at most this many milestones.
     fn new(order: Order, count: usize, milestones: usize) -> Self {
         let mut list = Self {
             order,
@@ -50,7 +50,7 @@ impl List {
         list
     }
 
-    /// Three people sign up within each second.
+    /// Three users sign up within each second.
     fn change(&mut self, change: Change) {
         self.next_id += 1;
         let id = self.next_id.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -77,19 +77,19 @@ impl List {
     /// One row more than a page has.
     fn page(&mut self, offset: usize, limit: usize) -> Vec<Position> {
         let first = self.milestones.first();
-        let before = self.place_of(first.row);
+        let before = self.offset_of(first.row);
         match offset.checked_sub(before) {
             None => {
                 let rows = self.skip(offset, limit);
                 let below = rows.get(before - offset..).unwrap_or_default();
-                self.learn(first, 0, below);
+                self.correct(first, 0, below);
                 rows
             }
-            Some(place) => {
-                let nearest = self.milestones.nearest(place as u64);
-                let skip = place - nearest.place as usize;
-                let rows = self.skip(self.place_of(nearest.row) + skip, limit);
-                self.learn(nearest, place as u64, &rows);
+            Some(offset) => {
+                let nearest = self.milestones.nearest(offset as u64);
+                let skip = offset - nearest.offset as usize;
+                let rows = self.skip(self.offset_of(nearest.row) + skip, limit);
+                self.correct(nearest, offset as u64, &rows);
                 rows
             }
         }
@@ -101,25 +101,26 @@ impl List {
         rows.copied().collect()
     }
 
-    fn place_of(&self, milestone: Position) -> usize {
+    fn offset_of(&self, milestone: Position) -> usize {
         let order = self.order;
         self.rows
             .partition_point(|row| order.is_before(*row, milestone))
     }
 
-    fn learn(&mut self, from: Milestone, start: u64, rows: &[Position]) {
-        while let Some(stretch) = self.milestones.astray(from, start, rows) {
-            let counted = self.place_of(stretch.end) - self.place_of(stretch.start);
-            let length = stretch.length.unwrap_or(counted as u64);
-            assert_eq!(length, counted as u64, "{stretch:?}");
-            self.milestones.correct(stretch, length);
-            if stretch.length.is_none() {
+    fn correct(&mut self, from: Milestone, start: u64, rows: &[Position]) {
+        while let Some(wrong) = self.milestones.find_wrong_length(from, start, rows) {
+            let Segment { start, end } = wrong.segment;
+            let counted = self.offset_of(end) - self.offset_of(start);
+            let length = wrong.length.unwrap_or(counted as u64);
+            assert_eq!(length, counted as u64, "{wrong:?}");
+            self.milestones.correct(wrong, length);
+            if wrong.length.is_none() {
                 break;
             }
         }
     }
 
-    /// How often each row was seen by whoever read all pages, while others did this.
+    /// How often each row was seen by a client that read all pages during these changes.
     fn walk(&mut self, limit: usize, changes: &[Change]) -> BTreeMap<Position, usize> {
         let mut changes = changes.iter();
         let mut seen = BTreeMap::new();
@@ -148,7 +149,7 @@ fn row(second: i64, id: u128) -> Position {
 }
 
 fn lists() -> impl Strategy<Value = List> {
-    let list = (orders(), FEWEST..200, 1..40_usize);
+    let list = (orders(), MIN_ROWS..200, 1..40_usize);
     list.prop_map(|(order, count, milestones)| List::new(order, count, milestones))
 }
 
@@ -170,7 +171,7 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
 fn the_nearest_is_the_last_one_before() {
     for order in [Order::NewestFirst, Order::OldestFirst] {
         let List { milestones, .. } = List::new(order, 23, 100);
-        let check = |place, expected| assert_eq!(milestones.nearest(place).place, expected);
+        let check = |offset, expected| assert_eq!(milestones.nearest(offset).offset, expected);
         check(0, 0);
         check(4, 0);
         check(5, 5);
@@ -181,7 +182,7 @@ fn the_nearest_is_the_last_one_before() {
 }
 
 #[test]
-fn they_go_on_at_the_same_distance() {
+fn they_continue_at_the_same_interval() {
     let List { rows, .. } = List::new(Order::NewestFirst, 6, 1);
     let milestones = |rows: &[Position]| Milestones::new(Order::NewestFirst, rows.to_vec());
     let mut some = milestones(&rows[..2]).expect("two");
@@ -215,21 +216,21 @@ proptest! {
     }
 
     #[test]
-    fn whoever_reads_all_pages_sees_everybody_once_whatever_happened_before(
+    fn reading_all_pages_shows_every_row_once_after_any_changes(
         mut list in lists(), limit in 1..30_usize, changes in changes(),
     ) {
         changes.iter().for_each(|change| list.change(*change));
         let seen = list.walk(limit, &[]);
         prop_assert_eq!(seen.len(), list.rows.len());
         prop_assert!(seen.values().all(|times| *times == 1));
-        // What was learned on the way holds for everybody.
+        // The corrections hold for other pages, too.
         for offset in 0..=list.rows.len() {
             prop_assert_eq!(list.page(offset, limit), list.skip(offset, limit));
         }
     }
 
     #[test]
-    fn what_happens_meanwhile_hides_or_repeats_no_more_rows_than_it_concerns(
+    fn changes_while_reading_hide_or_repeat_no_more_rows_than_they_concern(
         mut list in lists(), limit in 1..30_usize, changes in changes(),
     ) {
         let before = list.rows.clone();
@@ -240,7 +241,7 @@ proptest! {
         let missed = missed.filter(|row| !seen.contains_key(row)).count();
         prop_assert!(missed <= deleted, "{missed} missed, {deleted} deleted");
         let repeated: usize = seen.values().map(|times| times - 1).sum();
-        // That rows have gone is learned earlier in some places than in others: one may come twice.
+        // Deletions are noticed at different times in different segments: a row may come twice.
         prop_assert!(repeated <= changes.len(), "{repeated} repeated");
     }
 }

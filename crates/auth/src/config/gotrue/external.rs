@@ -1,4 +1,4 @@
-//! Other services that sign people in, other applications that sign in here, and hooks.
+//! Providers, the OAuth server, and hooks.
 
 use std::collections::BTreeMap;
 
@@ -62,7 +62,7 @@ pub(super) fn read(v: &mut Variables) -> ExternalConfig {
     }
 }
 
-/// Those of which anything is said.
+/// Those that are configured.
 fn providers(v: &mut Variables) -> BTreeMap<String, ProviderConfig> {
     let mut providers = BTreeMap::new();
     for name in PROVIDERS {
@@ -87,7 +87,7 @@ fn provider(v: &mut Variables, name: &str) -> ProviderConfig {
         skips_nonce_check: v.flag(&of("SKIP_NONCE_CHECK"), false),
     };
     if provider.is_enabled && provider.client_ids.is_empty() {
-        v.problem(&of("CLIENT_ID"), "is needed while the provider is on");
+        v.add_problem_with(&of("CLIENT_ID"), "is needed while the provider is on");
     }
     provider
 }
@@ -112,8 +112,8 @@ fn hook(v: &mut Variables, name: &str) -> Option<Hook> {
         return None;
     }
     let hook = Hook::parse(&uri, secrets.as_ref());
-    if let Err(told) = &hook {
-        v.problem(&format!("HOOK_{name}_URI"), told);
+    if let Err(text) = &hook {
+        v.add_problem_with(&format!("HOOK_{name}_URI"), text);
     }
     hook.ok()
 }

@@ -3,7 +3,7 @@
 use http::HeaderName;
 
 use super::{SECOND, rate, variables::Variables};
-use crate::config::{CaptchaConfig, CaptchaProvider, Rate, RateLimits};
+use crate::config::{CaptchaConfig, CaptchaProvider, ClientLimit, Rate, RateLimits};
 
 pub(super) fn read(v: &mut Variables) -> RateLimits {
     let client_header = v.read("RATE_LIMIT_HEADER", "a header's name", |name| {
@@ -16,16 +16,23 @@ pub(super) fn read(v: &mut Variables) -> RateLimits {
             .unwrap_or_else(|| Rate::in_each_hour(30.0))
     };
     let (email_sent, sms_sent) = (sent("RATE_LIMIT_EMAIL_SENT"), sent("RATE_LIMIT_SMS_SENT"));
-    let mut five_minutes = |name: &str, default| Rate::per_five_minutes(v.decimal(name, default));
+    let mut five_minutes =
+        |name: &str, default| ClientLimit::strict(Rate::per_five_minutes(v.decimal(name, default)));
     RateLimits {
         client_header: client_header.or(special),
+        // The table for it is not part of the schema that GoTrue makes.
+        is_shared: false,
         otp: five_minutes("RATE_LIMIT_OTP", 30.0),
         token_refresh: five_minutes("RATE_LIMIT_TOKEN_REFRESH", 150.0),
         verify: five_minutes("RATE_LIMIT_VERIFY", 30.0),
         passkey: five_minutes("RATE_LIMIT_PASSKEY", 30.0),
         client_registration: five_minutes("RATE_LIMIT_OAUTH_DYNAMIC_CLIENT_REGISTER", 10.0),
-        anonymous_users: Rate::per_hour(v.decimal("RATE_LIMIT_ANONYMOUS_USERS", 30.0)),
-        mfa: Rate::per_minute(v.decimal("MFA_RATE_LIMIT_CHALLENGE_AND_VERIFY", 15.0)),
+        anonymous_users: ClientLimit::strict(Rate::per_hour(
+            v.decimal("RATE_LIMIT_ANONYMOUS_USERS", 30.0),
+        )),
+        mfa: ClientLimit::strict(Rate::per_minute(
+            v.decimal("MFA_RATE_LIMIT_CHALLENGE_AND_VERIFY", 15.0),
+        )),
         email_sent,
         sms_sent,
     }
@@ -41,13 +48,13 @@ pub(super) fn captcha(v: &mut Variables) -> Option<CaptchaConfig> {
     }
     let known = CaptchaProvider::parse(&provider);
     if known.is_none() {
-        v.problem(
+        v.add_problem_with(
             "SECURITY_CAPTCHA_PROVIDER",
             format!("{provider:?} is neither hcaptcha nor turnstile"),
         );
     }
     if secret.is_none() {
-        v.problem("SECURITY_CAPTCHA_SECRET", "is needed while captchas are on");
+        v.add_problem_with("SECURITY_CAPTCHA_SECRET", "is needed while captchas are on");
     }
     Some(CaptchaConfig {
         secret: secret?,

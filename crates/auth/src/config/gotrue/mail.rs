@@ -1,11 +1,11 @@
-//! Mail and its texts.
+//! Mail and its templates.
 
 use std::collections::BTreeMap;
 
 use super::{MINUTE, SECOND, variables::Variables};
-use crate::config::{MailConfig, SmtpConfig, TemplateSource, otp_length};
+use crate::config::{Brand, MailConfig, SmtpConfig, TemplateSource, otp_length};
 
-/// Mails by the ends of their variables' names.
+/// Mails by the suffix of their variables.
 const MAILS: [&str; 6] = [
     "INVITE",
     "CONFIRMATION",
@@ -54,10 +54,11 @@ pub(super) fn read(v: &mut Variables, site_url: &str) -> MailConfig {
         authorized_addresses: v.list("EXTERNAL_EMAIL_AUTHORIZED_ADDRESSES"),
         is_validation_extended: v.flag("MAILER_EMAIL_VALIDATION_EXTENDED", false),
         blocked_mail_servers: blocked_mail_servers(v),
+        brand: Brand::default(),
         smtp: smtp(v),
     };
     if config.is_autoconfirmed && config.allows_unverified_sign_ins {
-        v.complain(
+        v.add_problem(
             "GOTRUE_MAILER_AUTOCONFIRM and GOTRUE_MAILER_ALLOW_UNVERIFIED_EMAIL_SIGN_INS cannot \
              both be on",
         );
@@ -83,15 +84,16 @@ fn enabled_notices(v: &mut Variables) -> Vec<String> {
         .collect()
 }
 
-/// A path is one of the site's.
+/// A path is relative to the site's URL.
 fn absolute(site_url: &str, place: &str) -> String {
-    match place.starts_with("http") {
-        true => place.to_owned(),
-        false => format!(
+    if place.starts_with("http") {
+        place.to_owned()
+    } else {
+        format!(
             "{}/{}",
             site_url.trim_end_matches('/'),
             place.trim_start_matches('/')
-        ),
+        )
     }
 }
 
@@ -113,7 +115,7 @@ fn smtp(v: &mut Variables) -> Option<SmtpConfig> {
     let headers = headers(v);
     let host = host?;
     if sender_address.is_none() {
-        v.problem("SMTP_ADMIN_EMAIL", "is needed with SMTP_HOST");
+        v.add_problem_with("SMTP_ADMIN_EMAIL", "is needed with SMTP_HOST");
     }
     Some(SmtpConfig {
         host,

@@ -1,4 +1,5 @@
-//! `N`, that many in each hour, or `N/duration`: at most N at once, one more after each duration.
+//! `N`, that many in each hour, or `N/duration`: a bucket of N tokens that gets one more per
+//! duration.
 
 use plinth_settings::parse_duration;
 

@@ -6,7 +6,7 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use super::{MINUTE, variables::Variables};
 use crate::config::{SmsConfig, SmsProvider, TestNumbers, otp_length};
 
-/// Providers, and how their variables are named.
+/// Providers, and the prefix of their variables.
 const PROVIDERS: [(&str, &str); 5] = [
     ("twilio", "TWILIO"),
     ("twilio_verify", "TWILIO_VERIFY"),
@@ -36,7 +36,7 @@ pub(super) fn read(v: &mut Variables) -> SmsConfig {
     }
 }
 
-/// All that a provider may need, by the names of variables.
+/// Reads the variables of one provider.
 struct Account<'a> {
     v: &'a mut Variables,
     name: &'static str,
@@ -53,7 +53,8 @@ impl Account<'_> {
         let value = self.optional(field);
         if value.is_none() && self.is_chosen && self.is_needed {
             let name = format!("SMS_{}_{field}", self.name);
-            self.v.problem(&name, "is needed to sign in by phone");
+            self.v
+                .add_problem_with(&name, "is needed to sign in by phone");
         }
         value
     }
@@ -63,11 +64,11 @@ impl Account<'_> {
     }
 }
 
-/// Every provider's variables are read, so that none of them counts as unknown.
+/// Reads the variables of every provider, so that none of them counts as unknown.
 fn provider(v: &mut Variables, is_needed: bool) -> Option<SmsProvider> {
     let chosen = v.text("SMS_PROVIDER").unwrap_or_default();
     if !chosen.is_empty() && !PROVIDERS.iter().any(|(name, _)| *name == chosen) {
-        v.problem(
+        v.add_problem_with(
             "SMS_PROVIDER",
             format!("{chosen:?} is none of twilio, twilio_verify, messagebird, textlocal, vonage"),
         );
@@ -81,7 +82,7 @@ fn provider(v: &mut Variables, is_needed: bool) -> Option<SmsProvider> {
             is_needed,
             is_chosen,
         };
-        let provider = account_of(name, &mut account);
+        let provider = read_account(name, &mut account);
         if is_chosen {
             found = provider;
         }
@@ -89,7 +90,7 @@ fn provider(v: &mut Variables, is_needed: bool) -> Option<SmsProvider> {
     found
 }
 
-fn account_of(name: &str, account: &mut Account<'_>) -> Option<SmsProvider> {
+fn read_account(name: &str, account: &mut Account<'_>) -> Option<SmsProvider> {
     match name {
         "twilio" => {
             let (sid, token) = (account.text("ACCOUNT_SID"), account.secret("AUTH_TOKEN"));
@@ -132,7 +133,7 @@ fn account_of(name: &str, account: &mut Account<'_>) -> Option<SmsProvider> {
             })
         }
         _ => {
-            let (key, secret) = (account.text("API_KEY"), account.secret("API_SECRET"));
+            let (key, secret) = (account.secret("API_KEY"), account.secret("API_SECRET"));
             let from = account.text("FROM");
             Some(SmsProvider::Vonage {
                 base_url: SmsProvider::VONAGE_URL.to_owned(),

@@ -1,4 +1,4 @@
-//! What GoTrue's environment comes to.
+//! Loading of GoTrue's environment.
 
 use std::time::Duration;
 
@@ -11,6 +11,9 @@ const REQUIRED: [(&str, &str); 4] = [
     ("DATABASE_URL", "postgres://admin@localhost/app"),
     ("GOTRUE_JWT_SECRET", "a secret that is long enough for HMAC"),
 ];
+
+/// Without it, a start behind a proxy warns.
+const CLIENT_HEADER: (&str, &str) = ("GOTRUE_RATE_LIMIT_HEADER", "X-Real-IP");
 
 fn try_load(variables: &[(&str, &str)]) -> Result<GotrueConfig, Vec<String>> {
     let all = REQUIRED.iter().chain(variables);
@@ -30,7 +33,10 @@ fn the_defaults_are_gotrues() {
         warnings,
     } = load(&[]);
 
-    assert_eq!(warnings, [""; 0]);
+    let [shared_limit] = warnings.as_slice() else {
+        panic!("one warning: {warnings:?}");
+    };
+    assert!(shared_limit.starts_with("GOTRUE_RATE_LIMIT_HEADER is not set"));
     assert_eq!(server.address.to_string(), "0.0.0.0:8081");
     assert_eq!(
         auth.external_url.as_deref(),
@@ -47,7 +53,7 @@ fn the_defaults_are_gotrues() {
     assert!(auth.is_signup_enabled && auth.external.is_email_enabled);
     assert!(auth.mfa.totp.is_enrol_enabled && !auth.mfa.phone.is_enrol_enabled);
     assert_eq!(auth.rates.email_sent, Rate::in_each_hour(30.0));
-    assert_eq!(auth.rates.mfa, Rate::per_minute(15.0));
+    assert_eq!(auth.rates.mfa.rate, Rate::per_minute(15.0));
     assert_eq!(auth.external.flow_lifetime, Duration::from_secs(300));
     assert!(auth.external.providers.is_empty() && auth.captcha.is_none());
     assert_eq!(auth.self_delete, SelfDelete::Off);
@@ -92,7 +98,7 @@ fn values_arrive() {
             "pg-functions://postgres/public/f",
         ),
         ("GOTRUE_RATE_LIMIT_EMAIL_SENT", "5/10s"),
-        ("GOTRUE_RATE_LIMIT_HEADER", "X-Real-IP"),
+        CLIENT_HEADER,
         ("GOTRUE_EXPERIMENTAL_PROVIDER_LINKING_DOMAINS", "custom:a=b"),
     ]);
 
@@ -130,19 +136,38 @@ fn values_arrive() {
 }
 
 #[test]
+fn clients_that_share_a_limit_are_warned_about() {
+    let warnings = |variables: &[(&str, &str)]| {
+        let warnings = load(variables).warnings;
+        let is_about_limits = |text: &&String| text.contains("share one rate limit");
+        warnings.iter().filter(is_about_limits).count()
+    };
+    let direct = ("API_EXTERNAL_URL", "http://192.0.2.1:8081");
+
+    assert_eq!(warnings(&[]), 1, "TLS ends elsewhere");
+    assert_eq!(warnings(&[direct]), 0);
+    assert_eq!(warnings(&[direct, ("PORT", "9999")]), 1, "another port");
+    let below = ("API_EXTERNAL_URL", "http://localhost:8081/auth/v1");
+    assert_eq!(warnings(&[below]), 1, "another path");
+    assert_eq!(warnings(&[CLIENT_HEADER]), 0);
+    let special = ("GOTRUE_SECURITY_SB_FORWARDED_FOR_ENABLED", "true");
+    assert_eq!(warnings(&[special]), 0);
+}
+
+#[test]
 fn everything_that_is_required_is_missed_at_once() {
     let problems = GotrueConfig::load([]).expect_err("nothing is set");
 
     for name in ["SITE_URL", "API_EXTERNAL_URL", "DATABASE_URL", "JWT_SECRET"] {
         assert!(
-            problems.iter().any(|told| told.contains(name)),
+            problems.iter().any(|text| text.contains(name)),
             "{problems:?}"
         );
     }
 }
 
 #[test]
-fn mistakes_are_told_with_the_name() {
+fn problems_name_the_variable() {
     for (name, value) in [
         ("GOTRUE_JWT_EXP", "soon"),
         ("GOTRUE_JWT_KEYS", "{"),
@@ -165,7 +190,7 @@ fn mistakes_are_told_with_the_name() {
 }
 
 #[test]
-fn misspelt_names_are_told_and_inert_ones_are_not() {
+fn misspelt_names_are_reported_and_inert_ones_are_not() {
     let warnings = load(&[
         ("GOTRUE_JWT_EXPP", "1"),
         ("GOTRUE_WHATEVER_THIS_IS", "1"),
@@ -174,6 +199,7 @@ fn misspelt_names_are_told_and_inert_ones_are_not() {
         ("GOTRUE_SAML_ENABLED", "true"),
         ("GOTRUE_EXTERNAL_WEB3_SOLANA_ENABLED", "false"),
         ("GOTRUE_EXTERNAL_GOOGLE_SKIP_NONCE_CHECK", "true"),
+        CLIENT_HEADER,
         ("OTHER", "1"),
     ])
     .warnings;
@@ -182,15 +208,18 @@ fn misspelt_names_are_told_and_inert_ones_are_not() {
         warnings,
         [
             "GOTRUE_JWT_EXPP is unknown and ignored; did you mean GOTRUE_JWT_EXP?",
-            "GOTRUE_SAML_ENABLED: this plinth does not have that yet",
+            "GOTRUE_SAML_ENABLED: not supported yet",
             "GOTRUE_WHATEVER_THIS_IS is unknown and ignored",
         ]
     );
 }
 
 #[test]
-fn what_is_ignored_is_told_unless_it_makes_no_difference() {
-    let told = |name: &str, value: &str| !load(&[(name, value)]).warnings.is_empty();
+fn ignored_values_are_reported_unless_they_make_no_difference() {
+    let text = |name: &str, value: &str| {
+        let loaded = load(&[(name, value), CLIENT_HEADER]);
+        !loaded.warnings.is_empty()
+    };
     for (name, harmless, other) in [
         ("GOTRUE_LOG_LEVEL", "info", "debug"),
         ("GOTRUE_LOG_FILE", "", "/var/log/auth"),
@@ -205,8 +234,8 @@ fn what_is_ignored_is_told_unless_it_makes_no_difference() {
         ("GOTRUE_PASSWORD_HIBP_BLOOM_ENABLED", "false", "true"),
         ("GOTRUE_RELOADING_NOTIFY_ENABLED", "false", "true"),
     ] {
-        assert!(!told(name, harmless), "{name}={harmless}");
-        assert!(told(name, other), "{name}={other}");
+        assert!(!text(name, harmless), "{name}={harmless}");
+        assert!(text(name, other), "{name}={other}");
     }
 }
 
@@ -214,9 +243,11 @@ fn what_is_ignored_is_told_unless_it_makes_no_difference() {
 fn clients_are_counted_by_a_header_that_is_trusted() {
     let header = |variables: &[(&str, &str)]| load(variables).auth.rates.client_header;
     let special = ("GOTRUE_SECURITY_SB_FORWARDED_FOR_ENABLED", "true");
-    let named = ("GOTRUE_RATE_LIMIT_HEADER", "X-Real-IP");
 
     assert_eq!(header(&[]), None);
     assert_eq!(header(&[special]).expect("a header"), "sb-forwarded-for");
-    assert_eq!(header(&[special, named]).expect("a header"), "x-real-ip");
+    assert_eq!(
+        header(&[special, CLIENT_HEADER]).expect("a header"),
+        "x-real-ip"
+    );
 }

@@ -1,4 +1,4 @@
-//! Variables, each asked for by its name; what nobody asked for is told at the end.
+//! Environment variables, read by name; names that were never read are reported as unknown.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,12 +11,11 @@ use plinth_settings::{nearest, parse_duration};
 use plinth_token::Secret;
 use url::Url;
 
-use crate::config::{bounded, comma_list};
+use crate::config::{cap_duration, comma_list};
 
 const PREFIX: &str = "GOTRUE_";
 
-/// Names that mean nothing to Plinth, with what begins like them: it has no such part, or does the
-/// same without being told.
+/// Names and prefixes without effect in Plinth, which is no cause for a warning.
 const INERT: &[&str] = &[
     "API_ENDPOINT",
     "API_REQUEST_ID_HEADER",
@@ -39,8 +38,8 @@ const INERT: &[&str] = &[
     "TRACING_",
 ];
 
-/// What would change something in GoTrue and changes nothing here, each with the value at which
-/// that makes no difference; who says otherwise is told.
+/// Variables that GoTrue uses and Plinth ignores, each with the value at which that makes no
+/// difference; other values cause a warning.
 const IGNORED: &[(&str, &str)] = &[
     ("JWT_VALID_METHODS", ""),
     ("LOG_LEVEL", "info"),
@@ -59,28 +58,28 @@ const IGNORED: &[(&str, &str)] = &[
     ("RELOADING_", "false"),
 ];
 
-/// Parts of GoTrue that are not here yet: who switches one on is told.
-const NOT_YET: &[&str] = &[
+/// Features that are not implemented: enabling one causes a warning.
+const UNSUPPORTED: &[&str] = &[
     "SAML_ENABLED",
     "EXTERNAL_WEB3_SOLANA_ENABLED",
     "EXTERNAL_WEB3_ETHEREUM_ENABLED",
     "EXPERIMENTAL_SCIM_ENABLED",
 ];
 
-/// What the environment says, problems with it, and what was asked for.
+/// The environment, the names that were read, and the problems found.
 pub(super) struct Variables {
     values: BTreeMap<String, String>,
-    asked: BTreeSet<String>,
+    read_names: BTreeSet<String>,
     problems: Vec<String>,
 }
 
 impl Variables {
-    /// An empty value is no value.
+    /// Empty values count as unset.
     pub(super) fn new(environment: impl IntoIterator<Item = (String, String)>) -> Self {
         let environment = environment.into_iter();
         Self {
             values: environment.filter(|(_, value)| !value.is_empty()).collect(),
-            asked: BTreeSet::new(),
+            read_names: BTreeSet::new(),
             problems: Vec::new(),
         }
     }
@@ -102,7 +101,7 @@ impl Variables {
         self.text(name).map(Secret::from)
     }
 
-    /// As Go reads truth.
+    /// A boolean as Go's `strconv.ParseBool` reads it.
     pub(super) fn flag(&mut self, name: &str, default: bool) -> bool {
         self.read(name, "true or false", |text| match text {
             "1" | "t" | "T" | "true" | "TRUE" | "True" => Some(true),
@@ -113,7 +112,7 @@ impl Variables {
     }
 
     pub(super) fn number(&mut self, name: &str, default: u32) -> u32 {
-        let number = self.read(name, "a whole number", whole);
+        let number = self.read(name, "a whole number", parse_whole_number);
         number.unwrap_or(default)
     }
 
@@ -133,7 +132,7 @@ impl Variables {
         number.unwrap_or(default)
     }
 
-    /// As Go writes spans of time.
+    /// A duration in the format of Go.
     pub(super) fn duration(&mut self, name: &str, default: Duration) -> Duration {
         self.optional_duration(name).unwrap_or(default)
     }
@@ -148,18 +147,18 @@ impl Variables {
         self.read(name, "a duration above zero, as in 1h30m", |text| {
             parse_duration(text).filter(|span| !span.is_zero())
         })
-        .map(bounded)
+        .map(cap_duration)
     }
 
     pub(super) fn optional_duration(&mut self, name: &str) -> Option<Duration> {
         self.read(name, "a duration, as in 1h30m", parse_duration)
-            .map(bounded)
+            .map(cap_duration)
     }
 
     /// A number of seconds.
     pub(super) fn seconds(&mut self, name: &str, default: Duration) -> Duration {
         let seconds = self.decimal(name, default.as_secs_f64());
-        bounded(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
+        cap_duration(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
     }
 
     pub(super) fn list(&mut self, name: &str) -> Vec<String> {
@@ -169,9 +168,10 @@ impl Variables {
 
     pub(super) fn list_or(&mut self, name: &str, default: &[&str]) -> Vec<String> {
         let list = self.list(name);
-        match list.is_empty() {
-            true => default.iter().map(|item| (*item).to_owned()).collect(),
-            false => list,
+        if list.is_empty() {
+            default.iter().map(|item| (*item).to_owned()).collect()
+        } else {
+            list
         }
     }
 
@@ -181,7 +181,7 @@ impl Variables {
         match urls {
             Ok(urls) => urls,
             Err(_) => {
-                self.problem(name, "must be URLs, with commas between them");
+                self.add_problem_with(name, "must be URLs, with commas between them");
                 Vec::new()
             }
         }
@@ -193,7 +193,9 @@ impl Variables {
         for item in self.list(name) {
             match item.split_once(between) {
                 Some((key, value)) => pairs.push((key.trim().to_owned(), value.trim().to_owned())),
-                None => self.problem(name, format!("{item:?} must be <name>{between}<value>")),
+                None => {
+                    self.add_problem_with(name, format!("{item:?} must be <name>{between}<value>"));
+                }
             }
         }
         pairs
@@ -218,7 +220,7 @@ impl Variables {
         url
     }
 
-    /// A value that `parse` understands; another one is a problem.
+    /// A value that `parse` accepts; others are recorded as problems.
     pub(super) fn read<T>(
         &mut self,
         name: &str,
@@ -228,32 +230,32 @@ impl Variables {
         let text = self.text(name)?;
         let value = parse(text.trim());
         if value.is_none() {
-            self.problem(name, format!("{text:?} is not {expected}"));
+            self.add_problem_with(name, format!("{text:?} is not {expected}"));
         }
         value
     }
 
-    /// Tells what is wrong with a variable.
-    pub(super) fn problem(&mut self, name: &str, told: impl Display) {
-        self.problems.push(format!("{PREFIX}{name}: {told}"));
+    /// Records a problem with a variable.
+    pub(super) fn add_problem_with(&mut self, name: &str, text: impl Display) {
+        self.problems.push(format!("{PREFIX}{name}: {text}"));
     }
 
-    /// Tells what is wrong with the whole.
-    pub(super) fn complain(&mut self, told: impl Into<String>) {
-        self.problems.push(told.into());
+    /// Records a problem that does not belong to one variable.
+    pub(super) fn add_problem(&mut self, text: impl Into<String>) {
+        self.problems.push(text.into());
     }
 
     fn find(&mut self, names: &[&str], bare: Option<&str>) -> Option<(String, String)> {
         let prefixed = names.iter().map(|name| format!("{PREFIX}{name}"));
         let all: Vec<String> = prefixed.chain(bare.map(str::to_owned)).collect();
-        self.asked.extend(all.iter().cloned());
+        self.read_names.extend(all.iter().cloned());
         all.into_iter().find_map(|name| {
             let value = self.values.get(&name)?.clone();
             Some((name, value))
         })
     }
 
-    /// All problems, or else what is odd.
+    /// All problems, or else the warnings.
     pub(super) fn finish(self) -> Result<Vec<String>, Vec<String>> {
         if !self.problems.is_empty() {
             return Err(self.problems);
@@ -263,21 +265,21 @@ impl Variables {
             let Some(bare) = name.strip_prefix(PREFIX) else {
                 continue;
             };
-            if NOT_YET.contains(&bare) && value.parse() != Ok(false) {
-                warnings.push(format!("{name}: this plinth does not have that yet"));
+            if UNSUPPORTED.contains(&bare) && value.parse() != Ok(false) {
+                warnings.push(format!("{name}: not supported yet"));
             } else if let Some(harmless) = ignored_unless(bare) {
                 if value != harmless {
-                    warnings.push(format!("{name}: this plinth ignores it"));
+                    warnings.push(format!("{name}: has no effect in Plinth"));
                 }
-            } else if !self.asked.contains(name) && !is_inert(bare) {
-                warnings.push(self.unknown(name));
+            } else if !self.read_names.contains(name) && !is_inert(bare) {
+                warnings.push(self.unknown_warning(name));
             }
         }
         Ok(warnings)
     }
 
-    fn unknown(&self, name: &str) -> String {
-        let known = self.asked.iter().map(String::as_str);
+    fn unknown_warning(&self, name: &str) -> String {
+        let known = self.read_names.iter().map(String::as_str);
         match nearest(name, known) {
             Some(meant) => format!("{name} is unknown and ignored; did you mean {meant}?"),
             None => format!("{name} is unknown and ignored"),
@@ -285,9 +287,9 @@ impl Variables {
     }
 }
 
-/// Negative numbers and fractions are none.
-fn whole(text: &str) -> Option<u32> {
-    // GoTrue takes some of them as decimals.
+/// Negative numbers and fractions are rejected.
+fn parse_whole_number(text: &str) -> Option<u32> {
+    // GoTrue reads some of them as decimals.
     let text = text.strip_suffix(".0").unwrap_or(text);
     u32::from_str(text).ok()
 }
@@ -303,10 +305,11 @@ fn ignored_unless(bare: &str) -> Option<&'static str> {
     Some(*harmless)
 }
 
-/// By its whole name, or by what it begins with.
+/// By the whole name, or by a prefix that ends with `_`.
 fn is_named(bare: &str, name: &str) -> bool {
-    match name.ends_with('_') {
-        true => bare.starts_with(name),
-        false => bare == name,
+    if name.ends_with('_') {
+        bare.starts_with(name)
+    } else {
+        bare == name
     }
 }

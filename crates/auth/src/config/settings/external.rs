@@ -1,63 +1,60 @@
-//! Other services that sign people in, other applications that sign in here, and hooks.
+//! Providers, the OAuth server, and hooks.
 
 use std::collections::BTreeMap;
 
-use plinth_settings::Settings;
+use plinth_settings::{
+    Settings,
+    keys::{auth, auth_email, auth_external, auth_hook, auth_sms, plinth_auth},
+};
 
-use super::{count, duration, owned, secret};
+use super::{duration, owned, secret, written_url};
 use crate::config::{
     CustomProvidersConfig, ExternalConfig, Hook, HooksConfig, LinkingDomains, OAuthServerConfig,
     ProviderConfig, comma_list,
 };
 
 pub(super) fn read(settings: &Settings) -> ExternalConfig {
-    let text = |name: &str| owned(settings, &format!("plinth.auth.external.{name}"));
-    let list = |name: &str| {
-        settings
-            .list(&format!("plinth.auth.external.{name}"))
-            .to_vec()
-    };
     ExternalConfig {
-        is_email_enabled: settings.bool("auth.email.enable_signup"),
-        is_magic_link_enabled: settings.bool("plinth.auth.email.magic_link"),
-        is_phone_enabled: settings.bool("auth.sms.enable_signup"),
-        is_anonymous_enabled: settings.bool("auth.enable_anonymous_sign_ins"),
+        is_email_enabled: settings.get(auth_email::ENABLE_SIGNUP),
+        is_magic_link_enabled: settings.get(plinth_auth::EMAIL_MAGIC_LINK),
+        is_phone_enabled: settings.get(auth_sms::ENABLE_SIGNUP),
+        is_anonymous_enabled: settings.get(auth::ENABLE_ANONYMOUS_SIGN_INS),
         providers: providers(settings),
-        ios_bundle_id: text("ios_bundle_id"),
-        redirect_url: text("redirect_url"),
-        id_token_issuers: list("id_token_issuers"),
+        ios_bundle_id: owned(settings, plinth_auth::EXTERNAL_IOS_BUNDLE_ID),
+        redirect_url: written_url(settings, plinth_auth::EXTERNAL_REDIRECT_URL),
+        id_token_issuers: settings
+            .get(plinth_auth::EXTERNAL_ID_TOKEN_ISSUERS)
+            .to_vec(),
         flow_lifetime: ExternalConfig::flow_lifetime(duration(
             settings,
-            "plinth.auth.external.flow_lifetime",
+            plinth_auth::EXTERNAL_FLOW_LIFETIME,
         )),
-        discovery_lifetime: duration(settings, "plinth.auth.external.discovery_lifetime"),
+        discovery_lifetime: duration(settings, plinth_auth::EXTERNAL_DISCOVERY_LIFETIME),
         linking: LinkingDomains {
-            by_provider: settings
-                .table("plinth.auth.external.linking_domains")
-                .clone(),
-            own: list("own_linking_domain"),
+            by_provider: settings.get(plinth_auth::EXTERNAL_LINKING_DOMAINS).clone(),
+            own: settings
+                .get(plinth_auth::EXTERNAL_OWN_LINKING_DOMAIN)
+                .to_vec(),
         },
     }
 }
 
 fn providers(settings: &Settings) -> BTreeMap<String, ProviderConfig> {
-    let api_urls = settings.table("plinth.auth.external.api_urls");
+    let api_urls = settings.get(plinth_auth::EXTERNAL_API_URLS);
     let provider = |name: &str| {
-        let path = |field: &str| format!("auth.external.{name}.{field}");
-        let text = |field: &str| owned(settings, &path(field));
-        let client_ids = text("client_id").unwrap_or_default();
+        let client_ids = settings.get(auth_external::CLIENT_ID.of(name));
         ProviderConfig {
-            is_enabled: settings.bool(&path("enabled")),
-            client_ids: comma_list(&client_ids),
-            secret: secret(settings, &path("secret")),
-            redirect_uri: text("redirect_uri"),
-            url: text("url"),
+            is_enabled: settings.get(auth_external::ENABLED.of(name)),
+            client_ids: comma_list(client_ids.unwrap_or_default()),
+            secret: secret(settings, auth_external::SECRET.of(name)),
+            redirect_uri: written_url(settings, auth_external::REDIRECT_URI.of(name)),
+            url: written_url(settings, auth_external::URL.of(name)),
             api_url: api_urls.get(name).cloned(),
-            is_email_optional: settings.bool(&path("email_optional")),
-            skips_nonce_check: settings.bool(&path("skip_nonce_check")),
+            is_email_optional: settings.get(auth_external::EMAIL_OPTIONAL.of(name)),
+            skips_nonce_check: settings.get(auth_external::SKIP_NONCE_CHECK.of(name)),
         }
     };
-    let names = settings.entries("auth.external").into_iter();
+    let names = settings.members(auth_external::PROVIDERS).into_iter();
     names
         .map(|name| (name.to_owned(), provider(name)))
         .collect()
@@ -65,12 +62,11 @@ fn providers(settings: &Settings) -> BTreeMap<String, ProviderConfig> {
 
 pub(super) fn hooks(settings: &Settings) -> HooksConfig {
     let hook = |name: &str| {
-        let path = |field: &str| format!("auth.hook.{name}.{field}");
-        if !settings.bool(&path("enabled")) {
+        if !settings.get(auth_hook::ENABLED.of(name)) {
             return None;
         }
-        let uri = settings.opt_text(&path("uri")).unwrap_or_default();
-        let secrets = secret(settings, &path("secrets"));
+        let uri = settings.get(auth_hook::URI.of(name)).unwrap_or_default();
+        let secrets = secret(settings, auth_hook::SECRETS.of(name));
         Some(
             Hook::parse(uri, secrets.as_ref()).unwrap_or_else(|problem| {
                 tracing::error!("auth.hook.{name}: {problem}");
@@ -91,26 +87,26 @@ pub(super) fn hooks(settings: &Settings) -> HooksConfig {
 
 pub(super) fn oauth_server(settings: &Settings) -> OAuthServerConfig {
     OAuthServerConfig {
-        is_enabled: settings.bool("auth.oauth_server.enabled"),
-        allows_dynamic_registration: settings.bool("auth.oauth_server.allow_dynamic_registration"),
+        is_enabled: settings.get(auth::OAUTH_SERVER_ENABLED),
+        allows_dynamic_registration: settings.get(auth::OAUTH_SERVER_ALLOW_DYNAMIC_REGISTRATION),
         authorization_path: settings
-            .text("auth.oauth_server.authorization_url_path")
+            .get(auth::OAUTH_SERVER_AUTHORIZATION_URL_PATH)
             .to_owned(),
         authorization_lifetime: duration(
             settings,
-            "plinth.auth.oauth_server.authorization_lifetime",
+            plinth_auth::OAUTH_SERVER_AUTHORIZATION_LIFETIME,
         ),
         default_scope: settings
-            .text("plinth.auth.oauth_server.default_scope")
+            .get(plinth_auth::OAUTH_SERVER_DEFAULT_SCOPE)
             .to_owned(),
     }
 }
 
 pub(super) fn custom_providers(settings: &Settings) -> CustomProvidersConfig {
     CustomProvidersConfig {
-        is_enabled: settings.bool("plinth.auth.custom_providers.enabled"),
-        max_providers: count(settings, "plinth.auth.custom_providers.max"),
-        external_url: owned(settings, "plinth.auth.custom_providers.external_url"),
-        allows_local_urls: settings.bool("plinth.auth.custom_providers.allow_local_urls"),
+        is_enabled: settings.get(plinth_auth::CUSTOM_PROVIDERS_ENABLED),
+        max_providers: settings.get(plinth_auth::CUSTOM_PROVIDERS_MAX),
+        external_url: written_url(settings, plinth_auth::CUSTOM_PROVIDERS_EXTERNAL_URL),
+        allows_local_urls: settings.get(plinth_auth::CUSTOM_PROVIDERS_ALLOW_LOCAL_URLS),
     }
 }

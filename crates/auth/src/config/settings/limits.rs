@@ -1,60 +1,69 @@
 //! Limits and captchas.
 
 use http::HeaderName;
-use plinth_settings::{Settings, Source};
+use plinth_settings::{
+    Key, Settings, Source,
+    keys::{auth, auth_email, plinth_auth},
+};
 
-use super::{count, duration, owned, secret};
-use crate::config::{CaptchaConfig, CaptchaProvider, Rate, RateLimits};
+use super::{duration, secret, written_url};
+use crate::config::{CaptchaConfig, CaptchaProvider, ClientLimit, Rate, RateLimits};
 
-/// Where mails only go to the development mailbox, nobody is bothered by many.
-const UNBOTHERED: f64 = 360_000.0;
+/// The limit while mails go to the development mailbox.
+const MAILBOX_LIMIT: f64 = 360_000.0;
 
 pub(super) fn read(settings: &Settings) -> RateLimits {
-    let number = |path: &str| f64::from(count::<u32>(settings, path));
+    let number = |key: Key<u64>| settings.get(key) as f64;
+    let defaults = Settings::default();
+    let limit = |key: Key<u64>, rate: fn(f64) -> Rate| ClientLimit {
+        rate: rate(number(key)),
+        is_default: settings.get(key) == defaults.get(key),
+    };
+    let five_minutes = Rate::per_five_minutes;
     RateLimits {
         client_header: client_header(settings),
-        otp: Rate::per_five_minutes(number("auth.rate_limit.sign_in_sign_ups")),
-        anonymous_users: Rate::per_hour(number("auth.rate_limit.anonymous_users")),
-        token_refresh: Rate::per_five_minutes(number("auth.rate_limit.token_refresh")),
-        verify: Rate::per_five_minutes(number("auth.rate_limit.token_verifications")),
-        mfa: Rate::per_minute(number("plinth.auth.rate_limit.mfa")),
-        passkey: Rate::per_five_minutes(number("plinth.auth.rate_limit.passkey")),
-        client_registration: Rate::per_five_minutes(number(
-            "plinth.auth.rate_limit.client_registration",
-        )),
-        email_sent: Rate::in_each_hour(match is_mail_limited(settings) {
-            true => number("auth.rate_limit.email_sent"),
-            false => UNBOTHERED,
+        is_shared: settings.get(plinth_auth::RATE_LIMIT_SHARED),
+        otp: limit(auth::RATE_LIMIT_SIGN_IN_SIGN_UPS, five_minutes),
+        anonymous_users: limit(auth::RATE_LIMIT_ANONYMOUS_USERS, Rate::per_hour),
+        token_refresh: limit(auth::RATE_LIMIT_TOKEN_REFRESH, five_minutes),
+        verify: limit(auth::RATE_LIMIT_TOKEN_VERIFICATIONS, five_minutes),
+        mfa: limit(plinth_auth::RATE_LIMIT_MFA, Rate::per_minute),
+        passkey: limit(plinth_auth::RATE_LIMIT_PASSKEY, five_minutes),
+        client_registration: limit(plinth_auth::RATE_LIMIT_CLIENT_REGISTRATION, five_minutes),
+        email_sent: Rate::in_each_hour(if is_mail_limited(settings) {
+            number(auth::RATE_LIMIT_EMAIL_SENT)
+        } else {
+            MAILBOX_LIMIT
         }),
-        sms_sent: Rate::in_each_hour(number("auth.rate_limit.sms_sent")),
+        sms_sent: Rate::in_each_hour(number(auth::RATE_LIMIT_SMS_SENT)),
     }
 }
 
-/// The default is meant for real mail; what somebody wrote counts for any.
+/// The default of the setting is meant for real mail servers; an explicit value always counts.
 fn is_mail_limited(settings: &Settings) -> bool {
-    settings.bool("auth.email.smtp.enabled")
-        || settings.source("auth.rate_limit.email_sent") != Source::Default
+    settings.get(auth_email::SMTP_ENABLED)
+        || settings.source_of(auth::RATE_LIMIT_EMAIL_SENT) != Source::Default
 }
 
 fn client_header(settings: &Settings) -> Option<HeaderName> {
-    let name = settings.opt_text("plinth.auth.rate_limit.client_header")?;
+    let name = settings.get(plinth_auth::RATE_LIMIT_CLIENT_HEADER)?;
     let header = HeaderName::from_bytes(name.as_bytes());
     if header.is_err() {
-        tracing::warn!("plinth.auth.rate_limit.client_header: {name:?} is no header's name");
+        tracing::warn!("plinth.auth.rate_limit.client_header: {name:?} is not a valid header name");
     }
     header.ok()
 }
 
 pub(super) fn captcha(settings: &Settings) -> Option<CaptchaConfig> {
-    if !settings.bool("auth.captcha.enabled") {
+    if !settings.get(auth::CAPTCHA_ENABLED) {
         return None;
     }
-    let provider = settings.opt_text("auth.captcha.provider");
+    let provider = settings.get(auth::CAPTCHA_PROVIDER);
     let provider = provider.and_then(CaptchaProvider::parse)?;
     Some(CaptchaConfig {
-        secret: secret(settings, "auth.captcha.secret")?,
-        timeout: duration(settings, "plinth.auth.captcha.timeout"),
-        url: owned(settings, "plinth.auth.captcha.url")
+        secret: secret(settings, auth::CAPTCHA_SECRET)?,
+        timeout: duration(settings, plinth_auth::CAPTCHA_TIMEOUT),
+        url: written_url(settings, plinth_auth::CAPTCHA_URL)
             .unwrap_or_else(|| provider.url().to_owned()),
     })
 }

@@ -1,4 +1,4 @@
-//! Mail and its texts.
+//! Mail and its templates.
 
 use std::{
     collections::BTreeMap,
@@ -6,68 +6,105 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use plinth_settings::{Settings, Source, join_path};
+use plinth_settings::{
+    MemberKey, SettingKey, Settings, Source,
+    keys::{auth_email, plinth_account, plinth_auth},
+};
 
-use super::{count, duration, owned, seconds, secret};
-use crate::config::{MailConfig, SmtpConfig, TemplateSource, otp_length};
+use super::{duration, owned, seconds, secret};
+use crate::config::{Brand, MailConfig, SmtpConfig, TemplateSource, otp_length};
 
 const DEFAULT_SMTP_PORT: u16 = 587;
 
 pub(super) fn read(settings: &Settings) -> MailConfig {
     let mut texts = Texts::default();
-    for name in settings.entries("auth.email.template") {
-        texts.add(settings, "template", name, name);
+    for name in settings.members(auth_email::TEMPLATES) {
+        texts.add(settings, TEMPLATE, name, name);
     }
     let mut notifications = Vec::new();
-    for name in settings.entries("auth.email.notification") {
+    for name in settings.members(auth_email::NOTIFICATIONS) {
         texts.add(
             settings,
-            "notification",
+            NOTIFICATION,
             name,
             &format!("{name}_notification"),
         );
-        if settings.bool(&member("notification", name, "enabled")) {
+        if settings.get(auth_email::NOTIFICATION_ENABLED.of(name)) {
             notifications.push(name.to_owned());
         }
     }
-    let list = |name: &str| settings.list(&format!("plinth.auth.email.{name}")).to_vec();
     MailConfig {
-        is_autoconfirmed: !settings.bool("auth.email.enable_confirmations"),
-        allows_unverified_sign_ins: settings.bool("plinth.auth.email.allow_unverified_sign_ins"),
-        is_change_confirmed_twice: settings.bool("auth.email.double_confirm_changes"),
-        otp_lifetime: seconds(settings, "auth.email.otp_expiry"),
-        otp_length: otp_length(count(settings, "auth.email.otp_length")),
-        min_interval: duration(settings, "auth.email.max_frequency"),
-        paths: settings.table("plinth.auth.email.url_paths").clone(),
+        is_autoconfirmed: !settings.get(auth_email::ENABLE_CONFIRMATIONS),
+        allows_unverified_sign_ins: settings.get(plinth_auth::EMAIL_ALLOW_UNVERIFIED_SIGN_INS),
+        is_change_confirmed_twice: settings.get(auth_email::DOUBLE_CONFIRM_CHANGES),
+        otp_lifetime: seconds(settings, auth_email::OTP_EXPIRY),
+        otp_length: otp_length(settings.get(auth_email::OTP_LENGTH)),
+        min_interval: duration(settings, auth_email::MAX_FREQUENCY),
+        paths: settings.get(plinth_auth::EMAIL_URL_PATHS).clone(),
         subjects: texts.subjects,
         templates: texts.bodies,
         notifications,
-        external_hosts: list("external_hosts"),
-        authorized_addresses: list("authorized_addresses"),
-        is_validation_extended: settings.bool("plinth.auth.email.extended_validation"),
-        blocked_mail_servers: list("blocked_mail_servers"),
+        external_hosts: settings.get(plinth_auth::EMAIL_EXTERNAL_HOSTS).to_vec(),
+        authorized_addresses: settings
+            .get(plinth_auth::EMAIL_AUTHORIZED_ADDRESSES)
+            .to_vec(),
+        is_validation_extended: settings.get(plinth_auth::EMAIL_EXTENDED_VALIDATION),
+        blocked_mail_servers: settings
+            .get(plinth_auth::EMAIL_BLOCKED_MAIL_SERVERS)
+            .to_vec(),
+        brand: brand(settings),
         smtp: smtp(settings),
     }
 }
 
+fn brand(settings: &Settings) -> Brand {
+    let default = Brand::default();
+    Brand {
+        name: owned(settings, plinth_account::TITLE),
+        accent: owned(settings, plinth_account::ACCENT).unwrap_or(default.accent),
+    }
+}
+
 fn smtp(settings: &Settings) -> Option<SmtpConfig> {
-    if !settings.bool("auth.email.smtp.enabled") {
+    if !settings.get(auth_email::SMTP_ENABLED) {
         return None;
     }
-    let headers = settings.table("plinth.auth.email.smtp_headers");
-    let sender_address = owned(settings, "auth.email.smtp.admin_email")?;
+    let headers = settings.get(plinth_auth::EMAIL_SMTP_HEADERS);
+    let sender_address = owned(settings, auth_email::SMTP_ADMIN_EMAIL)?;
     Some(SmtpConfig {
-        host: owned(settings, "auth.email.smtp.host")?,
+        host: owned(settings, auth_email::SMTP_HOST)?,
         port: settings
-            .opt_port("auth.email.smtp.port")
+            .get(auth_email::SMTP_PORT)
             .unwrap_or(DEFAULT_SMTP_PORT),
-        user: owned(settings, "auth.email.smtp.user"),
-        password: secret(settings, "auth.email.smtp.pass"),
-        sender_name: owned(settings, "auth.email.smtp.sender_name").unwrap_or_default(),
+        user: owned(settings, auth_email::SMTP_USER),
+        password: secret(settings, auth_email::SMTP_PASS),
+        sender_name: owned(settings, auth_email::SMTP_SENDER_NAME)
+            .or_else(|| owned(settings, plinth_account::TITLE))
+            .unwrap_or_default(),
         sender_address,
         headers: headers.clone().into_iter().collect(),
     })
 }
+
+/// The settings of one mail's text.
+#[derive(Clone, Copy)]
+struct TextKeys {
+    subject: MemberKey<Option<String>>,
+    content: MemberKey<Option<String>>,
+    content_path: MemberKey<Option<PathBuf>>,
+}
+
+const TEMPLATE: TextKeys = TextKeys {
+    subject: auth_email::TEMPLATE_SUBJECT,
+    content: auth_email::TEMPLATE_CONTENT,
+    content_path: auth_email::TEMPLATE_CONTENT_PATH,
+};
+
+const NOTIFICATION: TextKeys = TextKeys {
+    subject: auth_email::NOTIFICATION_SUBJECT,
+    content: auth_email::NOTIFICATION_CONTENT,
+    content_path: auth_email::NOTIFICATION_CONTENT_PATH,
+};
 
 #[derive(Default)]
 struct Texts {
@@ -76,15 +113,15 @@ struct Texts {
 }
 
 impl Texts {
-    /// What the member `name` of `table` says about the mail `mail`.
-    fn add(&mut self, settings: &Settings, table: &str, name: &str, mail: &str) {
-        if let Some(subject) = settings.opt_text(&member(table, name, "subject")) {
+    /// What the settings of `name` say about the mail `mail`.
+    fn add(&mut self, settings: &Settings, keys: TextKeys, name: &str, mail: &str) {
+        if let Some(subject) = settings.get(keys.subject.of(name)) {
             self.subjects.insert(mail.to_owned(), subject.to_owned());
         }
-        let written = settings.opt_text(&member(table, name, "content"));
+        let written = settings.get(keys.content.of(name));
         let text = match written {
             Some(text) => Some(text.to_owned()),
-            None => from_file(settings, &member(table, name, "content_path")),
+            None => from_file(settings, keys.content_path.of(name)),
         };
         if let Some(text) = text {
             self.bodies
@@ -93,25 +130,21 @@ impl Texts {
     }
 }
 
-fn member(table: &str, name: &str, field: &str) -> String {
-    join_path(["auth", "email", table, name, field])
-}
-
 /// The text of the file that a setting names; without it the mail keeps Plinth's own words.
-fn from_file(settings: &Settings, setting: &str) -> Option<String> {
-    let path = settings.opt_path(setting)?;
-    let text = places(&settings.source(setting), path)
+fn from_file(settings: &Settings, key: SettingKey<'_, Option<PathBuf>>) -> Option<String> {
+    let path = settings.get(key)?;
+    let text = places(&settings.source_of(key), path)
         .into_iter()
         .map(fs::read_to_string)
         .reduce(Result::or)?;
     text.inspect_err(|error| {
-        tracing::warn!("{setting}: {} cannot be read: {error}", path.display());
+        tracing::warn!("{key}: {} cannot be read: {error}", path.display());
     })
     .ok()
 }
 
-/// The official tool looks from the project's folder; people also write paths as seen from
-/// `config.toml` beside them.
+/// The Supabase CLI resolves paths from the project's folder; paths relative to `config.toml` are
+/// common too.
 fn places(source: &Source, path: &Path) -> Vec<PathBuf> {
     let Source::File(file) = source else {
         return vec![path.to_owned()];

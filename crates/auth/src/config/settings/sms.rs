@@ -1,21 +1,24 @@
 //! Text messages.
 
-use plinth_settings::Settings;
+use plinth_settings::{
+    Settings,
+    keys::{auth_sms, plinth_auth},
+};
 use plinth_token::Secret;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
-use super::{count, duration, owned, seconds, secret};
+use super::{duration, owned, seconds, secret, written_url};
 use crate::config::{SmsConfig, SmsProvider, TestNumbers, otp_length};
 
 pub(super) fn read(settings: &Settings) -> SmsConfig {
     SmsConfig {
-        is_autoconfirmed: !settings.bool("auth.sms.enable_confirmations"),
-        min_interval: duration(settings, "auth.sms.max_frequency"),
-        otp_lifetime: seconds(settings, "auth.sms.otp_expiry"),
-        otp_length: otp_length(count(settings, "auth.sms.otp_length")),
-        template: settings.text("auth.sms.template").to_owned(),
+        is_autoconfirmed: !settings.get(auth_sms::ENABLE_CONFIRMATIONS),
+        min_interval: duration(settings, auth_sms::MAX_FREQUENCY),
+        otp_lifetime: seconds(settings, auth_sms::OTP_EXPIRY),
+        otp_length: otp_length(settings.get(auth_sms::OTP_LENGTH)),
+        template: settings.get(auth_sms::TEMPLATE).to_owned(),
         test_numbers: TestNumbers::new(
-            settings.table("auth.sms.test_otp").clone(),
+            settings.get(auth_sms::TEST_OTP).clone(),
             valid_until(settings),
         ),
         provider: provider(settings),
@@ -23,64 +26,64 @@ pub(super) fn read(settings: &Settings) -> SmsConfig {
 }
 
 fn valid_until(settings: &Settings) -> Option<OffsetDateTime> {
-    let text = settings.opt_text("plinth.auth.sms.test_otp_valid_until")?;
+    let text = settings.get(plinth_auth::SMS_TEST_OTP_VALID_UNTIL)?;
     match OffsetDateTime::parse(text, &Rfc3339) {
         Ok(time) => Some(time),
         Err(_) => {
             tracing::warn!(
-                "plinth.auth.sms.test_otp_valid_until: {text:?} is no time such as \
-                 2030-01-31T12:00:00Z; the fixed codes do not count"
+                "plinth.auth.sms.test_otp_valid_until: {text:?} is not a time such as \
+                 2030-01-31T12:00:00Z; test codes are disabled"
             );
             Some(OffsetDateTime::UNIX_EPOCH)
         }
     }
 }
 
-/// The first one that is switched on, in the order of the official tool. The tree has checked that
+/// The first enabled provider, in the order of the Supabase CLI. The settings tree has checked that
 /// it is complete.
 fn provider(settings: &Settings) -> Option<SmsProvider> {
-    let is_on = |name: &str| settings.bool(&format!("auth.sms.{name}.enabled"));
-    let text = |path: &str| owned(settings, &format!("auth.sms.{path}"));
-    let secret = |path: &str| -> Option<Secret> { secret(settings, &format!("auth.sms.{path}")) };
-    let base_url =
-        |own: &str| owned(settings, "plinth.auth.sms.base_url").unwrap_or_else(|| own.to_owned());
-    if is_on("twilio") {
+    let text = |key| owned(settings, key);
+    let secret = |key| secret(settings, key);
+    let base_url = |own: &str| {
+        written_url(settings, plinth_auth::SMS_BASE_URL).unwrap_or_else(|| own.to_owned())
+    };
+    if settings.get(auth_sms::TWILIO_ENABLED) {
         return Some(SmsProvider::Twilio {
             base_url: base_url(SmsProvider::TWILIO_URL),
-            account_sid: text("twilio.account_sid")?,
-            auth_token: secret("twilio.auth_token")?,
-            message_service_sid: text("twilio.message_service_sid")?,
-            content_sid: text("twilio.content_sid"),
+            account_sid: text(auth_sms::TWILIO_ACCOUNT_SID)?,
+            auth_token: secret(auth_sms::TWILIO_AUTH_TOKEN)?,
+            message_service_sid: text(auth_sms::TWILIO_MESSAGE_SERVICE_SID)?,
+            content_sid: text(auth_sms::TWILIO_CONTENT_SID),
         });
     }
-    if is_on("twilio_verify") {
+    if settings.get(auth_sms::TWILIO_VERIFY_ENABLED) {
         return Some(SmsProvider::TwilioVerify {
             base_url: base_url(SmsProvider::TWILIO_VERIFY_URL),
-            account_sid: text("twilio_verify.account_sid")?,
-            auth_token: secret("twilio_verify.auth_token")?,
-            message_service_sid: text("twilio_verify.message_service_sid")?,
+            account_sid: text(auth_sms::TWILIO_VERIFY_ACCOUNT_SID)?,
+            auth_token: secret(auth_sms::TWILIO_VERIFY_AUTH_TOKEN)?,
+            message_service_sid: text(auth_sms::TWILIO_VERIFY_MESSAGE_SERVICE_SID)?,
         });
     }
-    if is_on("messagebird") {
+    if settings.get(auth_sms::MESSAGEBIRD_ENABLED) {
         return Some(SmsProvider::MessageBird {
             base_url: base_url(SmsProvider::MESSAGEBIRD_URL),
-            access_key: secret("messagebird.access_key")?,
-            originator: text("messagebird.originator")?,
+            access_key: secret(auth_sms::MESSAGEBIRD_ACCESS_KEY)?,
+            originator: text(auth_sms::MESSAGEBIRD_ORIGINATOR)?,
         });
     }
-    if is_on("textlocal") {
+    if settings.get(auth_sms::TEXTLOCAL_ENABLED) {
         return Some(SmsProvider::Textlocal {
             base_url: base_url(SmsProvider::TEXTLOCAL_URL),
-            api_key: secret("textlocal.api_key")?,
-            sender: text("textlocal.sender")?,
+            api_key: secret(auth_sms::TEXTLOCAL_API_KEY)?,
+            sender: text(auth_sms::TEXTLOCAL_SENDER)?,
         });
     }
-    if is_on("vonage") {
+    if settings.get(auth_sms::VONAGE_ENABLED) {
         return Some(SmsProvider::Vonage {
             base_url: base_url(SmsProvider::VONAGE_URL),
-            api_key: text("vonage.api_key")?,
-            api_secret: secret("vonage.api_secret")?,
-            from: text("vonage.from")?,
+            api_key: Secret::new(text(auth_sms::VONAGE_API_KEY)?),
+            api_secret: secret(auth_sms::VONAGE_API_SECRET)?,
+            from: text(auth_sms::VONAGE_FROM)?,
         });
     }
     None

@@ -1,15 +1,15 @@
-//! Questions and answers as name servers write them (RFC 1035 §4).
+//! DNS queries and responses (RFC 1035 §4).
 
 const HEADER_BYTES: usize = 12;
 const RECURSION_DESIRED: u16 = 0x0100;
-const IS_ANSWER: u16 = 0x8000;
+const IS_RESPONSE: u16 = 0x8000;
 const INTERNET: u16 = 1;
 const NO_SUCH_NAME: u16 = 3;
 const MAX_LABEL_BYTES: usize = 63;
-/// More jumps than any name has labels: it goes in circles.
+/// More labels and pointers than any valid name has, so pointers that form a loop are detected.
 const MAX_JUMPS: usize = 128;
 
-/// What is asked for.
+/// The type of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     A,
@@ -27,17 +27,17 @@ impl Kind {
     }
 }
 
-/// What came back. A server that cannot say gives none.
+/// The result of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answer {
-    /// Names of mail servers; of addresses only that there are some.
+pub(super) enum DnsResponse {
+    /// Names of mail servers; for addresses, empty texts.
     Found(Vec<String>),
-    /// The name exists, but has nothing of that kind.
+    /// The name exists, but has no record of that type.
     Nothing,
     NoSuchName,
 }
 
-/// The packet that asks, if the domain can be written in one.
+/// The packet of a query, if the domain is valid.
 pub(super) fn question(id: u16, domain: &str, kind: Kind) -> Option<Vec<u8>> {
     let mut packet = Vec::with_capacity(HEADER_BYTES + domain.len() + 6);
     for word in [id, RECURSION_DESIRED, 1, 0, 0, 0] {
@@ -57,15 +57,15 @@ pub(super) fn question(id: u16, domain: &str, kind: Kind) -> Option<Vec<u8>> {
     Some(packet)
 }
 
-/// Reads the answer to question `id`; `None` if it is another packet or tells nothing.
-pub(super) fn read(packet: &[u8], id: u16, kind: Kind) -> Option<Answer> {
+/// Parses the response to query `id`; `None` for other packets and server failures.
+pub(super) fn read(packet: &[u8], id: u16, kind: Kind) -> Option<DnsResponse> {
     let flags = word(packet, 2)?;
-    if word(packet, 0)? != id || flags & IS_ANSWER == 0 {
+    if word(packet, 0)? != id || flags & IS_RESPONSE == 0 {
         return None;
     }
     match flags & 0x000f {
         0 => {}
-        NO_SUCH_NAME => return Some(Answer::NoSuchName),
+        NO_SUCH_NAME => return Some(DnsResponse::NoSuchName),
         _ => return None,
     }
     let mut at = HEADER_BYTES;
@@ -85,9 +85,10 @@ pub(super) fn read(packet: &[u8], id: u16, kind: Kind) -> Option<Answer> {
         }
         at = data + usize::from(length);
     }
-    Some(match found.is_empty() {
-        true => Answer::Nothing,
-        false => Answer::Found(found),
+    Some(if found.is_empty() {
+        DnsResponse::Nothing
+    } else {
+        DnsResponse::Found(found)
     })
 }
 
@@ -96,7 +97,7 @@ fn word(packet: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(bytes.try_into().ok()?))
 }
 
-/// Where the name at `at` ends; it may end in a reference to another.
+/// Where the name at `at` ends; it may end in a pointer.
 fn after_name(packet: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match *packet.get(at)? {
@@ -107,7 +108,7 @@ fn after_name(packet: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// The name at `at` in lower case, references followed.
+/// The name at `at` in lower case, with pointers followed.
 fn name(packet: &[u8], mut at: usize) -> Option<String> {
     let mut labels = Vec::new();
     for _ in 0..MAX_JUMPS {
@@ -150,18 +151,21 @@ mod tests {
 
         let found = read(&packet, 7, Kind::Mx);
 
-        assert_eq!(found, Some(Answer::Found(vec!["mx.mail.dev".to_owned()])));
+        assert_eq!(
+            found,
+            Some(DnsResponse::Found(vec!["mx.mail.dev".to_owned()]))
+        );
         assert_eq!(read(&packet, 8, Kind::Mx), None, "another question's");
-        assert_eq!(read(&packet, 7, Kind::A), Some(Answer::Nothing));
+        assert_eq!(read(&packet, 7, Kind::A), Some(DnsResponse::Nothing));
     }
 
     #[test]
-    fn what_the_server_cannot_say_is_no_answer() {
+    fn server_errors_are_no_response() {
         let mut packet = question(7, "mail.dev", Kind::Mx).expect("a packet");
         assert_eq!(read(&packet, 7, Kind::Mx), None, "a question is none");
         packet[2] = 0x81;
         packet[3] = 0x83;
-        assert_eq!(read(&packet, 7, Kind::Mx), Some(Answer::NoSuchName));
+        assert_eq!(read(&packet, 7, Kind::Mx), Some(DnsResponse::NoSuchName));
         packet[3] = 0x82;
         assert_eq!(read(&packet, 7, Kind::Mx), None, "it failed");
     }

@@ -1,13 +1,13 @@
-//! Against a name server of this machine.
+//! Against a local name server.
 
 use super::*;
 
-/// Answers every question with these answers in turn: the response code, and the record's data.
-pub(in crate::mail) async fn server(answers: Vec<(u8, Option<&'static [u8]>)>) -> Resolver {
+/// Responds to the queries in turn, each with a response code and the data of a record.
+pub(in crate::mail) async fn server(responses: Vec<(u8, Option<&'static [u8]>)>) -> Resolver {
     let socket = UdpSocket::bind("127.0.0.1:0").await.expect("a free port");
     let address = socket.local_addr().expect("an address");
     tokio::spawn(async move {
-        for (code, data) in answers {
+        for (code, data) in responses {
             let mut packet = vec![0; 512];
             let (length, client) = socket.recv_from(&mut packet).await.expect("a question");
             packet.truncate(length);
@@ -31,31 +31,40 @@ pub(in crate::mail) async fn server(answers: Vec<(u8, Option<&'static [u8]>)>) -
 #[tokio::test]
 async fn a_domain_names_its_mail_servers() {
     let resolver = server(vec![(0, Some(b"\x00\x0a\x02mx\x04test\x00"))]).await;
-    let found = resolver.mail_of("mail.dev").await;
-    assert_eq!(found, Mail::Taken(vec!["mx.test".to_owned()]));
+    let found = resolver.find_mail_hosts("mail.dev").await;
+    assert_eq!(found, MailRouting::Hosts(vec!["mx.test".to_owned()]));
 }
 
 #[tokio::test]
 async fn a_domain_without_mail_servers_takes_its_own() {
     let resolver = server(vec![(0, None), (0, None), (0, Some(&[0; 16]))]).await;
-    let found = resolver.mail_of("mail.dev").await;
-    assert_eq!(found, Mail::Taken(vec!["mail.dev".to_owned()]));
+    let found = resolver.find_mail_hosts("mail.dev").await;
+    assert_eq!(found, MailRouting::Hosts(vec!["mail.dev".to_owned()]));
 }
 
 #[tokio::test]
 async fn a_domain_that_is_nowhere_gets_no_mail() {
     let resolver = server(vec![(3, None)]).await;
-    assert_eq!(resolver.mail_of("mail.dev").await, Mail::Nowhere);
+    assert_eq!(
+        resolver.find_mail_hosts("mail.dev").await,
+        MailRouting::NoHost
+    );
     let resolver = server(vec![(0, None), (0, None), (0, None)]).await;
-    assert_eq!(resolver.mail_of("mail.dev").await, Mail::Nowhere);
+    assert_eq!(
+        resolver.find_mail_hosts("mail.dev").await,
+        MailRouting::NoHost
+    );
 }
 
 #[tokio::test]
-async fn nobody_to_ask_is_not_a_no() {
+async fn no_server_is_not_a_missing_host() {
     let resolver = Resolver {
         servers: Vec::new(),
     };
-    assert_eq!(resolver.mail_of("mail.dev").await, Mail::Unknown);
+    assert_eq!(
+        resolver.find_mail_hosts("mail.dev").await,
+        MailRouting::Unknown
+    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A user as clients see one (auth contract §1.5).
+//! A user as clients see it (auth contract §1.5).
 
 use serde::Serialize;
 use time::OffsetDateTime;
@@ -6,11 +6,11 @@ use uuid::Uuid;
 
 use super::User;
 use crate::{
-    model::{Belongings, FactorBody, IdentityBody, Object},
+    model::{FactorBody, IdentityBody, Object, UserRelations},
     wire_time,
 };
 
-/// A user with their identities and factors. Optional times are left out, not null.
+/// With identities and factors. Optional times are left out, not null.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct UserBody {
     pub(crate) id: Uuid,
@@ -60,12 +60,12 @@ pub(crate) struct UserBody {
 }
 
 impl UserBody {
-    /// Of a user and all that is theirs.
-    pub(crate) fn whole(user: User, belongings: Belongings) -> Self {
-        let Belongings {
+    /// With identities and factors.
+    pub(crate) fn with_relations(user: User, relations: UserRelations) -> Self {
+        let UserRelations {
             identities,
             factors,
-        } = belongings;
+        } = relations;
         Self::new(
             user,
             Some(identities.into_iter().map(Into::into).collect()),
@@ -73,7 +73,7 @@ impl UserBody {
         )
     }
 
-    /// Of a user whose identities and factors were read too.
+    /// With those identities and factors that were read.
     pub(crate) fn new(
         user: User,
         identities: Option<Vec<IdentityBody>>,

@@ -1,4 +1,4 @@
-//! SQL over `auth.users`. Nothing here knows about HTTP.
+//! SQL over `auth.users`.
 
 use plinth_db::{DbError, Params, Queries};
 use serde_json::Value;
@@ -6,23 +6,23 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::{COLUMNS, User, UserBody};
-use crate::model::{Belongings, Object, Session, identities::SPEAKS_FOR_ADDRESS, sessions};
+use crate::model::{Object, Session, UserRelations, identities::SPEAKS_FOR_ADDRESS, sessions};
 
-/// The one instance there is.
+/// GoTrue's instances are not used: there is one.
 const INSTANCE: Uuid = Uuid::nil();
 
-/// Both halves can use the index on instance and address; rows of seeds have no instance.
+/// Both halves can use the index on instance and address; rows from seeds have no instance.
 const HAS_EMAIL: &str = "(
     u.instance_id = '00000000-0000-0000-0000-000000000000' and lower(u.email) = $1
     or u.instance_id is null and lower(u.email) = $1)";
 
-/// What a row is inserted with: everything that a user's trigger may want to see (§11).
-#[derive(Debug, Clone)]
+/// A user to be inserted, with everything that a trigger may want to see (§11).
+#[derive(Clone)]
 pub(crate) struct NewUser {
     pub(crate) id: Uuid,
     pub(crate) aud: String,
     pub(crate) role: String,
-    /// Empty for none, as all texts here.
+    /// Empty for none, like all texts here.
     pub(crate) email: String,
     pub(crate) phone: String,
     pub(crate) encrypted_password: String,
@@ -32,7 +32,7 @@ pub(crate) struct NewUser {
     pub(crate) is_sso_user: bool,
 }
 
-/// Inserts the row, then sets the role, and gives it as triggers left it.
+/// Inserts the row, then sets the role; returns the row as triggers left it.
 pub(crate) async fn insert(
     db: &mut impl Queries,
     new: NewUser,
@@ -65,8 +65,8 @@ pub(crate) async fn insert(
     update(db, new.id, now, "role = $1", &[&new.role]).await
 }
 
-/// Sets columns (`email = $1, phone = $2`) and gives the row as it is then.
-pub(crate) async fn update(
+/// Sets columns (`email = $1, phone = $2`) and returns the row.
+pub(in crate::model) async fn update(
     db: &mut impl Queries,
     id: Uuid,
     now: OffsetDateTime,
@@ -80,52 +80,52 @@ pub(crate) async fn update(
     let mut params = values.to_vec();
     params.push(&now);
     params.push(&id);
-    one(db.query_opt(&sql, &params).await?)
+    expect_user(db.query_opt(&sql, &params).await?)
 }
 
 /// By id.
 pub(crate) async fn find(db: &mut impl Queries, id: Uuid) -> Result<Option<User>, DbError> {
     let sql = format!("select {COLUMNS} from auth.users u where u.id = $1");
-    maybe(db.query_opt(&sql, &[&id]).await?)
+    optional(db.query_opt(&sql, &[&id]).await?)
 }
 
 /// By id, for a row that is known to exist.
 pub(crate) async fn load(db: &mut impl Queries, id: Uuid) -> Result<User, DbError> {
-    find(db, id).await?.ok_or_else(gone)
+    find(db, id).await?.ok_or_else(user_not_found)
 }
 
-/// As [`load`], and nobody else may change it until the transaction ends.
+/// As [`find`], and locks the row until the transaction ends.
 pub(crate) async fn lock(db: &mut impl Queries, id: Uuid) -> Result<Option<User>, DbError> {
     let sql = format!("select {COLUMNS} from auth.users u where u.id = $1 for update");
-    maybe(db.query_opt(&sql, &[&id]).await?)
+    optional(db.query_opt(&sql, &[&id]).await?)
 }
 
-/// By id with everything of theirs, and the session of that id if it is theirs.
+/// By id, with identities and factors, and the session of that id if it is the user's.
 pub(crate) async fn find_with_session(
     db: &mut impl Queries,
     id: Uuid,
     session: Option<Uuid>,
-) -> Result<Option<(User, Belongings, Option<Session>)>, DbError> {
+) -> Result<Option<(User, UserRelations, Option<Session>)>, DbError> {
     let sql = format!(
         "select {COLUMNS}, {}, {} from auth.users u
          left join auth.sessions s on s.id = $2
          where u.id = $1",
-        Belongings::columns(),
+        UserRelations::columns(),
         sessions::COLUMNS
     );
     let Some(row) = db.query_opt(&sql, &[&id, &session]).await? else {
         return Ok(None);
     };
-    // Were the user part of the join, all sessions of theirs might be looked through.
+    // Compared here and not in the join, which might read all sessions of the user.
     let session = Session::from_joined_row(&row)?.filter(|session| session.user_id == id);
     Ok(Some((
         User::from_row(&row)?,
-        Belongings::from_row(&row)?,
+        UserRelations::from_row(&row)?,
         session,
     )))
 }
 
-/// By lower-case address, without accounts of single sign-on.
+/// By lower-case address, without users of single sign-on.
 pub(crate) async fn find_by_email(
     db: &mut impl Queries,
     email: &str,
@@ -136,7 +136,25 @@ pub(crate) async fn find_by_email(
          where {HAS_EMAIL} and u.aud = $2 and not u.is_sso_user
          limit 1"
     );
-    maybe(db.query_opt(&sql, &[&email, &aud]).await?)
+    optional(db.query_opt(&sql, &[&email, &aud]).await?)
+}
+
+/// By an address that one of the user's identities proves, without users of single sign-on and
+/// identities of the providers in `except`.
+pub(crate) async fn find_by_identity(
+    db: &mut impl Queries,
+    email: &str,
+    aud: &str,
+    except: &[&str],
+) -> Result<Option<User>, DbError> {
+    let sql = format!(
+        "select {COLUMNS} from auth.identities i
+         join auth.users u on u.id = i.user_id
+         where i.email = $1 and u.aud = $2 and not u.is_sso_user and {SPEAKS_FOR_ADDRESS}
+           and i.provider not like 'sso:%' and i.provider <> all ($3)
+         order by i.created_at limit 1"
+    );
+    optional(db.query_opt(&sql, &[&email, &aud, &except]).await?)
 }
 
 /// By number, without `+`.
@@ -150,11 +168,11 @@ pub(crate) async fn find_by_phone(
          where u.phone = $1 and u.aud = $2 and not u.is_sso_user
          limit 1"
     );
-    maybe(db.query_opt(&sql, &[&phone, &aud]).await?)
+    optional(db.query_opt(&sql, &[&phone, &aud]).await?)
 }
 
-/// Whether somebody other than `except` has this address: as their own or through an identity of
-/// the default linking domain.
+/// Whether a user other than `except` has this address: in the row, or through an identity of the
+/// default linking domain.
 pub(crate) async fn is_email_taken(
     db: &mut impl Queries,
     email: &str,
@@ -173,10 +191,10 @@ pub(crate) async fn is_email_taken(
          ) as is_taken"
     );
     let row = db.query_opt(&sql, &[&email, &aud, &except]).await?;
-    row.ok_or_else(gone)?.try_get("is_taken")
+    row.ok_or_else(user_not_found)?.try_get("is_taken")
 }
 
-/// Whether somebody other than `except` has this number.
+/// Whether a user other than `except` has this number.
 pub(crate) async fn is_phone_taken(
     db: &mut impl Queries,
     phone: &str,
@@ -188,26 +206,26 @@ pub(crate) async fn is_phone_taken(
     Ok(db.query_opt(sql, &[&phone, &aud, &except]).await?.is_some())
 }
 
-/// The user with identities and factors, as clients see them.
+/// Reads identities and factors.
 pub(crate) async fn load_body(db: &mut impl Queries, user: User) -> Result<UserBody, DbError> {
     let sql = format!(
         "select {} from (select $1::uuid as id) u",
-        Belongings::columns()
+        UserRelations::columns()
     );
     let row = db.query_opt(&sql, &[&user.id]).await?;
-    let belongings = Belongings::from_row(&row.ok_or_else(gone)?)?;
-    Ok(UserBody::whole(user, belongings))
+    let relations = UserRelations::from_row(&row.ok_or_else(user_not_found)?)?;
+    Ok(UserBody::with_relations(user, relations))
 }
 
-fn maybe(row: Option<plinth_db::Row>) -> Result<Option<User>, DbError> {
+fn optional(row: Option<plinth_db::Row>) -> Result<Option<User>, DbError> {
     row.as_ref().map(User::from_row).transpose()
 }
 
-fn one(row: Option<plinth_db::Row>) -> Result<User, DbError> {
-    User::from_row(&row.ok_or_else(gone)?)
+fn expect_user(row: Option<plinth_db::Row>) -> Result<User, DbError> {
+    User::from_row(&row.ok_or_else(user_not_found)?)
 }
 
-/// A row that was there a moment ago.
-fn gone() -> DbError {
+/// A row that was just read no longer exists.
+fn user_not_found() -> DbError {
     DbError::Misuse("a user that was just read no longer exists".to_owned())
 }

@@ -1,23 +1,22 @@
-//! An invitation that is accepted through a provider (auth contract §2.8).
+//! Accepting an invitation through a provider (auth contract §2.8).
 
 use plinth_db::{DbError, Queries};
 use serde_json::json;
 
 use super::{
-    Entry, Visitor, add_identity, check_banned,
-    email::{self, Arrival},
+    ProviderUser, SignInOutcome, add_identity, check_banned,
+    email::{self, IdentityAge},
 };
 use crate::{
     AuthError,
     audit::{self, Action},
-    error::Code,
     model::{TokenKind, User, one_time},
-    request::Context,
+    request::RequestContext,
 };
 
-/// Whom the token of a letter invites, locked.
+/// The invited user of a token, locked.
 pub(in crate::oauth) async fn find_invited(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     token: &str,
 ) -> Result<Option<User>, DbError> {
@@ -34,27 +33,36 @@ pub(in crate::oauth) async fn find_invited(
     Ok((user.invited_at.is_some() && is_young).then_some(user))
 }
 
-/// Lets in who was invited, if the provider knows them by the invited address.
+/// Signs the invited user in, if the provider names the invited address.
 pub(in crate::oauth) async fn accept(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     token: &str,
-    visitor: &Visitor<'_>,
-) -> Result<Entry, AuthError> {
+    provider_user: &ProviderUser<'_>,
+) -> Result<SignInOutcome, AuthError> {
     let user = find_invited(context, db, token).await?;
-    let user = user.ok_or_else(|| AuthError::new(404, Code::InviteNotFound, "Invite not found"))?;
+    let user = user.ok_or_else(AuthError::invite_not_found)?;
     check_banned(context, &user)?;
-    let mut emails = visitor.profile.emails.iter();
+    let mut emails = provider_user.profile.emails.iter();
     if !emails.any(|email| email.address == user.email.to_lowercase()) {
-        return Err(AuthError::invalid(
+        return Err(AuthError::validation_failed(
             "Invited email does not match emails from external provider",
         ));
     }
-    let identity = add_identity(context, db, &user, visitor).await?;
-    let traits = json!({ "provider": visitor.provider });
+    let identity = add_identity(context, db, &user, provider_user).await?;
+    let traits = json!({ "provider": provider_user.provider });
     audit::write(context, db, &user, Action::InviteAccepted, traits).await?;
-    let user =
-        email::remove_unproven(context, db, &user, &identity, visitor, Arrival::Anew).await?;
-    // Whoever has the letter's token reads at the address.
-    Ok(Entry::of(email::confirm(context, db, &user).await?))
+    let user = email::remove_unproven(
+        context,
+        db,
+        &user,
+        &identity,
+        provider_user,
+        IdentityAge::New,
+    )
+    .await?;
+    // The token was sent to the address, so it is confirmed.
+    Ok(SignInOutcome::for_user(
+        email::confirm(context, db, &user).await?,
+    ))
 }

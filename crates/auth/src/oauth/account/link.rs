@@ -1,104 +1,103 @@
-//! Another way in, for somebody who is signed in (auth contract §5.2).
+//! Linking an identity to a signed-in user (auth contract §5.2).
 
 use plinth_db::Queries;
 use uuid::Uuid;
 
-use super::{Entry, Visitor, add_identity, already_linked, audit_identity, check_banned, email};
+use super::{ProviderUser, SignInOutcome, add_identity, audit_identity, check_banned, email};
 use crate::{
     AuthError, accounts,
     audit::Action,
-    error::Code,
-    mail::{self, LetterKind, Notice},
+    mail::{self, Notification, TokenMailKind},
     messages,
     model::{User, identities, users},
-    request::Context,
+    request::RequestContext,
 };
 
-/// Links who came to the account of `target`, whatever addresses they have.
+/// Links the identity to the user `target`, whatever its addresses.
 pub(in crate::oauth) async fn link(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     target: Uuid,
-    visitor: &Visitor<'_>,
-) -> Result<Entry, AuthError> {
+    provider_user: &ProviderUser<'_>,
+) -> Result<SignInOutcome, AuthError> {
     let user = users::lock(db, target).await?;
-    let user = user
-        .ok_or_else(|| AuthError::new(422, Code::UserNotFound, "Linking target user not found"))?;
+    let user = user.ok_or_else(AuthError::linking_target_not_found)?;
     check_banned(context, &user)?;
-    let known = identities::find(db, visitor.provider, &visitor.profile.subject).await?;
+    let known =
+        identities::find(db, provider_user.provider, &provider_user.profile.subject).await?;
     match known {
         Some(identity) if identity.user_id == user.id => {
-            return Err(already_linked("Identity is already linked"));
+            return Err(AuthError::identity_already_linked());
         }
         Some(_) => {
-            return Err(already_linked("Identity is already linked to another user"));
+            return Err(AuthError::identity_linked_to_another_user());
         }
         None => {}
     }
-    let identity = add_identity(context, db, &user, visitor).await?;
+    let identity = add_identity(context, db, &user, provider_user).await?;
     audit_identity(context, db, &user, Action::IdentityLinked, &identity).await?;
     let user = identities::recompute_providers(db, &user, context.now).await?;
     if !user.email.is_empty() {
-        notify(context, db, &user, visitor.provider).await;
-        return Ok(Entry::of(user));
+        notify(context, db, &user, provider_user.provider).await;
+        return Ok(SignInOutcome::for_user(user));
     }
-    take_email(context, db, user, visitor).await
+    adopt_email(context, db, user, provider_user).await
 }
 
-/// An account without an address takes the identity's. With that it stops being anonymous, once
-/// the address is proved.
-async fn take_email(
-    context: &Context,
+/// A user without an address takes the identity's. An anonymous user becomes permanent once the
+/// address is verified.
+async fn adopt_email(
+    context: &RequestContext,
     db: &mut impl Queries,
     user: User,
-    visitor: &Visitor<'_>,
-) -> Result<Entry, AuthError> {
-    let Some(email) = visitor.profile.email() else {
-        return Ok(Entry::of(name(context, db, user).await?));
+    provider_user: &ProviderUser<'_>,
+) -> Result<SignInOutcome, AuthError> {
+    let Some(email) = provider_user.profile.email() else {
+        return Ok(SignInOutcome::for_user(
+            clear_anonymous(context, db, user).await?,
+        ));
     };
-    if email::is_others(db, &user, &email.address).await? {
-        return Err(email_exists());
+    if email::belongs_to_another_user(db, &user, &email.address).await? {
+        return Err(AuthError::email_exists_on_linking());
     }
-    let columns = "email = $1, email_confirmed_at = null, confirmation_sent_at = null";
-    let changed = users::update(db, user.id, context.now, columns, &[&email.address]).await;
-    let user = changed.map_err(|error| match accounts::is_taken(&error) {
-        true => email_exists(),
-        false => AuthError::database("Database error updating user", error),
+    let now = context.now;
+    let changed = users::set_unconfirmed_email(db, user.id, &email.address, now).await;
+    let user = changed.map_err(|error| {
+        if accounts::is_taken(&error) {
+            AuthError::email_exists_on_linking()
+        } else {
+            AuthError::storing_user_failed(error)
+        }
     })?;
     if email.is_verified || context.config.mail.is_autoconfirmed {
         let user = email::confirm(context, db, &user).await?;
-        let user = name(context, db, user).await?;
-        notify(context, db, &user, visitor.provider).await;
-        return Ok(Entry::of(user));
+        let user = clear_anonymous(context, db, user).await?;
+        notify(context, db, &user, provider_user.provider).await;
+        return Ok(SignInOutcome::for_user(user));
     }
-    let user = messages::send_letter(context, db, &user, LetterKind::Confirmation, None).await?;
-    let provider = visitor.provider;
-    let text = format!(
-        "Unverified email with {provider}. A confirmation email has been sent to your \
-         {provider} email"
-    );
-    Ok(Entry {
-        refusal: Some(AuthError::new(422, Code::EmailNotConfirmed, text)),
-        ..Entry::of(user)
+    let user =
+        messages::send_token_mail(context, db, &user, TokenMailKind::Confirmation, None).await?;
+    Ok(SignInOutcome {
+        rejection: Some(AuthError::linked_email_not_confirmed(
+            provider_user.provider,
+        )),
+        ..SignInOutcome::for_user(user)
     })
 }
 
-fn email_exists() -> AuthError {
-    AuthError::new(
-        400,
-        Code::EmailExists,
-        "A user with this email address has already been registered",
-    )
-}
-
-async fn name(context: &Context, db: &mut impl Queries, user: User) -> Result<User, AuthError> {
-    match user.is_anonymous {
-        true => Ok(users::update(db, user.id, context.now, "is_anonymous = false", &[]).await?),
-        false => Ok(user),
+async fn clear_anonymous(
+    context: &RequestContext,
+    db: &mut impl Queries,
+    user: User,
+) -> Result<User, AuthError> {
+    if user.is_anonymous {
+        Ok(users::clear_anonymous(db, user.id, context.now).await?)
+    } else {
+        Ok(user)
     }
 }
 
-async fn notify(context: &Context, db: &mut impl Queries, user: &User, provider: &str) {
-    let notice = Notice::IdentityLinked { provider };
+async fn notify(context: &RequestContext, db: &mut impl Queries, user: &User, provider: &str) {
+    let notice = Notification::IdentityLinked { provider };
     mail::notify(context, db, user, &user.email, notice).await;
 }

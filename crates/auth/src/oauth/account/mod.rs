@@ -1,107 +1,96 @@
-//! From a person at a provider to an account here (auth contract §5).
+//! From a provider's user to a user of the project (auth contract §5).
 //!
-//! `decision` says whose account it is, `enter` makes it so, `email` settles which address the
-//! account has. `link`, `invite` and `unlink` are for those who know whose it is.
+//! `decision` finds the user, `sign_in` signs in or up, `email` settles the user's address. `link`,
+//! `invite` and `unlink` are for known users.
 
 mod decision;
 mod email;
-mod enter;
 mod invite;
 mod link;
+mod sign_in;
 pub(crate) mod unlink;
 
 use plinth_db::{DbError, Queries};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::providers::Profile;
 use crate::{
     AuthError,
     audit::{self, Action},
-    error::Code,
-    model::{Identity, User, identities, users},
-    request::Context,
+    model::{Conflict, Identity, User, identities, users},
+    request::RequestContext,
 };
 
-pub(super) use enter::{announce, enter};
 pub(super) use invite::{accept, find_invited};
 pub(super) use link::link;
+pub(super) use sign_in::{run_before_created_hook, sign_in_or_up};
 
-/// Somebody who came through a provider.
-pub(super) struct Visitor<'a> {
+/// A user of a provider who signs in.
+pub(super) struct ProviderUser<'a> {
     pub(super) provider: &'a str,
     pub(super) profile: &'a Profile,
-    /// Whether an account without any address will do.
+    /// Whether the user needs no address.
     pub(super) is_email_optional: bool,
 }
 
-/// What their coming led to.
-pub(super) struct Entry {
+/// The result of a sign-in.
+pub(super) struct SignInOutcome {
     pub(super) user: User,
-    /// Whether the account is new.
+    /// Whether the user was created.
     pub(super) is_new: bool,
-    /// Why they are not let in all the same. What was done stays done.
-    pub(super) refusal: Option<AuthError>,
+    /// Why there is no session. Changes are committed all the same.
+    pub(super) rejection: Option<AuthError>,
 }
 
-impl Entry {
-    fn of(user: User) -> Self {
+impl SignInOutcome {
+    fn for_user(user: User) -> Self {
         Self {
             user,
             is_new: false,
-            refusal: None,
+            rejection: None,
         }
     }
 }
 
-/// Adds the identity; somebody may have been faster.
+/// Inserts the identity; another request may have been faster.
 async fn add_identity(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: &User,
-    visitor: &Visitor<'_>,
+    provider_user: &ProviderUser<'_>,
 ) -> Result<Identity, AuthError> {
-    let profile = visitor.profile;
+    let profile = provider_user.profile;
     let added = identities::insert(
         db,
         user.id,
-        visitor.provider,
+        provider_user.provider,
         &profile.subject,
         profile.identity_data(),
         context.now,
     );
-    added.await.map_err(|error| match is_known(&error) {
-        true => already_linked("Identity is already linked to another user"),
-        false => AuthError::database("Error creating identity", error),
+    added.await.map_err(|error| {
+        if Conflict::find(&error) == Some(Conflict::Identity) {
+            AuthError::identity_linked_to_another_user()
+        } else {
+            AuthError::creating_identity_failed(error)
+        }
     })
 }
 
-/// Whether this person's identity is there already.
-fn is_known(error: &DbError) -> bool {
-    error.refusal().is_some_and(|refusal| {
-        refusal.constraint.as_deref() == Some("identities_provider_id_provider_unique")
-    })
-}
-
-fn already_linked(text: &'static str) -> AuthError {
-    AuthError::new(422, Code::IdentityAlreadyExists, text)
-}
-
-/// What the provider says, on top of what the account says of itself.
+/// Merges the provider's claims into `user_metadata`.
 async fn merge_metadata(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: &User,
     profile: &Profile,
 ) -> Result<User, DbError> {
     let mut metadata = user.user_metadata.clone();
     users::merge(&mut metadata, &profile.identity_data());
-    let metadata = Value::Object(metadata);
-    let column = "raw_user_meta_data = $1";
-    users::update(db, user.id, context.now, column, &[&metadata]).await
+    users::set_user_metadata(db, user.id, metadata, context.now).await
 }
 
 async fn audit_identity(
-    context: &Context,
+    context: &RequestContext,
     db: &mut impl Queries,
     user: &User,
     action: Action,
@@ -115,9 +104,10 @@ async fn audit_identity(
     audit::write(context, db, user, action, traits).await
 }
 
-fn check_banned(context: &Context, user: &User) -> Result<(), AuthError> {
-    match user.is_banned(context.now) {
-        true => Err(AuthError::new(403, Code::UserBanned, "User is banned")),
-        false => Ok(()),
+fn check_banned(context: &RequestContext, user: &User) -> Result<(), AuthError> {
+    if user.is_banned(context.now) {
+        Err(AuthError::user_banned())
+    } else {
+        Ok(())
     }
 }

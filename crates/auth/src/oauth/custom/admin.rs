@@ -6,65 +6,70 @@ use plinth_token::Secret;
 use serde_json::{Value, json};
 
 use super::{
-    CustomProvider, Protocol,
     body::{ProviderBody, ProviderParams},
-    require_openid, rules, store,
+    require_openid, validation,
 };
 use crate::{
     AuthError,
-    error::Code,
-    oauth::{
-        oidc::well_known,
-        web::{Web, WebError},
+    caller::Admin,
+    model::{
+        Conflict,
+        custom_providers::{self, CustomProvider, Protocol},
     },
-    request::{Admin, Context, Input, Query},
+    oauth::{
+        http_client::{HttpClient, HttpError},
+        oidc::well_known_url,
+    },
+    request::{Input, Query, RequestContext},
 };
 
 /// `GET /admin/custom-providers`: all, or those of `?type=`.
 pub(crate) async fn list(
-    context: Context,
+    context: RequestContext,
     _admin: Admin,
     query: Query,
 ) -> Result<Json<Value>, AuthError> {
     check_feature(&context)?;
     let protocol = match query.get("type") {
         "" => None,
-        text => Some(
-            Protocol::parse(text)
-                .ok_or_else(|| AuthError::invalid("type must be either 'oauth2' or 'oidc'"))?,
-        ),
+        text => Some(Protocol::parse(text).ok_or_else(|| {
+            AuthError::validation_failed("type must be either 'oauth2' or 'oidc'")
+        })?),
     };
     let mut db = context.db().await?;
-    let providers = store::list(&mut db, protocol).await?;
+    let providers = custom_providers::list(&mut db, protocol).await?;
     let providers: Vec<ProviderBody> = providers.into_iter().map(Into::into).collect();
     Ok(Json(json!({ "providers": providers })))
 }
 
 /// `POST /admin/custom-providers`
 pub(crate) async fn create(
-    context: Context,
+    context: RequestContext,
     _admin: Admin,
     Input(params): Input<ProviderParams>,
 ) -> Result<(StatusCode, Json<Value>), AuthError> {
     check_feature(&context)?;
-    let protocol = Protocol::parse(&params.provider_type)
-        .ok_or_else(|| AuthError::invalid("provider_type must be either 'oauth2' or 'oidc'"))?;
-    let mut provider = blank(&context, protocol, &params.identifier);
+    let protocol = Protocol::parse(&params.provider_type).ok_or_else(|| {
+        AuthError::validation_failed("provider_type must be either 'oauth2' or 'oidc'")
+    })?;
+    let mut provider = new_provider(&context, protocol, &params.identifier);
     apply(&mut provider, params);
-    rules::check(&provider)?;
-    check_room(&context, &provider.identifier).await?;
-    rules::check_urls(&context, &provider).await?;
+    validation::check(&provider)?;
+    check_quota(&context, &provider.identifier).await?;
+    validation::check_urls(&context, &provider).await?;
     discover(&context, &mut provider).await?;
 
     let mut db = context.db().await?;
-    store::insert(&mut db, &provider).await.map_err(taken)?;
+    custom_providers::insert(&mut db, &provider)
+        .await
+        .map_err(or_exists)?;
     let body = ProviderBody::from(provider);
     Ok((StatusCode::CREATED, Json(json!(body))))
 }
 
 /// `GET /admin/custom-providers/{identifier}`
 pub(crate) async fn show(
-    context: Context,
+    context: RequestContext,
     _admin: Admin,
     Path(identifier): Path<String>,
 ) -> Result<Json<Value>, AuthError> {
@@ -73,114 +78,92 @@ pub(crate) async fn show(
     Ok(Json(json!(ProviderBody::from(provider))))
 }
 
-/// `PUT /admin/custom-providers/{identifier}`: what is absent stays as it was.
+/// `PUT /admin/custom-providers/{identifier}`: absent fields are unchanged.
 pub(crate) async fn update(
-    context: Context,
+    context: RequestContext,
     _admin: Admin,
     Path(identifier): Path<String>,
     Input(params): Input<ProviderParams>,
 ) -> Result<Json<Value>, AuthError> {
     check_feature(&context)?;
     let old = load(&context, &identifier).await?;
-    let is_elsewhere = !params.issuer.is_empty() || !params.discovery_url.is_empty();
+    let is_moved = !params.issuer.is_empty() || !params.discovery_url.is_empty();
     let mut provider = old.clone();
     apply(&mut provider, params);
     provider.updated_at = context.now;
-    rules::check(&provider)?;
-    rules::check_urls(&context, &provider).await?;
-    if is_elsewhere {
+    validation::check(&provider)?;
+    validation::check_urls(&context, &provider).await?;
+    if is_moved {
         discover(&context, &mut provider).await?;
     }
 
     let mut db = context.db().await?;
-    if store::update(&mut db, &provider).await? == 0 {
-        return Err(not_found());
+    if custom_providers::update(&mut db, &provider).await? == 0 {
+        return Err(AuthError::custom_provider_not_found());
     }
     for row in [&old, &provider] {
-        forget(&context, row);
+        evict_discovery(&context, row);
     }
     Ok(Json(json!(ProviderBody::from(provider))))
 }
 
 /// `DELETE /admin/custom-providers/{identifier}`
 pub(crate) async fn delete(
-    context: Context,
+    context: RequestContext,
     _admin: Admin,
     Path(identifier): Path<String>,
 ) -> Result<StatusCode, AuthError> {
     check_feature(&context)?;
     let provider = load(&context, &identifier).await?;
     let mut db = context.db().await?;
-    if store::delete(&mut db, &identifier).await? == 0 {
-        return Err(not_found());
+    if custom_providers::delete(&mut db, &identifier).await? == 0 {
+        return Err(AuthError::custom_provider_not_found());
     }
-    forget(&context, &provider);
+    evict_discovery(&context, &provider);
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn check_feature(context: &Context) -> Result<(), AuthError> {
-    match context.config.custom_providers.is_enabled {
-        true => Ok(()),
-        false => Err(AuthError::new(
-            404,
-            Code::FeatureDisabled,
-            "Custom OAuth providers are disabled",
-        )),
+fn check_feature(context: &RequestContext) -> Result<(), AuthError> {
+    if context.config.custom_providers.is_enabled {
+        Ok(())
+    } else {
+        Err(AuthError::custom_providers_disabled())
     }
 }
 
-async fn load(context: &Context, identifier: &str) -> Result<CustomProvider, AuthError> {
-    rules::check_prefix(identifier)?;
+async fn load(context: &RequestContext, identifier: &str) -> Result<CustomProvider, AuthError> {
+    validation::check_prefix(identifier)?;
     if identifier.contains('\0') {
-        return Err(not_found());
+        return Err(AuthError::custom_provider_not_found());
     }
     let mut db = context.db().await?;
-    let found = store::find(&mut db, identifier).await?;
-    found.ok_or_else(not_found)
+    let found = custom_providers::find(&mut db, identifier).await?;
+    found.ok_or_else(AuthError::custom_provider_not_found)
 }
 
-fn not_found() -> AuthError {
-    AuthError::new(
-        404,
-        Code::CustomProviderNotFound,
-        "Custom OAuth provider not found",
-    )
-}
-
-/// Whether another provider may be made, and of this name.
-async fn check_room(context: &Context, identifier: &str) -> Result<(), AuthError> {
+/// Checks the quota of providers and that the name is free.
+async fn check_quota(context: &RequestContext, identifier: &str) -> Result<(), AuthError> {
     let mut db = context.db().await?;
     let max = context.config.custom_providers.max_providers;
-    if max > 0 && store::count(&mut db).await? >= i64::try_from(max).unwrap_or(i64::MAX) {
-        return Err(AuthError::new(
-            400,
-            Code::OverCustomProviderQuota,
-            "Maximum number of custom OAuth/OIDC providers reached",
-        ));
+    if max > 0 && custom_providers::count(&mut db).await? >= i64::try_from(max).unwrap_or(i64::MAX)
+    {
+        return Err(AuthError::over_custom_provider_quota());
     }
-    match store::find(&mut db, identifier).await? {
+    match custom_providers::find(&mut db, identifier).await? {
         None => Ok(()),
-        Some(_) => Err(exists()),
+        Some(_) => Err(AuthError::custom_provider_exists()),
     }
 }
 
-fn exists() -> AuthError {
-    AuthError::new(
-        400,
-        Code::Conflict,
-        "A custom OAuth provider with this identifier already exists",
-    )
-}
-
-/// Somebody else was faster.
-fn taken(error: DbError) -> AuthError {
-    match error.refusal() {
-        Some(refusal) if refusal.sqlstate() == "23505" => exists(),
+/// A concurrent request may have created it.
+fn or_exists(error: DbError) -> AuthError {
+    match Conflict::find(&error) {
+        Some(Conflict::CustomProvider) => AuthError::custom_provider_exists(),
         _ => error.into(),
     }
 }
 
-fn blank(context: &Context, protocol: Protocol, identifier: &str) -> CustomProvider {
+fn new_provider(context: &RequestContext, protocol: Protocol, identifier: &str) -> CustomProvider {
     CustomProvider {
         id: crate::random::uuid(),
         protocol,
@@ -209,7 +192,7 @@ fn blank(context: &Context, protocol: Protocol, identifier: &str) -> CustomProvi
     }
 }
 
-/// What the request says on top of what there is. Fields of the other protocol are ignored.
+/// Applies the request's fields. Those of the other protocol are ignored.
 fn apply(provider: &mut CustomProvider, params: ProviderParams) {
     set_text(&mut provider.name, params.name);
     set_text(&mut provider.client_id, params.client_id);
@@ -249,44 +232,47 @@ fn apply(provider: &mut CustomProvider, params: ProviderParams) {
     }
 }
 
-fn set<T>(field: &mut T, wish: Option<T>) {
-    if let Some(wish) = wish {
-        *field = wish;
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
     }
 }
 
-fn set_text(field: &mut String, wish: String) {
-    set(field, (!wish.is_empty()).then_some(wish));
+fn set_text(field: &mut String, value: String) {
+    set(field, (!value.is_empty()).then_some(value));
 }
 
-fn set_url(field: &mut Option<String>, wish: String) {
-    set(field, (!wish.is_empty()).then_some(Some(wish)));
+fn set_url(field: &mut Option<String>, value: String) {
+    set(field, (!value.is_empty()).then_some(Some(value)));
 }
 
-/// Reads the discovery document now, so that mistakes show now and not at somebody's sign-in.
-async fn discover(context: &Context, provider: &mut CustomProvider) -> Result<(), AuthError> {
+/// Reads the discovery document now, so that mistakes show here and not at the first sign-in.
+async fn discover(
+    context: &RequestContext,
+    provider: &mut CustomProvider,
+) -> Result<(), AuthError> {
     let Some(issuer) = provider.issuer.clone().filter(|_| provider.is_openid()) else {
         return Ok(());
     };
     let url = match provider.discovery_url() {
         Some(url) => url.to_owned(),
-        None => well_known(&issuer),
+        None => well_known_url(&issuer),
     };
     let document = fetch(context, &url).await.map_err(|error| {
-        AuthError::invalid(format!("OIDC discovery from {url:?} failed: {error}"))
+        AuthError::validation_failed(format!("OIDC discovery from {url:?} failed: {error}"))
     })?;
-    provider.cached_discovery = Some(rules::check_document(&document, &issuer)?);
+    provider.cached_discovery = Some(validation::check_document(&document, &issuer)?);
     Ok(())
 }
 
-async fn fetch(context: &Context, url: &str) -> Result<Value, WebError> {
-    let web = Web::guarded(context);
-    web.json(web.get(url)?).await
+async fn fetch(context: &RequestContext, url: &str) -> Result<Value, HttpError> {
+    let http = HttpClient::public_only(context);
+    http.json(http.get(url)?).await
 }
 
-fn forget(context: &Context, provider: &CustomProvider) {
+fn evict_discovery(context: &RequestContext, provider: &CustomProvider) {
     if let Some(issuer) = &provider.issuer {
         let discovery = context.service.discovery();
-        discovery.forget(issuer, provider.discovery_url());
+        discovery.evict(issuer, provider.discovery_url());
     }
 }

@@ -1,15 +1,17 @@
-//! A custom provider on the wire: the secret comes in and never goes out.
+//! JSON bodies of custom providers. Responses never contain the secret.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use super::CustomProvider;
-use crate::{model::Object, wire_time};
+use crate::{
+    model::{Object, custom_providers::CustomProvider},
+    wire_time,
+};
 
-/// What is wished for; in changes, absent means as it was.
-#[derive(Debug, Default, Deserialize)]
+/// The request body; in updates, absent fields are unchanged.
+#[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct ProviderParams {
     pub(super) provider_type: String,
@@ -34,7 +36,7 @@ pub(crate) struct ProviderParams {
     pub(super) jwks_uri: String,
 }
 
-/// What is shown.
+/// The response body.
 #[derive(Debug, Serialize)]
 pub(super) struct ProviderBody {
     id: Uuid,

@@ -1,11 +1,11 @@
-//! An operator's own names for claims.
+//! Attribute mapping of custom providers.
 
 use serde_json::Value;
 
 use crate::model::Object;
 
-/// Claims under the names of `mapping` (a text names the source, anything else is the value), and
-/// those of `allowlist` under `custom_claims`.
+/// Renames claims by `mapping` (a string names the source claim, anything else is the value) and
+/// copies those in `allowlist` to `custom_claims`.
 pub(super) fn map(raw: Object, mapping: &Object, allowlist: &[String]) -> Object {
     let custom: Object = allowlist
         .iter()
@@ -25,7 +25,7 @@ pub(super) fn map(raw: Object, mapping: &Object, allowlist: &[String]) -> Object
             claims.insert(target.clone(), value);
         }
     }
-    // What the provider vouches for is its own `email`, not what took its place.
+    // The provider's `email_verified` is about its own `email`, not about a mapped one.
     if raw.contains_key("email") && raw.get("email") != claims.get("email") {
         claims.insert("email_verified".to_owned(), false.into());
     }
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_the_provider_does_not_vouch_for_is_not_verified() {
+    fn a_mapped_address_is_not_verified() {
         check(
             json!({ "email": "a@b.c", "email_verified": true, "upn": "x@y.z" }),
             json!({ "email": "upn" }),

@@ -1,7 +1,7 @@
-//! `POST /token?grant_type=id_token`: a client brings what a provider signed
+//! `POST /token?grant_type=id_token`: signs in with an ID token that a client got from a provider
 //! (auth contract §2.3).
 
-mod trust;
+mod trusted_issuer;
 
 use aws_lc_rs::digest;
 use data_encoding::HEXLOWER;
@@ -11,22 +11,23 @@ use subtle::ConstantTimeEq;
 use uuid::Uuid;
 
 use super::{
-    account::{self, Visitor},
+    account::{self, ProviderUser},
+    http_client::HttpClient,
     oidc::{self, Expected, IdTokenError},
-    providers::Nobody,
-    web::Web,
+    providers::MissingSubject,
 };
 use crate::{
     AuthError, accounts,
+    caller::SignedIn,
     error::Code,
     model::{Object, User, users},
-    request::{Context, SignedIn},
+    request::RequestContext,
     sessions::{SignIn, TokenBody, sign_in},
 };
-use trust::{Reader, Trusted, trust};
+use trusted_issuer::{ClaimReader, TrustedIssuer, find_trusted_issuer};
 
-/// The body.
-#[derive(Debug, Default, Deserialize)]
+/// The request body.
+#[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct IdTokenParams {
     id_token: String,
@@ -35,42 +36,41 @@ pub(crate) struct IdTokenParams {
     issuer: String,
     access_token: String,
     nonce: String,
-    /// Whether the caller must be signed in, and the identity becomes theirs.
+    /// Whether to link the identity to the caller, who must be signed in.
     pub(crate) link_identity: bool,
 }
 
-/// `grant_type=id_token`. `caller` is who is signed in; needed, and looked at, only where
-/// [`IdTokenParams::link_identity`] is set.
+/// `grant_type=id_token`. `caller` is required and used only if [`IdTokenParams::link_identity`] is
+/// set.
 pub(crate) async fn grant(
-    context: &Context,
+    context: &RequestContext,
     params: IdTokenParams,
     caller: Option<SignedIn>,
 ) -> Result<TokenBody, AuthError> {
     let target = linking_target(&params, caller)?;
-    let trusted = trust(context, &params).await?;
+    let trusted = find_trusted_issuer(context, &params).await?;
     let claims = verify(context, &trusted, &params).await?;
     if !trusted.skips_nonce {
         check_nonce(&claims, &params.nonce)?;
     }
-    let profile = trusted.read(claims);
-    let profile = profile.map_err(|Nobody| refuse("Missing sub claim in id_token"))?;
-    let visitor = Visitor {
+    let profile = trusted.read_profile(claims);
+    let profile = profile
+        .map_err(|MissingSubject| AuthError::id_token_rejected("Missing sub claim in id_token"))?;
+    let provider_user = ProviderUser {
         provider: &trusted.provider,
         profile: &profile,
         is_email_optional: trusted.is_email_optional,
     };
     if target.is_none() {
-        account::announce(context, &visitor).await?;
+        account::run_before_created_hook(context, &provider_user).await?;
     }
-    match conclude(context, target, &visitor).await {
-        // Somebody came twice at once; by now the first is in.
-        Err(error) if error.code() == Code::Conflict => conclude(context, target, &visitor).await,
-        concluded => concluded,
+    match sign_in_or_link(context, target, &provider_user).await {
+        // Two concurrent sign-ins of the same user: the retry finds the first one's rows.
+        Err(error) if error.code() == Code::Conflict => {
+            sign_in_or_link(context, target, &provider_user).await
+        }
+        result => result,
     }
-}
-
-fn refuse(description: impl Into<std::borrow::Cow<'static, str>>) -> AuthError {
-    AuthError::oauth("invalid request", description)
 }
 
 fn linking_target(
@@ -78,63 +78,71 @@ fn linking_target(
     caller: Option<SignedIn>,
 ) -> Result<Option<Uuid>, AuthError> {
     if params.id_token.is_empty() {
-        return Err(refuse("id_token required"));
+        return Err(AuthError::id_token_rejected("id_token required"));
     }
     if params.provider.is_empty() && (params.client_id.is_empty() || params.issuer.is_empty()) {
-        return Err(refuse("provider or client_id and issuer required"));
+        return Err(AuthError::id_token_rejected(
+            "provider or client_id and issuer required",
+        ));
     }
     match (params.link_identity, caller) {
         (false, _) => Ok(None),
         (true, Some(caller)) => Ok(Some(caller.user.id)),
-        (true, None) => Err(refuse(
+        (true, None) => Err(AuthError::id_token_rejected(
             "Linking requires a valid user access token in Authorization",
         )),
     }
 }
 
+/// Verifies the token and returns its claims. Requests to its issuer are made only for tokens that
+/// could be valid.
 async fn verify(
-    context: &Context,
-    trusted: &Trusted,
+    context: &RequestContext,
+    trusted: &TrustedIssuer,
     params: &IdTokenParams,
 ) -> Result<Object, AuthError> {
-    let web = match &trusted.reader {
-        Reader::Custom(_) => Web::guarded(context),
-        _ => Web::configured(context),
-    };
-    let discovery = context.service.discovery();
-    let url = trusted.discovery_url.as_deref();
-    let document = discovery
-        .document(context, &web, &trusted.issuer, url)
-        .await;
-    let document = document
-        .map_err(|cause| AuthError::internal("Unable to reach the token's issuer", cause))?;
     let access_token = params.access_token.as_str();
     let expected = Expected {
         issuers: &trusted.issuers,
         audiences: &trusted.audiences,
         access_token: (!access_token.is_empty()).then_some(access_token),
     };
-    let claims = oidc::verify(context, &web, &document, &params.id_token, &expected).await;
-    claims.map_err(|cause| match cause {
-        IdTokenError::Keys(cause) => {
-            AuthError::internal("Unable to reach the token's issuer", cause)
-        }
-        IdTokenError::Audience(named) => refuse(format!(
+    let now = context.now.unix_timestamp();
+    oidc::check_unverified(&params.id_token, &expected, now).map_err(rejection)?;
+    let http = match &trusted.reader {
+        ClaimReader::Custom(_) => HttpClient::public_only(context),
+        _ => HttpClient::configured(context),
+    };
+    let discovery = context.service.discovery();
+    let url = trusted.discovery_url.as_deref();
+    let document = discovery
+        .document(context, &http, &trusted.issuer, url)
+        .await;
+    let document = document.map_err(AuthError::token_issuer_unreachable)?;
+    let claims = oidc::verify(context, &http, &document, &params.id_token, &expected).await;
+    claims.map_err(rejection)
+}
+
+fn rejection(cause: IdTokenError) -> AuthError {
+    match cause {
+        IdTokenError::Keys(cause) => AuthError::token_issuer_unreachable(cause),
+        IdTokenError::Audience(named) => AuthError::id_token_rejected(format!(
             "Unacceptable audience in id_token: [{}]",
             named.join(" ")
         )),
         cause => {
-            tracing::info!(error = %cause, "an ID token was refused: {cause}");
-            refuse("Bad ID token")
+            tracing::info!(error = %cause, "ID token rejected: {cause}");
+            AuthError::id_token_rejected("Bad ID token")
         }
-    })
+    }
 }
 
-/// The token carries the hash of what the client made up, so that nobody else can bring it.
+/// Compares the hash of the client's nonce with the one in the token, which binds the token to the
+/// client.
 fn check_nonce(claims: &Object, given: &str) -> Result<(), AuthError> {
     let claimed = claims.get("nonce").and_then(Value::as_str).unwrap_or("");
     if claimed.is_empty() != given.is_empty() {
-        return Err(refuse(
+        return Err(AuthError::id_token_rejected(
             "Passed nonce and nonce in id_token should either both exist or not.",
         ));
     }
@@ -142,34 +150,36 @@ fn check_nonce(claims: &Object, given: &str) -> Result<(), AuthError> {
         return Ok(());
     }
     let hash = HEXLOWER.encode(digest::digest(&digest::SHA256, given.as_bytes()).as_ref());
-    match bool::from(hash.as_bytes().ct_eq(claimed.as_bytes())) {
-        true => Ok(()),
-        false => Err(AuthError::oauth("invalid nonce", "Nonces mismatch")),
+    if bool::from(hash.as_bytes().ct_eq(claimed.as_bytes())) {
+        Ok(())
+    } else {
+        Err(AuthError::nonce_mismatch())
     }
 }
 
-async fn conclude(
-    context: &Context,
+async fn sign_in_or_link(
+    context: &RequestContext,
     target: Option<Uuid>,
-    visitor: &Visitor<'_>,
+    provider_user: &ProviderUser<'_>,
 ) -> Result<TokenBody, AuthError> {
     let mut db = context.begin().await?;
-    let mut entry = match target {
-        Some(target) => account::link(context, &mut db, target, visitor).await?,
-        None => account::enter(context, &mut db, visitor).await?,
+    let mut outcome = match target {
+        Some(target) => account::link(context, &mut db, target, provider_user).await?,
+        None => account::sign_in_or_up(context, &mut db, provider_user).await?,
     };
-    let user: User = entry.user.clone();
-    let signed_in = match entry.refusal.take() {
+    let user: User = outcome.user.clone();
+    let signed_in = match outcome.rejection.take() {
         None => Ok(sign_in(context, &mut db, user, SignIn::by("oauth")).await?),
-        Some(refusal) => Err(refusal),
+        Some(rejection) => Err(rejection),
     };
-    let created = match entry.is_new {
-        true => Some(users::load_body(&mut db, entry.user).await?),
-        false => None,
+    let created = if outcome.is_new {
+        Some(users::load_body(&mut db, outcome.user).await?)
+    } else {
+        None
     };
     db.commit().await?;
     if let Some(user) = created {
-        accounts::tell_after(context, &user).await?;
+        accounts::run_after_created_hook(context, &user).await?;
     }
     signed_in
 }

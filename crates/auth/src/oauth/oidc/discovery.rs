@@ -1,4 +1,4 @@
-//! Discovery documents and key sets of OpenID providers, kept for a while.
+//! Cached discovery documents and key sets of OpenID providers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,45 +10,45 @@ use time::OffsetDateTime;
 
 use crate::{
     oauth::{
-        guard::PublicOnly,
-        web::{Web, WebError},
+        http_client::{HttpClient, HttpError},
+        ssrf::PublicResolver,
     },
-    request::Context,
+    request::RequestContext,
 };
 
-/// How many of each kind are kept.
-const MAX_KEPT: u64 = 1000;
-/// An unknown key is a reason to look for new ones, but not more often than this.
-const KEYS_AT_LEAST: Duration = Duration::from_secs(10);
+/// Of documents, and of key sets.
+const MAX_CACHED: u64 = 1000;
+/// The minimum interval between two refreshes for an unknown key.
+const MIN_KEY_REFRESH_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What is known of OpenID providers.
+/// Caches of discovery documents and key sets.
 pub(crate) struct Discovery {
-    documents: Cache<String, Kept<Document>>,
-    keys: Cache<String, Kept<KeySet>>,
-    guarded: reqwest::Client,
+    documents: Cache<String, Cached<Document>>,
+    keys: Cache<String, Cached<KeySet>>,
+    public_only: reqwest::Client,
 }
 
-struct Kept<T> {
-    since: OffsetDateTime,
-    what: Arc<T>,
+struct Cached<T> {
+    fetched_at: OffsetDateTime,
+    value: Arc<T>,
 }
 
-impl<T> Clone for Kept<T> {
+impl<T> Clone for Cached<T> {
     fn clone(&self) -> Self {
         Self {
-            since: self.since,
-            what: Arc::clone(&self.what),
+            fetched_at: self.fetched_at,
+            value: Arc::clone(&self.value),
         }
     }
 }
 
-impl<T> Kept<T> {
+impl<T> Cached<T> {
     fn is_younger_than(&self, age: Duration, now: OffsetDateTime) -> bool {
-        now < self.since + age
+        now < self.fetched_at + age
     }
 }
 
-/// What a provider publishes about itself.
+/// A discovery document.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(in crate::oauth) struct Document {
@@ -61,13 +61,13 @@ pub(in crate::oauth) struct Document {
 }
 
 impl Document {
-    pub(in crate::oauth) fn of(value: Value) -> Result<Self, WebError> {
-        serde_json::from_value(value).map_err(|error| WebError::Unexpected(error.to_string()))
+    pub(in crate::oauth) fn parse(value: Value) -> Result<Self, HttpError> {
+        serde_json::from_value(value).map_err(|error| HttpError::Unexpected(error.to_string()))
     }
 }
 
-/// Where an issuer publishes its document.
-pub(in crate::oauth) fn well_known(issuer: &str) -> String {
+/// The URL of an issuer's discovery document.
+pub(in crate::oauth) fn well_known_url(issuer: &str) -> String {
     let issuer = issuer.trim_end_matches('/');
     format!("{issuer}/.well-known/openid-configuration")
 }
@@ -75,10 +75,10 @@ pub(in crate::oauth) fn well_known(issuer: &str) -> String {
 impl Default for Discovery {
     fn default() -> Self {
         Self {
-            documents: Cache::new(MAX_KEPT),
-            keys: Cache::new(MAX_KEPT),
-            guarded: crate::outgoing::builder()
-                .dns_resolver(Arc::new(PublicOnly))
+            documents: Cache::new(MAX_CACHED),
+            keys: Cache::new(MAX_CACHED),
+            public_only: crate::outgoing::builder()
+                .dns_resolver(Arc::new(PublicResolver))
                 .no_proxy()
                 .build()
                 .expect("the options are fixed"),
@@ -87,83 +87,83 @@ impl Default for Discovery {
 }
 
 impl Discovery {
-    /// Reaches public addresses only.
-    pub(in crate::oauth) fn guarded_client(&self) -> &reqwest::Client {
-        &self.guarded
+    /// The HTTP client that connects to public addresses only.
+    pub(in crate::oauth) fn public_only_client(&self) -> &reqwest::Client {
+        &self.public_only
     }
 
-    /// The document of an issuer, from where it is published or from `url`.
+    /// The document of an issuer, from its well-known URL or from `url`.
     pub(in crate::oauth) async fn document(
         &self,
-        context: &Context,
-        web: &Web<'_>,
+        context: &RequestContext,
+        http: &HttpClient<'_>,
         issuer: &str,
         url: Option<&str>,
-    ) -> Result<Arc<Document>, WebError> {
-        let url = url.map_or_else(|| well_known(issuer), str::to_owned);
+    ) -> Result<Arc<Document>, HttpError> {
+        let url = url.map_or_else(|| well_known_url(issuer), str::to_owned);
         let lifetime = context.config.external.discovery_lifetime;
-        if let Some(kept) = self.documents.get(&url)
-            && kept.is_younger_than(lifetime, context.now)
+        if let Some(cached) = self.documents.get(&url)
+            && cached.is_younger_than(lifetime, context.now)
         {
-            return Ok(kept.what);
+            return Ok(cached.value);
         }
-        let document = Document::of(web.json(web.get(&url)?).await?)?;
+        let document = Document::parse(http.json(http.get(&url)?).await?)?;
         if !is_same_issuer(&document.issuer, issuer) {
             let text = format!("the document is that of {:?}", document.issuer);
-            return Err(WebError::Unexpected(text));
+            return Err(HttpError::Unexpected(text));
         }
-        let kept = Kept {
-            since: context.now,
-            what: Arc::new(document),
+        let cached = Cached {
+            fetched_at: context.now,
+            value: Arc::new(document),
         };
-        self.documents.insert(url, kept.clone());
-        Ok(kept.what)
+        self.documents.insert(url, cached.clone());
+        Ok(cached.value)
     }
 
-    /// Forgets what was kept of an issuer whose provider changed.
-    pub(in crate::oauth) fn forget(&self, issuer: &str, url: Option<&str>) {
-        let url = url.map_or_else(|| well_known(issuer), str::to_owned);
+    /// Evicts the document of an issuer whose provider changed.
+    pub(in crate::oauth) fn evict(&self, issuer: &str, url: Option<&str>) {
+        let url = url.map_or_else(|| well_known_url(issuer), str::to_owned);
         self.documents.invalidate(&url);
     }
 
-    /// The keys that are published there. `is_stale`: a token names a key that is not among those
-    /// that are kept.
+    /// The keys published at `url`. `is_stale`: a token names a key that is not in the cache.
     pub(super) async fn keys(
         &self,
-        context: &Context,
-        web: &Web<'_>,
+        context: &RequestContext,
+        http: &HttpClient<'_>,
         url: &str,
         is_stale: bool,
-    ) -> Result<Arc<KeySet>, WebError> {
-        let lifetime = match is_stale {
-            true => KEYS_AT_LEAST,
-            false => context.config.external.discovery_lifetime,
+    ) -> Result<Arc<KeySet>, HttpError> {
+        let lifetime = if is_stale {
+            MIN_KEY_REFRESH_INTERVAL
+        } else {
+            context.config.external.discovery_lifetime
         };
-        if let Some(kept) = self.keys.get(url)
-            && kept.is_younger_than(lifetime, context.now)
+        if let Some(cached) = self.keys.get(url)
+            && cached.is_younger_than(lifetime, context.now)
         {
-            return Ok(kept.what);
+            return Ok(cached.value);
         }
-        let keys = key_set(&web.json(web.get(url)?).await?)?;
-        let kept = Kept {
-            since: context.now,
-            what: Arc::new(keys),
+        let keys = parse_key_set(&http.json(http.get(url)?).await?)?;
+        let cached = Cached {
+            fetched_at: context.now,
+            value: Arc::new(keys),
         };
-        self.keys.insert(url.to_owned(), kept.clone());
-        Ok(kept.what)
+        self.keys.insert(url.to_owned(), cached.clone());
+        Ok(cached.value)
     }
 }
 
-/// Apple goes by two names, and its documents by either.
-fn is_same_issuer(published: &str, asked: &str) -> bool {
+/// Apple's documents contain either of its two issuers.
+fn is_same_issuer(published: &str, requested: &str) -> bool {
     let apple = ["https://appleid.apple.com", "https://account.apple.com"];
-    published == asked || (apple.contains(&published) && apple.contains(&asked))
+    published == requested || (apple.contains(&published) && apple.contains(&requested))
 }
 
-/// Asymmetric keys for signatures. Others, and those we cannot use, are passed over.
-fn key_set(document: &Value) -> Result<KeySet, WebError> {
+/// The asymmetric signature keys. Other keys are skipped.
+fn parse_key_set(document: &Value) -> Result<KeySet, HttpError> {
     let Some(Value::Array(published)) = document.get("keys") else {
-        return Err(WebError::Unexpected("there is no list of keys".to_owned()));
+        return Err(HttpError::Unexpected("there is no list of keys".to_owned()));
     };
     let mut keys: Vec<VerifyingKey> = Vec::new();
     for jwk in published {
@@ -182,5 +182,5 @@ fn key_set(document: &Value) -> Result<KeySet, WebError> {
         .into_iter()
         .fold(KeySet::builder(), |builder, key| builder.foreign_key(key));
     let built = builder.build();
-    built.map_err(|error| WebError::Unexpected(error.to_string()))
+    built.map_err(|error| HttpError::Unexpected(error.to_string()))
 }

@@ -1,4 +1,4 @@
-//! Whether an ID token is genuine, meant for us and of now.
+//! Verification of ID tokens: signature, issuer, audience and time.
 
 use aws_lc_rs::digest;
 use data_encoding::BASE64URL_NOPAD;
@@ -9,53 +9,55 @@ use subtle::ConstantTimeEq;
 use super::Document;
 use crate::{
     model::Object,
-    oauth::web::{Web, WebError},
-    request::Context,
+    oauth::http_client::{HttpClient, HttpError},
+    request::RequestContext,
 };
 
-/// How many seconds a provider's clock may differ from ours.
-const LEEWAY: i64 = 30;
+/// Accepted clock skew in seconds.
+pub(super) const LEEWAY: i64 = 30;
 
-/// What a token is held against.
+/// The expected claims.
 pub(in crate::oauth) struct Expected<'a> {
     pub(in crate::oauth) issuers: &'a [String],
-    /// Our client ids; the token has to be for one of them.
+    /// Accepted client ids.
     pub(in crate::oauth) audiences: &'a [String],
-    /// What `at_hash` is compared with, if the token has it.
+    /// Compared with `at_hash`, if the token has it.
     pub(in crate::oauth) access_token: Option<&'a str>,
 }
 
-/// Why a token is refused.
+/// Why a token is rejected.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::oauth) enum IdTokenError {
-    #[error("the keys cannot be had: {0}")]
-    Keys(#[from] WebError),
+    #[error("the keys cannot be fetched: {0}")]
+    Keys(#[from] HttpError),
     #[error("{0}")]
     Token(#[from] TokenError),
-    #[error("the issuer is another one")]
+    #[error("this is not a signed token")]
+    Malformed,
+    #[error("unexpected issuer")]
     Issuer,
-    #[error("it never ends")]
-    Endless,
-    /// The audiences that it names.
-    #[error("it is for somebody else")]
+    #[error("the claim exp is missing")]
+    NoExpiry,
+    /// The token's audiences.
+    #[error("unexpected audience")]
     Audience(Vec<String>),
-    #[error("the access token belongs to another ID token")]
+    #[error("at_hash does not match the access token")]
     AccessToken,
 }
 
-/// The claims of a good token.
+/// Verifies the token and returns its claims.
 pub(in crate::oauth) async fn verify(
-    context: &Context,
-    web: &Web<'_>,
+    context: &RequestContext,
+    http: &HttpClient<'_>,
     document: &Document,
     token: &str,
     expected: &Expected<'_>,
 ) -> Result<Object, IdTokenError> {
-    let verified = verify_signature(context, web, &document.jwks_uri, token).await?;
+    let verified = verify_signature(context, http, &document.jwks_uri, token).await?;
     let rules = ClaimRules {
         now: context.now.unix_timestamp(),
         leeway: LEEWAY,
-        refuse_issued_in_future: false,
+        reject_issued_in_future: false,
         audience: None,
     };
     verified.check(&rules)?;
@@ -63,26 +65,26 @@ pub(in crate::oauth) async fn verify(
     Ok(verified.claims().clone())
 }
 
-/// With the keys that are kept; if they do not fit, with those that are published now.
+/// Verifies with the cached keys and, if none fits, with refreshed keys.
 async fn verify_signature(
-    context: &Context,
-    web: &Web<'_>,
+    context: &RequestContext,
+    http: &HttpClient<'_>,
     jwks_uri: &str,
     token: &str,
 ) -> Result<VerifiedToken, IdTokenError> {
     let discovery = context.service.discovery();
-    let kept = discovery.keys(context, web, jwks_uri, false).await?;
-    match kept.verify(token) {
+    let cached = discovery.keys(context, http, jwks_uri, false).await?;
+    match cached.verify(token) {
         Ok(verified) => Ok(verified),
-        Err(error) if may_be_newer(&error) => {
-            let fresh = discovery.keys(context, web, jwks_uri, true).await?;
+        Err(error) if needs_new_keys(&error) => {
+            let fresh = discovery.keys(context, http, jwks_uri, true).await?;
             Ok(fresh.verify(token)?)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-fn may_be_newer(error: &TokenError) -> bool {
+fn needs_new_keys(error: &TokenError) -> bool {
     matches!(
         error,
         TokenError::NoSuitableKey { .. }
@@ -94,12 +96,24 @@ fn may_be_newer(error: &TokenError) -> bool {
 
 fn check_claims(token: &VerifiedToken, expected: &Expected<'_>) -> Result<(), IdTokenError> {
     let claims = token.claims();
+    check_named(claims, expected)?;
+    if token.exp().is_none() {
+        return Err(IdTokenError::NoExpiry);
+    }
+    let hash = claims.get("at_hash").and_then(Value::as_str);
+    if let (Some(hash), Some(access_token)) = (hash, expected.access_token)
+        && !is_hash_of(hash, access_token, token.algorithm())
+    {
+        return Err(IdTokenError::AccessToken);
+    }
+    Ok(())
+}
+
+/// Checks issuer and audience.
+pub(super) fn check_named(claims: &Object, expected: &Expected<'_>) -> Result<(), IdTokenError> {
     let issuer = claims.get("iss").and_then(Value::as_str).unwrap_or("");
     if !expected.issuers.iter().any(|known| known == issuer) {
         return Err(IdTokenError::Issuer);
-    }
-    if token.exp().is_none() {
-        return Err(IdTokenError::Endless);
     }
     let audiences = audiences(claims);
     let is_ours = |audience: &str| {
@@ -107,17 +121,11 @@ fn check_claims(token: &VerifiedToken, expected: &Expected<'_>) -> Result<(), Id
         ours.any(|ours| !ours.is_empty() && ours == audience)
     };
     let authorized = claims.get("azp").and_then(Value::as_str);
-    // One of several audiences is not enough where the token says who asked for it.
+    // With several audiences, `azp` must be an accepted client id too.
     let is_for_us = audiences.iter().any(|audience| is_ours(audience))
         && (audiences.len() == 1 || authorized.is_none_or(is_ours));
     if !is_for_us {
         return Err(IdTokenError::Audience(audiences));
-    }
-    let hash = claims.get("at_hash").and_then(Value::as_str);
-    if let (Some(hash), Some(access_token)) = (hash, expected.access_token)
-        && !is_hash_of(hash, access_token, token.algorithm())
-    {
-        return Err(IdTokenError::AccessToken);
     }
     Ok(())
 }
@@ -133,7 +141,7 @@ fn audiences(claims: &Object) -> Vec<String> {
     }
 }
 
-/// `at_hash`: the left half of the access token's hash (OpenID Connect Core §3.1.3.6).
+/// `at_hash` is the left half of the access token's hash (OpenID Connect Core §3.1.3.6).
 fn is_hash_of(hash: &str, access_token: &str, algorithm: Algorithm) -> bool {
     let function = match algorithm {
         Algorithm::Hs256 | Algorithm::Rs256 | Algorithm::Es256 => &digest::SHA256,
@@ -146,18 +154,6 @@ fn is_hash_of(hash: &str, access_token: &str, algorithm: Algorithm) -> bool {
     let half = &digest.as_ref()[..digest.as_ref().len() / 2];
     let wanted = BASE64URL_NOPAD.encode(half);
     wanted.as_bytes().ct_eq(hash.as_bytes()).into()
-}
-
-/// Who claims to have signed a token that nobody checked yet.
-pub(in crate::oauth) fn claimed_issuer(token: &str) -> Option<String> {
-    let mut parts = token.split('.');
-    let payload = parts.nth(1)?;
-    if parts.count() != 1 {
-        return None;
-    }
-    let payload = BASE64URL_NOPAD.decode(payload.as_bytes()).ok()?;
-    let claims: Object = serde_json::from_slice(&payload).ok()?;
-    claims.get("iss")?.as_str().map(str::to_owned)
 }
 
 #[cfg(test)]
@@ -174,24 +170,5 @@ mod tests {
         assert!(!is_hash_of(hash, "another", Algorithm::Rs256));
         assert!(!is_hash_of(hash, token, Algorithm::Rs384));
         assert!(!is_hash_of("", token, Algorithm::Rs256));
-    }
-
-    #[test]
-    fn a_claimed_issuer_is_read_from_tokens_only() {
-        let token = |payload: &str| format!("e30.{}.x", BASE64URL_NOPAD.encode(payload.as_bytes()));
-        assert_eq!(
-            claimed_issuer(&token(r#"{"iss":"https://a"}"#)).as_deref(),
-            Some("https://a")
-        );
-        for text in [
-            "",
-            "a.b.c",
-            "..",
-            &token("[]"),
-            &token(r#"{"iss":7}"#),
-            &format!("{}.d", token(r#"{"iss":"a"}"#)),
-        ] {
-            assert_eq!(claimed_issuer(text), None, "{text}");
-        }
     }
 }

@@ -1,8 +1,10 @@
-//! OpenID Connect: where a provider's endpoints and keys are, and whether a token is its own.
+//! OpenID Connect: discovery, keys and verification of ID tokens.
 
 mod discovery;
 mod id_token;
+mod unverified;
 
 pub(crate) use discovery::Discovery;
-pub(super) use discovery::{Document, well_known};
-pub(super) use id_token::{Expected, IdTokenError, claimed_issuer, verify};
+pub(super) use discovery::{Document, well_known_url};
+pub(super) use id_token::{Expected, IdTokenError, verify};
+pub(super) use unverified::{check_unverified, claimed_issuer};

@@ -1,4 +1,4 @@
-//! Microsoft's many issuers: one per tenant.
+//! Microsoft's issuers: one per tenant.
 
 const COMMON: [&str; 2] = [
     "https://login.microsoftonline.com/common/v2.0",
@@ -23,7 +23,7 @@ pub(in crate::oauth) fn is_customer_issuer(issuer: &str) -> bool {
     !name.is_empty() && name.bytes().all(is_name) && is_tenant_v2(rest)
 }
 
-/// What clients may bring: also issuers of the older kind.
+/// Issuers of tokens from clients: also the v1 endpoint's.
 pub(in crate::oauth) fn is_grant_issuer(issuer: &str) -> bool {
     let hosts = [
         "https://login.microsoftonline.com/",
@@ -32,8 +32,7 @@ pub(in crate::oauth) fn is_grant_issuer(issuer: &str) -> bool {
     hosts.iter().any(|host| issuer.starts_with(host))
 }
 
-/// The issuer that a configured tenant pins; none where the address stands for many tenants or
-/// is no address of Microsoft's.
+/// The issuer of a configured tenant; none if the URL is for several tenants or is not Microsoft's.
 pub(in crate::oauth) fn pinned_issuer(url: &str) -> Option<String> {
     let issuer = format!("{}/v2.0", url.trim_end_matches('/'));
     let is_one = is_issuer(&issuer) || is_customer_issuer(&issuer);
@@ -51,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn issuers_are_told_by_their_shape() {
+    fn issuers_are_recognized_by_their_shape() {
         let is_issuer = |issuer| is_issuer(issuer);
         assert!(is_issuer("https://login.microsoftonline.com/9188040d/v2.0"));
         assert!(is_issuer(

@@ -1,6 +1,7 @@
-//! The table of providers, and what their answers mean (auth contract §6.1, §6.2).
+//! The table of built-in providers, and how their profiles are read (auth contract §6.1, §6.2).
 //!
-//! A provider is a row of `table.rs`. What a row cannot say as data is a function in `quirks.rs`.
+//! A provider is a row of `table.rs`. What cannot be expressed as data is a function in
+//! `quirks.rs`.
 
 pub(super) mod azure;
 pub(super) mod profile;
@@ -10,5 +11,5 @@ pub(super) mod table;
 #[cfg(test)]
 mod tests;
 
-pub(super) use profile::{Nobody, Profile};
+pub(super) use profile::{MissingSubject, Profile};
 pub(super) use spec::Spec;

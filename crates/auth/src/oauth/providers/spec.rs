@@ -1,116 +1,115 @@
-//! What one row of the table of providers says.
+//! The types of the table of built-in providers.
 
 use serde_json::Value;
 
 use super::{azure, profile::Email};
 
-/// A provider as the world knows it, before any project has an account there.
+/// A built-in provider, without a project's settings.
 pub(in crate::oauth) struct Spec {
     pub(in crate::oauth) name: &'static str,
-    pub(in crate::oauth) entrance: Entrance,
+    pub(in crate::oauth) endpoints: Endpoints,
     pub(in crate::oauth) client_auth: ClientAuth,
-    /// What is asked for always.
+    /// Always requested.
     pub(in crate::oauth) scopes: &'static [&'static str],
-    /// Whether the caller may ask for more with `scopes`.
+    /// Whether the caller may request more with `scopes`.
     pub(in crate::oauth) takes_scopes: bool,
-    /// Whether we prove to the provider that the code is ours.
+    /// Whether the provider supports PKCE.
     pub(in crate::oauth) uses_pkce: bool,
-    /// Where the redirect flow reads who came.
-    pub(in crate::oauth) person: Person,
-    /// How its ID tokens are read, in the redirect flow and when clients bring one.
+    /// Where the redirect flow reads the profile.
+    pub(in crate::oauth) profile_source: ProfileSource,
+    /// How ID tokens are read, in the redirect flow and from clients.
     pub(in crate::oauth) id_token: Option<IdTokenSpec>,
     pub(in crate::oauth) quirk: Quirk,
 }
 
-/// Where people are sent, and where codes are exchanged. `EXTERNAL_<NAME>_URL` takes the place of
-/// every base.
-pub(in crate::oauth) enum Entrance {
-    At {
-        authorize: Place,
-        token: Place,
+/// The authorization and token endpoints. `EXTERNAL_<NAME>_URL` replaces every base.
+pub(in crate::oauth) enum Endpoints {
+    Fixed {
+        authorize: Endpoint,
+        token: Endpoint,
     },
-    /// The same, below an address that only the project knows.
+    /// Paths below the configured URL.
     BelowUrl {
         authorize: &'static str,
         token: &'static str,
     },
-    /// As the discovery document of this issuer says.
+    /// From the discovery document of this issuer.
     Discovered(&'static str),
 }
 
-/// A host and a path there.
-pub(in crate::oauth) struct Place {
+/// A base URL and a path.
+pub(in crate::oauth) struct Endpoint {
     pub(in crate::oauth) base: &'static str,
     pub(in crate::oauth) path: &'static str,
 }
 
-/// How the token endpoint learns who we are.
+/// How the client authenticates at the token endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::oauth) enum ClientAuth {
     Header,
     Body,
-    /// The header first, the body when that is refused.
+    /// The header first, the body if that is rejected.
     Either,
 }
 
-/// Where the redirect flow reads who came.
-pub(in crate::oauth) enum Person {
-    /// The ID token beside the access token, and nothing else.
+/// Where the redirect flow reads the profile.
+pub(in crate::oauth) enum ProfileSource {
+    /// The ID token only.
     IdToken,
     /// The ID token if there is one.
     IdTokenOrApi(Api),
     Api(Api),
-    /// A member of the token endpoint's answer.
-    TokenAnswer {
+    /// A member of the token endpoint's response.
+    TokenResponse {
         at: &'static str,
         base: &'static str,
         mapping: Mapping,
     },
 }
 
-/// Calls that tell who an access token belongs to.
+/// The profile API.
 pub(in crate::oauth) struct Api {
     pub(in crate::oauth) base: &'static str,
-    /// Added to the base where the project names its own server.
+    /// Appended to the configured URL of a self-hosted server.
     pub(in crate::oauth) self_hosted_path: &'static str,
     pub(in crate::oauth) path: &'static str,
-    /// A second call; its answer is put under `emails` of the first.
+    /// A second call; its response is inserted as `emails` into the first.
     pub(in crate::oauth) emails_path: Option<&'static str>,
     pub(in crate::oauth) extra: Extra,
     pub(in crate::oauth) mapping: Mapping,
 }
 
-/// What a profile call needs beside the access token.
+/// What the profile API needs beside the access token.
 pub(in crate::oauth) enum Extra {
     Nothing,
     Header(&'static str, &'static str),
-    /// A header that names our client id.
+    /// A header with the client id.
     ClientId(&'static str),
     /// `appsecret_proof`: the access token signed with the client secret.
     SecretProof,
 }
 
-/// Whose ID tokens are taken, and what they say.
+/// Issuers and claims of a provider's ID tokens.
 pub(in crate::oauth) struct IdTokenSpec {
     pub(in crate::oauth) issuers: Issuers,
     pub(in crate::oauth) skips_nonce: bool,
-    /// `None` where claims have their usual names.
+    /// `None` if the claims have standard names.
     pub(in crate::oauth) mapping: Option<Mapping>,
 }
 
-/// Who may have signed an ID token.
+/// Accepted issuers.
 pub(in crate::oauth) enum Issuers {
-    /// One of these; the configured `url` takes their place.
+    /// One of these; the configured `url` replaces them.
     OneOf(&'static [&'static str]),
-    /// A tenant of Microsoft's; a configured tenant pins it.
+    /// A tenant of Microsoft; a configured tenant is the only one accepted.
     Azure,
     /// The configured `url`.
     Url,
 }
 
 impl Issuers {
-    /// Whether this issuer belongs to the provider whatever the project says.
-    pub(in crate::oauth) fn names(&self, issuer: &str) -> bool {
+    /// Whether this is the provider's issuer, whatever is configured.
+    pub(in crate::oauth) fn includes(&self, issuer: &str) -> bool {
         match self {
             Self::OneOf(issuers) => issuers.contains(&issuer),
             Self::Azure => azure::is_issuer(issuer),
@@ -119,12 +118,12 @@ impl Issuers {
     }
 }
 
-/// From a provider's JSON to our claims. Texts are JSON pointers unless said otherwise.
+/// How a provider's JSON becomes claims. Strings are JSON pointers unless said otherwise.
 pub(in crate::oauth) struct Mapping {
     pub(in crate::oauth) issuer: Issuer,
-    pub(in crate::oauth) subject: Text,
-    /// Which claims take which text.
-    pub(in crate::oauth) claims: &'static [(&'static [&'static str], Text)],
+    pub(in crate::oauth) subject: TextSource,
+    /// The claims to set, with their source.
+    pub(in crate::oauth) claims: &'static [(&'static [&'static str], TextSource)],
     pub(in crate::oauth) emails: Emails,
     pub(in crate::oauth) custom: Custom,
 }
@@ -136,19 +135,19 @@ pub(in crate::oauth) enum Issuer {
     /// A path below it.
     Below(&'static str),
     Fixed(&'static str),
-    /// As the token says.
+    /// The `iss` of the token.
     Claimed,
 }
 
-/// Where a text comes from.
-pub(in crate::oauth) enum Text {
+/// The source of a string.
+pub(in crate::oauth) enum TextSource {
     At(&'static str),
-    /// Several, with a space between.
-    Words(&'static [&'static str]),
+    /// Several, joined by spaces.
+    Joined(&'static [&'static str]),
     By(fn(&Value) -> Option<String>),
 }
 
-/// Where the addresses are.
+/// The source of the addresses.
 pub(in crate::oauth) enum Emails {
     /// One, which is the primary one.
     One(&'static str, Verified),
@@ -160,7 +159,7 @@ pub(in crate::oauth) enum Emails {
     By(fn(&Value) -> Vec<Email>),
 }
 
-/// Whether the provider vouches for its one address.
+/// Whether the one address is verified.
 pub(in crate::oauth) enum Verified {
     Always,
     Never,
@@ -168,7 +167,7 @@ pub(in crate::oauth) enum Verified {
     By(fn(&Value) -> bool),
 }
 
-/// What goes to `custom_claims`.
+/// The source of `custom_claims`.
 pub(in crate::oauth) enum Custom {
     Nothing,
     Keys(&'static [(&'static str, &'static str)]),
@@ -176,11 +175,12 @@ pub(in crate::oauth) enum Custom {
     By(fn(&Value) -> crate::model::Object),
 }
 
-/// What cannot be said in the columns.
+/// Special cases in the flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::oauth) enum Quirk {
     None,
-    /// Answers come as a form; the name comes once, beside the code; no other parameters.
+    /// The callback is a form post; the name comes once, beside the code; no parameters are
+    /// forwarded.
     Apple,
     /// OAuth 1.0a.
     Twitter,

@@ -1,10 +1,10 @@
-//! All providers that are built in, by name (auth contract §6.1).
+//! All built-in providers, by name (auth contract §6.1).
 
 use super::{
     quirks,
     spec::{
-        Api, ClientAuth::*, Custom, Emails, Entrance, Extra, IdTokenSpec, Issuer, Issuers, Mapping,
-        Person, Place, Quirk, Spec, Text::*, Verified,
+        Api, ClientAuth::*, Custom, Emails, Endpoint, Endpoints, Extra, IdTokenSpec, Issuer,
+        Issuers, Mapping, ProfileSource, Quirk, Spec, TextSource::*, Verified,
     },
 };
 
@@ -16,34 +16,34 @@ pub(in crate::oauth) fn find(name: &str) -> Option<&'static Spec> {
 /// The row whose ID tokens this issuer signs.
 pub(in crate::oauth) fn find_by_issuer(issuer: &str) -> Option<&'static Spec> {
     TABLE.iter().find(|spec| match &spec.id_token {
-        Some(rules) => rules.issuers.names(issuer),
+        Some(rules) => rules.issuers.includes(issuer),
         None => false,
     })
 }
 
-/// What most rows have.
-const PLAIN: Spec = Spec {
+/// Defaults of most rows.
+const DEFAULT: Spec = Spec {
     name: "",
-    entrance: Entrance::Discovered(""),
+    endpoints: Endpoints::Discovered(""),
     client_auth: Either,
     scopes: &[],
     takes_scopes: true,
     uses_pkce: false,
-    person: Person::IdToken,
+    profile_source: ProfileSource::IdToken,
     id_token: None,
     quirk: Quirk::None,
 };
 
-const PLAIN_API: Api = Api {
+const DEFAULT_API: Api = Api {
     base: "",
     self_hosted_path: "",
     path: "",
     emails_path: None,
     extra: Extra::Nothing,
-    mapping: PLAIN_MAPPING,
+    mapping: DEFAULT_MAPPING,
 };
 
-const PLAIN_MAPPING: Mapping = Mapping {
+const DEFAULT_MAPPING: Mapping = Mapping {
     issuer: Issuer::Base,
     subject: At("/id"),
     claims: &[],
@@ -51,15 +51,15 @@ const PLAIN_MAPPING: Mapping = Mapping {
     custom: Custom::Nothing,
 };
 
-/// Of tokens.
-const PLAIN_CLAIMS: Mapping = Mapping {
+/// For the claims of ID tokens.
+const DEFAULT_CLAIMS: Mapping = Mapping {
     issuer: Issuer::Claimed,
     subject: At("/sub"),
-    ..PLAIN_MAPPING
+    ..DEFAULT_MAPPING
 };
 
-/// One host for both.
-const fn host(base: &'static str, authorize: &'static str, token: &'static str) -> Entrance {
+/// Both endpoints on one host.
+const fn host(base: &'static str, authorize: &'static str, token: &'static str) -> Endpoints {
     hosts(base, authorize, base, token)
 }
 
@@ -68,13 +68,13 @@ const fn hosts(
     authorize: &'static str,
     token_base: &'static str,
     token: &'static str,
-) -> Entrance {
-    Entrance::At {
-        authorize: Place {
+) -> Endpoints {
+    Endpoints::Fixed {
+        authorize: Endpoint {
             base: authorize_base,
             path: authorize,
         },
-        token: Place {
+        token: Endpoint {
             base: token_base,
             path: token,
         },
@@ -89,7 +89,7 @@ const USER_NAME: &[&str] = &["preferred_username", "user_name"];
 static TABLE: &[Spec] = &[
     Spec {
         name: "apple",
-        entrance: Entrance::Discovered("https://appleid.apple.com"),
+        endpoints: Endpoints::Discovered("https://appleid.apple.com"),
         client_auth: Body,
         scopes: &["email", "name"],
         takes_scopes: false,
@@ -98,15 +98,15 @@ static TABLE: &[Spec] = &[
             skips_nonce: false,
             mapping: Some(Mapping {
                 custom: Custom::By(quirks::apple_custom),
-                ..PLAIN_CLAIMS
+                ..DEFAULT_CLAIMS
             }),
         }),
         quirk: Quirk::Apple,
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "azure",
-        entrance: host(
+        endpoints: host(
             "https://login.microsoftonline.com/common",
             "/oauth2/v2.0/authorize",
             "/oauth2/v2.0/token",
@@ -140,14 +140,14 @@ static TABLE: &[Spec] = &[
                     "name",
                     "preferred_username",
                 ]),
-                ..PLAIN_CLAIMS
+                ..DEFAULT_CLAIMS
             }),
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "bitbucket",
-        entrance: host(
+        endpoints: host(
             "https://bitbucket.org",
             "/site/oauth2/authorize",
             "/site/oauth2/access_token",
@@ -155,7 +155,7 @@ static TABLE: &[Spec] = &[
         client_auth: Header,
         scopes: &["account", "email"],
         takes_scopes: false,
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://api.bitbucket.org/2.0",
             self_hosted_path: "/2.0",
             path: "/user",
@@ -168,21 +168,21 @@ static TABLE: &[Spec] = &[
                     is_verified: "is_confirmed",
                     is_primary: "is_primary",
                 },
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "discord",
-        entrance: host(
+        endpoints: host(
             "https://discord.com",
             "/api/oauth2/authorize",
             "/api/oauth2/token",
         ),
         scopes: &["email", "identify"],
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://discord.com/api",
             self_hosted_path: "/api",
             path: "/users/@me",
@@ -194,15 +194,15 @@ static TABLE: &[Spec] = &[
                 ],
                 emails: Emails::One("/email", Verified::If("/verified")),
                 custom: Custom::Keys(&[("global_name", "/global_name")]),
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "facebook",
-        entrance: hosts(
+        endpoints: hosts(
             "https://www.facebook.com",
             "/dialog/oauth",
             "https://graph.facebook.com",
@@ -210,57 +210,57 @@ static TABLE: &[Spec] = &[
         ),
         client_auth: Body,
         scopes: &["email"],
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://graph.facebook.com",
             path: "/me?fields=email,first_name,last_name,name,picture",
             extra: Extra::SecretProof,
             mapping: Mapping {
                 issuer: Issuer::Below("/me?fields=email,first_name,last_name,name,picture"),
                 claims: &[
-                    (NAME, Words(&["/first_name", "/last_name"])),
+                    (NAME, Joined(&["/first_name", "/last_name"])),
                     (NICKNAME, At("/name")),
                     (PICTURE, At("/picture/data/url")),
                 ],
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        // Limited Login, whose nonces cannot be compared.
+        // Limited Login; its nonces cannot be compared.
         id_token: Some(IdTokenSpec {
             issuers: Issuers::OneOf(&["https://www.facebook.com"]),
             skips_nonce: true,
             mapping: Some(Mapping {
                 claims: &[(&["name"], At("/name")), (&["picture"], At("/picture"))],
-                ..PLAIN_CLAIMS
+                ..DEFAULT_CLAIMS
             }),
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "figma",
-        entrance: hosts(
+        endpoints: hosts(
             "https://www.figma.com",
             "/oauth",
             "https://api.figma.com",
             "/v1/oauth/token",
         ),
         scopes: &["current_user:read"],
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://api.figma.com",
             path: "/v1/me",
             mapping: Mapping {
                 claims: &[(NAME, At("/handle")), (&["avatar_url"], At("/img_url"))],
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "fly",
-        entrance: host("https://api.fly.io", "/oauth/authorize", "/oauth/token"),
+        endpoints: host("https://api.fly.io", "/oauth/authorize", "/oauth/token"),
         scopes: &["read"],
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://api.fly.io",
             path: "/oauth/token/info",
             mapping: Mapping {
@@ -273,22 +273,22 @@ static TABLE: &[Spec] = &[
                     ("scope", "/scope"),
                     ("created_at", "/created_at"),
                 ]),
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "github",
-        entrance: host(
+        endpoints: host(
             "https://github.com",
             "/login/oauth/authorize",
             "/login/oauth/access_token",
         ),
         client_auth: Body,
         scopes: &["user:email"],
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://api.github.com",
             self_hosted_path: "/api/v3",
             path: "/user",
@@ -304,69 +304,69 @@ static TABLE: &[Spec] = &[
                     is_verified: "verified",
                     is_primary: "primary",
                 },
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "gitlab",
-        entrance: host("https://gitlab.com", "/oauth/authorize", "/oauth/token"),
+        endpoints: host("https://gitlab.com", "/oauth/authorize", "/oauth/token"),
         client_auth: Body,
         scopes: &["read_user"],
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://gitlab.com",
             path: "/api/v4/user",
             emails_path: Some("/api/v4/user/emails"),
             mapping: Mapping {
                 claims: &[(NAME, At("/name")), (PICTURE, At("/avatar_url"))],
                 emails: Emails::By(quirks::gitlab_emails),
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "google",
-        entrance: Entrance::Discovered("https://accounts.google.com"),
+        endpoints: Endpoints::Discovered("https://accounts.google.com"),
         client_auth: Body,
         scopes: &["email", "profile"],
-        person: Person::IdTokenOrApi(Api {
+        profile_source: ProfileSource::IdTokenOrApi(Api {
             base: "https://www.googleapis.com",
             path: "/userinfo/v2/me",
             mapping: Mapping {
                 issuer: Issuer::Below("/userinfo/v2/me"),
                 claims: &[(NAME, At("/name")), (PICTURE, At("/picture"))],
                 emails: Emails::One("/email", Verified::By(quirks::google_is_verified)),
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
         id_token: Some(IdTokenSpec {
-            // Older tokens leave the scheme out.
+            // Older tokens have the issuer without a scheme.
             issuers: Issuers::OneOf(&["https://accounts.google.com", "accounts.google.com"]),
             skips_nonce: false,
             mapping: Some(Mapping {
                 claims: &[(NAME, At("/name")), (PICTURE, At("/picture"))],
                 emails: Emails::One("/email", Verified::By(quirks::google_is_verified)),
                 custom: Custom::Keys(&[("hd", "/hd")]),
-                ..PLAIN_CLAIMS
+                ..DEFAULT_CLAIMS
             }),
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "kakao",
-        entrance: host(
+        endpoints: host(
             "https://kauth.kakao.com",
             "/oauth/authorize",
             "/oauth/token",
         ),
         client_auth: Body,
         scopes: &["account_email", "profile_image", "profile_nickname"],
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://kapi.kakao.com",
             path: "/v2/user/me",
             mapping: Mapping {
@@ -384,9 +384,9 @@ static TABLE: &[Spec] = &[
                     "/kakao_account/email",
                     Verified::By(quirks::kakao_is_verified),
                 ),
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
         id_token: Some(IdTokenSpec {
             issuers: Issuers::OneOf(&["https://kauth.kakao.com"]),
@@ -396,46 +396,46 @@ static TABLE: &[Spec] = &[
                     (&["name", "preferred_username"], At("/nickname")),
                     (&["picture"], At("/picture")),
                 ],
-                ..PLAIN_CLAIMS
+                ..DEFAULT_CLAIMS
             }),
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "keycloak",
-        entrance: Entrance::BelowUrl {
+        endpoints: Endpoints::BelowUrl {
             authorize: "/protocol/openid-connect/auth",
             token: "/protocol/openid-connect/token",
         },
         scopes: &["profile", "email"],
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             path: "/protocol/openid-connect/userinfo",
             mapping: Mapping {
                 issuer: Issuer::Base,
                 claims: &[(NAME, At("/name"))],
                 emails: Emails::One("/email", Verified::If("/email_verified")),
                 custom: Custom::AllBut(&["name", "sub", "email", "email_verified"]),
-                ..PLAIN_CLAIMS
+                ..DEFAULT_CLAIMS
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
         id_token: Some(IdTokenSpec {
             issuers: Issuers::Url,
             skips_nonce: false,
             mapping: None,
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "linkedin",
-        entrance: host(
+        endpoints: host(
             "https://api.linkedin.com",
             "/oauth/v2/authorization",
             "/oauth/v2/accessToken",
         ),
         client_auth: Body,
         scopes: &["r_emailaddress", "r_liteprofile"],
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://api.linkedin.com",
             path: "/v2/me?projection=(id,firstName,lastName,\
                    profilePicture(displayImage~:playableStreams))",
@@ -449,15 +449,15 @@ static TABLE: &[Spec] = &[
                     ),
                 ],
                 emails: Emails::One("/emails/elements/0/handle~0/emailAddress", Verified::Always),
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "linkedin_oidc",
-        entrance: host(
+        endpoints: host(
             "https://api.linkedin.com",
             "/oauth/v2/authorization",
             "/oauth/v2/accessToken",
@@ -469,28 +469,28 @@ static TABLE: &[Spec] = &[
             skips_nonce: false,
             mapping: Some(Mapping {
                 claims: &[
-                    (&["name"], Words(&["/given_name", "/family_name"])),
+                    (&["name"], Joined(&["/given_name", "/family_name"])),
                     (&["given_name"], At("/given_name")),
                     (&["family_name"], At("/family_name")),
                     (&["locale"], At("/locale")),
                     (&["picture"], At("/picture")),
                 ],
                 emails: Emails::One("/email", Verified::If("/email_verified")),
-                ..PLAIN_CLAIMS
+                ..DEFAULT_CLAIMS
             }),
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "notion",
-        entrance: host(
+        endpoints: host(
             "https://api.notion.com",
             "/v1/oauth/authorize",
             "/v1/oauth/token",
         ),
         client_auth: Header,
         takes_scopes: false,
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://api.notion.com",
             path: "/v1/users/me",
             extra: Extra::Header("notion-version", "2021-08-16"),
@@ -501,34 +501,34 @@ static TABLE: &[Spec] = &[
                     (PICTURE, At("/bot/owner/user/avatar_url")),
                 ],
                 emails: Emails::One("/bot/owner/user/person/email", Verified::Always),
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "slack",
-        entrance: host("https://slack.com", "/oauth/authorize", "/api/oauth.access"),
+        endpoints: host("https://slack.com", "/oauth/authorize", "/api/oauth.access"),
         scopes: &["profile", "email", "openid"],
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://slack.com/api",
             self_hosted_path: "/api",
             path: "/openid.connect.userInfo",
             mapping: SLACK,
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "slack_oidc",
-        entrance: host(
+        endpoints: host(
             "https://slack.com",
             "/openid/connect/authorize",
             "/api/openid.connect.token",
         ),
         scopes: &["profile", "email", "openid"],
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://slack.com/api",
             self_hosted_path: "/api",
             path: "/openid.connect.userInfo",
@@ -536,13 +536,13 @@ static TABLE: &[Spec] = &[
                 emails: Emails::One("/email", Verified::If("/email_verified")),
                 ..SLACK
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "snapchat",
-        entrance: host(
+        endpoints: host(
             "https://accounts.snapchat.com",
             "/accounts/oauth2/auth",
             "/accounts/oauth2/token",
@@ -552,7 +552,7 @@ static TABLE: &[Spec] = &[
             "https://auth.snapchat.com/oauth2/api/user.display_name",
             "https://auth.snapchat.com/oauth2/api/user.bitmoji.avatar",
         ],
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://kit.snapchat.com",
             path: "/v1/me?query=%7Bme%20%7B%20externalId%20displayName%20\
                    bitmoji%20%7B%20avatar%20id%20%7D%20email%20%7D%20%7D",
@@ -564,26 +564,26 @@ static TABLE: &[Spec] = &[
                     (PICTURE, At("/data/me/bitmoji/avatar")),
                 ],
                 emails: Emails::One("/data/me/email", Verified::Always),
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
         id_token: Some(IdTokenSpec {
             issuers: Issuers::OneOf(&["https://accounts.snapchat.com/accounts/oauth2/token"]),
             skips_nonce: false,
             mapping: Some(Mapping {
                 claims: &[(NAME, At("/name")), (PICTURE, At("/picture"))],
-                ..PLAIN_CLAIMS
+                ..DEFAULT_CLAIMS
             }),
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "spotify",
-        entrance: host("https://accounts.spotify.com", "/authorize", "/api/token"),
+        endpoints: host("https://accounts.spotify.com", "/authorize", "/api/token"),
         client_auth: Header,
         scopes: &["user-read-email"],
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://api.spotify.com/v1",
             path: "/me",
             mapping: Mapping {
@@ -592,18 +592,18 @@ static TABLE: &[Spec] = &[
                     (PICTURE, By(quirks::spotify_picture)),
                 ],
                 emails: Emails::One("/email", Verified::Never),
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "twitch",
-        entrance: host("https://id.twitch.tv", "/oauth2/authorize", "/oauth2/token"),
+        endpoints: host("https://id.twitch.tv", "/oauth2/authorize", "/oauth2/token"),
         client_auth: Body,
         scopes: &["user:read:email"],
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://api.twitch.tv",
             path: "/helix/users",
             extra: Extra::ClientId("client-id"),
@@ -622,21 +622,21 @@ static TABLE: &[Spec] = &[
                     ("offline_image_url", "/data/0/offline_image_url"),
                     ("view_count", "/data/0/view_count"),
                 ]),
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "twitter",
-        entrance: host(
+        endpoints: host(
             "https://api.twitter.com",
             "/oauth/authenticate",
             "/oauth/access_token",
         ),
         takes_scopes: false,
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://api.twitter.com",
             path: "/1.1/account/verify_credentials.json",
             mapping: Mapping {
@@ -647,16 +647,16 @@ static TABLE: &[Spec] = &[
                     (USER_NAME, At("/screen_name")),
                     (PICTURE, At("/profile_image_url_https")),
                 ],
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
         quirk: Quirk::Twitter,
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "vercel_marketplace",
-        entrance: host(
+        endpoints: host(
             "https://api.vercel.com",
             "/oauth/v2/authorization",
             "/oauth/v2/accessToken",
@@ -672,33 +672,33 @@ static TABLE: &[Spec] = &[
                     (&["picture"], At("/user_avatar_url")),
                 ],
                 emails: Emails::One("/user_email", Verified::Always),
-                ..PLAIN_CLAIMS
+                ..DEFAULT_CLAIMS
             }),
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "workos",
-        entrance: host("https://api.workos.com", "/sso/authorize", "/sso/token"),
+        endpoints: host("https://api.workos.com", "/sso/authorize", "/sso/token"),
         client_auth: Body,
         takes_scopes: false,
-        person: Person::TokenAnswer {
+        profile_source: ProfileSource::TokenResponse {
             at: "/profile",
             base: "https://api.workos.com",
             mapping: Mapping {
-                claims: &[(NAME, Words(&["/first_name", "/last_name"]))],
+                claims: &[(NAME, Joined(&["/first_name", "/last_name"]))],
                 custom: Custom::Keys(&[
                     ("connection_id", "/connection_id"),
                     ("organization_id", "/organization_id"),
                 ]),
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
         },
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "x",
-        entrance: hosts(
+        endpoints: hosts(
             "https://x.com",
             "/i/oauth2/authorize",
             "https://api.x.com",
@@ -707,7 +707,7 @@ static TABLE: &[Spec] = &[
         client_auth: Header,
         scopes: &["users.email", "tweet.read", "users.read", "offline.access"],
         uses_pkce: true,
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://api.x.com",
             path: "/2/users/me?user.fields=id,name,username,confirmed_email,\
                    profile_image_url,url,created_at",
@@ -722,32 +722,32 @@ static TABLE: &[Spec] = &[
                 ],
                 emails: Emails::One("/data/confirmed_email", Verified::Always),
                 custom: Custom::Keys(&[("created_at", "/data/created_at")]),
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        ..PLAIN
+        ..DEFAULT
     },
     Spec {
         name: "zoom",
-        entrance: host("https://zoom.us", "/oauth/authorize", "/oauth/token"),
+        endpoints: host("https://zoom.us", "/oauth/authorize", "/oauth/token"),
         client_auth: Header,
         takes_scopes: false,
-        person: Person::Api(Api {
+        profile_source: ProfileSource::Api(Api {
             base: "https://api.zoom.us/v2",
             self_hosted_path: "/v2",
             path: "/users/me",
             mapping: Mapping {
                 claims: &[
-                    (NAME, Words(&["/first_name", "/last_name"])),
+                    (NAME, Joined(&["/first_name", "/last_name"])),
                     (PICTURE, At("/pic_url")),
                 ],
                 emails: Emails::One("/email", Verified::By(quirks::zoom_is_verified)),
-                ..PLAIN_MAPPING
+                ..DEFAULT_MAPPING
             },
-            ..PLAIN_API
+            ..DEFAULT_API
         }),
-        ..PLAIN
+        ..DEFAULT
     },
 ];
 
@@ -755,5 +755,5 @@ const SLACK: Mapping = Mapping {
     subject: At("/https:~1~1slack.com~1user_id"),
     claims: &[(NAME, At("/name")), (PICTURE, At("/picture"))],
     custom: Custom::Keys(&[("https://slack.com/team_id", "/https:~1~1slack.com~1team_id")]),
-    ..PLAIN_MAPPING
+    ..DEFAULT_MAPPING
 };

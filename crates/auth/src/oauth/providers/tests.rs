@@ -1,19 +1,19 @@
-//! What each provider's answer becomes. The answers have the shape that their documentation shows.
+//! The profile from each provider's response, in the shape of the provider's documentation.
 
 use serde_json::{Value, json};
 
 use super::{
     profile::Profile,
-    spec::{Mapping, Person},
+    spec::{Mapping, ProfileSource},
     table,
 };
 
 fn api_mapping(name: &str) -> &'static Mapping {
     let spec = table::find(name).expect("a provider");
-    match &spec.person {
-        Person::Api(api) | Person::IdTokenOrApi(api) => &api.mapping,
-        Person::TokenAnswer { mapping, .. } => mapping,
-        Person::IdToken => panic!("{name} is read from its ID token"),
+    match &spec.profile_source {
+        ProfileSource::Api(api) | ProfileSource::IdTokenOrApi(api) => &api.mapping,
+        ProfileSource::TokenResponse { mapping, .. } => mapping,
+        ProfileSource::IdToken => panic!("{name} is read from its ID token"),
     }
 }
 
@@ -24,8 +24,8 @@ fn token_mapping(name: &str) -> &'static Mapping {
 }
 
 #[track_caller]
-fn check(mapping: &Mapping, answer: Value, expected: Value) {
-    let profile = Profile::read(mapping, &answer, "https://idp.test").expect("a person");
+fn check(mapping: &Mapping, response: Value, expected: Value) {
+    let profile = Profile::read(mapping, &response, "https://idp.test").expect("a person");
     assert_eq!(Value::Object(profile.identity_data()), expected);
 }
 
@@ -261,7 +261,7 @@ fn github() {
 
 #[test]
 fn gitlab() {
-    let answer = |confirmed_at: Value| {
+    let response = |confirmed_at: Value| {
         json!({
             "id": 5, "name": "Ann Lee", "avatar_url": "https://a.test/p", "email": "ann@b.test",
             "confirmed_at": confirmed_at,
@@ -277,12 +277,12 @@ fn gitlab() {
         })
     };
     let mapping = api_mapping("gitlab");
-    check(mapping, answer(json!("2020-01-01")), expected(true));
-    check(mapping, answer(Value::Null), expected(false));
+    check(mapping, response(json!("2020-01-01")), expected(true));
+    check(mapping, response(Value::Null), expected(false));
 
-    let profile = Profile::read(mapping, &answer(json!("2020")), "").expect("a person");
-    assert!(profile.vouches_for("ann@b.test"));
-    assert!(!profile.vouches_for("other@b.test"));
+    let profile = Profile::read(mapping, &response(json!("2020")), "").expect("a person");
+    assert!(profile.has_verified("ann@b.test"));
+    assert!(!profile.has_verified("other@b.test"));
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn google() {
 
 #[test]
 fn kakao() {
-    let answer = |is_valid: bool, is_verified: bool| {
+    let response = |is_valid: bool, is_verified: bool| {
         json!({ "id": 7, "kakao_account": {
             "email": "ann@b.test", "is_email_valid": is_valid, "is_email_verified": is_verified,
             "profile": { "nickname": "Ann", "profile_image_url": "p" },
@@ -322,7 +322,7 @@ fn kakao() {
     for (is_valid, is_verified) in [(true, true), (true, false), (false, true)] {
         check(
             api_mapping("kakao"),
-            answer(is_valid, is_verified),
+            response(is_valid, is_verified),
             json!({
                 "iss": "https://idp.test", "sub": "7", "provider_id": "7", "name": "Ann",
                 "full_name": "Ann", "preferred_username": "Ann", "user_name": "Ann",
@@ -577,7 +577,7 @@ fn claims_with_their_usual_names() {
         "email_verified": "true", "phone_verified": true, "updated_at": 1_700_000_000,
         "role": "admin",
     });
-    let profile = Profile::of_claims(raw.as_object().expect("an object")).expect("a person");
+    let profile = Profile::from_claims(raw.as_object().expect("an object")).expect("a person");
 
     assert_eq!(
         Value::Object(profile.identity_data()),
@@ -590,7 +590,7 @@ fn claims_with_their_usual_names() {
 }
 
 #[test]
-fn nobody_is_somebody_without_a_name() {
+fn profiles_without_a_subject_are_rejected() {
     for sub in [
         json!(""),
         Value::Null,
@@ -599,37 +599,37 @@ fn nobody_is_somebody_without_a_name() {
         json!("x".repeat(2000)),
     ] {
         let raw = json!({ "sub": sub, "email": "ann@b.test" });
-        assert!(Profile::of_claims(raw.as_object().expect("an object")).is_err());
+        assert!(Profile::from_claims(raw.as_object().expect("an object")).is_err());
         assert!(Profile::read(token_mapping("google"), &raw, "").is_err());
     }
-    for answer in [json!(null), json!([]), json!("text"), json!({ "id": [] })] {
-        assert!(Profile::read(api_mapping("github"), &answer, "").is_err());
+    for response in [json!(null), json!([]), json!("text"), json!({ "id": [] })] {
+        assert!(Profile::read(api_mapping("github"), &response, "").is_err());
     }
 }
 
 #[test]
-fn what_cannot_be_an_address_is_none() {
+fn an_invalid_address_is_ignored() {
     for email in ["", "ann", "a b@c", "a@b\r\nBcc: x@y", &"a@b".repeat(100)] {
         let raw = json!({ "sub": "1", "email": email, "email_verified": true });
-        let profile = Profile::of_claims(raw.as_object().expect("an object")).expect("a person");
+        let profile = Profile::from_claims(raw.as_object().expect("an object")).expect("a person");
         assert!(profile.emails.is_empty(), "{email}");
         assert_eq!(profile.identity_data().get("email"), None);
     }
 }
 
 proptest::proptest! {
-    /// Whatever a provider answers, nothing panics and nothing unstorable comes of it.
+    /// No response causes a panic or a value that cannot be stored.
     #[test]
-    fn any_answer_can_be_read(text in ".*", flag: bool, number: i64) {
-        let answers = [
+    fn any_response_can_be_read(text in ".*", flag: bool, number: i64) {
+        let responses = [
             json!({ "id": text, "sub": text, "email": text, "name": text, "updated_at": number }),
             json!({ "id": number, "emails": [{ "email": text, "verified": flag, "primary": flag }] }),
             json!({ "data": [{ "id": text, "email": text }], "images": [{ "width": number }] }),
             json!(text),
         ];
-        for answer in &answers {
+        for response in &responses {
             for name in ["github", "gitlab", "discord", "spotify", "twitch", "zoom", "linkedin"] {
-                if let Ok(profile) = Profile::read(api_mapping(name), answer, "https://idp.test") {
+                if let Ok(profile) = Profile::read(api_mapping(name), response, "https://idp.test") {
                     let data = Value::Object(profile.identity_data()).to_string();
                     proptest::prop_assert!(!data.contains("\\u0000"));
                     proptest::prop_assert!(!profile.subject.is_empty());

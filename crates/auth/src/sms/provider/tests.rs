@@ -1,4 +1,4 @@
-//! How answers are read. What is asked is tested from outside, against a server.
+//! How responses are read. Requests are tested over HTTP in `tests/`.
 
 use plinth_token::Secret;
 use serde_json::json;
@@ -34,86 +34,87 @@ fn textlocal() -> SmsProvider {
 fn vonage() -> SmsProvider {
     SmsProvider::Vonage {
         base_url: String::new(),
-        api_key: "k".to_owned(),
+        api_key: Secret::new("k"),
         api_secret: Secret::new("s"),
         from: "me".to_owned(),
     }
 }
 
 #[track_caller]
-fn check_answer(provider: &SmsProvider, status: u16, body: Value, expected: Result<&str, &str>) {
-    let answer = Answer { status, body };
-    let found = message_id(provider, &answer);
+fn check_response(provider: &SmsProvider, status: u16, body: Value, expected: Result<&str, &str>) {
+    let response = ProviderResponse { status, body };
+    let found = message_id(provider, &response);
     assert_eq!(
         found.as_deref().map_err(String::as_str),
         expected,
-        "{answer:?}"
+        "{response:?}"
     );
 }
 
 #[test]
-fn twilio_may_refuse_at_once_or_tell_of_a_failure() {
+fn twilio_rejects_at_once_or_reports_a_failure() {
     let provider = twilio();
-    check_answer(
+    check_response(
         &provider,
         201,
         json!({ "sid": "SM1", "status": "queued" }),
         Ok("SM1"),
     );
-    check_answer(
+    check_response(
         &provider,
         400,
         json!({ "code": 21211, "message": "Bad number.", "more_info": "https://t.test/21211" }),
         Err("Bad number. More information: https://t.test/21211"),
     );
-    check_answer(
+    check_response(
         &provider,
         201,
         json!({ "sid": "SM1", "status": "failed", "error_message": "No route", "error_code": 30003 }),
         Err("No route"),
     );
-    check_answer(&provider, 500, json!({}), Err("the provider answered 500"));
+    check_response(&provider, 500, json!({}), Err("the provider responded with 500"));
 }
 
 #[test]
-fn messagebird_must_have_sent_to_somebody() {
+fn messagebird_must_have_sent_one_message() {
     let provider = messagebird();
     let sent = json!({ "id": "mb1", "recipients": { "totalSentCount": 1 } });
-    check_answer(&provider, 201, sent, Ok("mb1"));
+    check_response(&provider, 201, sent, Ok("mb1"));
     let unsent = json!({ "id": "mb1", "recipients": { "totalSentCount": 0 } });
-    check_answer(&provider, 201, unsent, Err("the provider answered 201"));
-    let refused = json!({ "errors": [{ "code": 2, "description": "Request not allowed" }] });
-    check_answer(&provider, 401, refused, Err("Request not allowed"));
+    check_response(&provider, 201, unsent, Err("the provider responded with 201"));
+    let rejected = json!({ "errors": [{ "code": 2, "description": "Request not allowed" }] });
+    check_response(&provider, 401, rejected, Err("Request not allowed"));
 }
 
 #[test]
 fn textlocal_tells_by_its_status() {
     let provider = textlocal();
     let sent = json!({ "status": "success", "messages": [{ "id": "11" }] });
-    check_answer(&provider, 200, sent, Ok("11"));
-    let refused = json!({ "status": "failure", "errors": [{ "code": 80, "message": "Template" }] });
-    check_answer(&provider, 200, refused, Err("Template"));
-    check_answer(&provider, 200, json!([]), Err("the provider answered 200"));
+    check_response(&provider, 200, sent, Ok("11"));
+    let rejected =
+        json!({ "status": "failure", "errors": [{ "code": 80, "message": "Template" }] });
+    check_response(&provider, 200, rejected, Err("Template"));
+    check_response(&provider, 200, json!([]), Err("the provider responded with 200"));
 }
 
 #[test]
 fn vonage_tells_for_each_message() {
     let provider = vonage();
     let sent = json!({ "messages": [{ "status": "0", "message-id": "v1" }] });
-    check_answer(&provider, 200, sent, Ok("v1"));
-    let refused = json!({ "messages": [{ "status": "4", "error-text": "Bad Credentials" }] });
-    check_answer(&provider, 200, refused, Err("Bad Credentials"));
-    check_answer(
+    check_response(&provider, 200, sent, Ok("v1"));
+    let rejected = json!({ "messages": [{ "status": "4", "error-text": "Bad Credentials" }] });
+    check_response(&provider, 200, rejected, Err("Bad Credentials"));
+    check_response(
         &provider,
         200,
         json!({ "messages": [] }),
-        Err("the provider answered 200"),
+        Err("the provider responded with 200"),
     );
 }
 
 #[test]
 fn a_code_counts_only_when_it_was_approved() {
-    let approved = |status: u16, body: Value| is_approved(&Answer { status, body });
+    let approved = |status: u16, body: Value| is_approved(&ProviderResponse { status, body });
     assert!(approved(
         200,
         json!({ "status": "approved", "valid": true })

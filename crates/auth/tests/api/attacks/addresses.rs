@@ -1,8 +1,8 @@
-//! Addresses that somebody only claims: they stand in nobody's way.
+//! Unverified addresses must not block other users.
 
 use serde_json::json;
 
-use crate::support::{Api, noise};
+use crate::support::{Api, AuthCall, Requests, Sql, noise};
 
 const PHONE: [(&str, &str); 2] = [
     ("auth.sms.enable_signup", "true"),
@@ -29,7 +29,7 @@ async fn an_address_in_ones_data_is_not_ones_identitys() {
     assert!(identity.get("email").is_none());
 }
 
-/// Also with rows of before, or of GoTrue, in which it does.
+/// Also with existing rows, e.g. of GoTrue, in which they do.
 #[tokio::test]
 async fn its_owner_can_still_sign_up_and_move_there() {
     let (api, _) = with_claim("ann@mail.dev").await;
@@ -55,8 +55,8 @@ async fn an_address_of_any_length_is_only_data() {
     assert_eq!(tokens["user"]["user_metadata"]["email"], long);
 }
 
-/// An account is asked for by its own address. By one that it has at a provider nobody comes in, and
-/// nobody else can have it.
+/// Users are found by their own address only, not by one of their identities, which nobody else can
+/// take either.
 #[tokio::test]
 async fn no_code_goes_to_another_address_than_was_typed() {
     let api = Api::start(&[]).await;

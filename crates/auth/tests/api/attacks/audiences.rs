@@ -1,11 +1,11 @@
-//! `X-JWT-AUD`: the audience is whose accounts one is among, and addresses are unique in all.
+//! `X-JWT-AUD` selects the users of one audience; addresses are unique across audiences.
 
 use serde_json::{Value, json};
 
-use crate::support::{Api, Reply};
+use crate::support::{Api, Reply, Requests};
 
 const CONFIRM: (&str, &str) = ("auth.email.enable_confirmations", "true");
-/// Where one kind of sign-up gives a session at once, nobody's is hidden.
+/// If one kind of sign-up starts a session, existing users cannot be hidden.
 const CONFIRM_NUMBERS: (&str, &str) = ("auth.sms.enable_confirmations", "true");
 
 fn ann() -> Value {

@@ -1,14 +1,14 @@
-//! A few requests must not keep each other waiting for connections: each is content with one.
+//! A request uses one database connection, so that requests cannot deadlock in the pool.
 
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::Api;
+use crate::support::{Api, AuthCall, AuthReply, Requests};
 
 #[tokio::test]
 async fn who_shows_a_nonce_needs_one_connection() {
-    let api = Api::narrow(&[
+    let api = Api::with_one_connection(&[
         ("auth.email.secure_password_change", "true"),
         ("auth.jwt_expiry", "604800"),
         ("plinth.account.self_delete", "hard"),
@@ -21,7 +21,7 @@ async fn who_shows_a_nonce_needs_one_connection() {
 
     let wrong = json!({ "password": "another horse", "nonce": "no" });
     let reply = api.put("/user", wrong).session(&tokens).await;
-    reply.refuses(422, "reauthentication_not_valid");
+    reply.expect_error(422, "reauthentication_not_valid");
     let right = json!({ "password": "another horse", "nonce": nonce });
     api.put("/user", right).session(&tokens).await.ok();
 
@@ -35,7 +35,7 @@ async fn who_shows_a_nonce_needs_one_connection() {
 
 #[tokio::test]
 async fn who_shows_a_security_key_needs_one_connection() {
-    let api = Api::narrow(&[
+    let api = Api::with_one_connection(&[
         ("auth.mfa.web_authn.enroll_enabled", "true"),
         ("auth.mfa.web_authn.verify_enabled", "true"),
     ])
@@ -52,5 +52,5 @@ async fn who_shows_a_security_key_needs_one_connection() {
     let call = api.post(&format!("/factors/{id}/verify"), body);
     let reply = call.session(&tokens).await;
 
-    reply.refuses(422, "mfa_factor_not_found");
+    reply.expect_error(422, "mfa_factor_not_found");
 }

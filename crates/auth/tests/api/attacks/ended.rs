@@ -1,8 +1,8 @@
-//! What was on its way when an account or an address ended.
+//! Pending tokens and links of deleted users and former addresses.
 
 use serde_json::json;
 
-use crate::support::Api;
+use crate::support::{Api, AuthCall, AuthReply, Requests, Sql};
 
 /// Of RFC 7636, appendix B.
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -27,7 +27,7 @@ async fn a_code_of_a_deleted_account_opens_nothing() {
 
     let body = json!({ "auth_code": code, "code_verifier": VERIFIER });
     let reply = api.post("/token?grant_type=pkce", body).await;
-    reply.refuses(404, "flow_state_not_found");
+    reply.expect_error(404, "flow_state_not_found");
     assert_eq!(api.count("select count(*) from auth.sessions").await, 0);
 }
 
@@ -48,14 +48,16 @@ async fn mail_to_an_address_that_was_somebodys_lets_nobody_in() {
     api.put(&path, body).service_role().await.ok();
 
     let body = json!({ "type": "recovery", "token_hash": mail.token_hash() });
-    api.post("/verify", body).await.refuses(403, "otp_expired");
+    api.post("/verify", body)
+        .await
+        .expect_error(403, "otp_expired");
     assert_eq!(
         api.count("select count(*) from auth.one_time_tokens").await,
         0
     );
 }
 
-/// What a header cannot hold is no place to go to.
+/// A URL that no header can contain is not a redirect target.
 #[tokio::test]
 async fn a_redirect_with_a_line_break_ends_at_the_site() {
     let api = Api::start(&[("auth.email.enable_confirmations", "true")]).await;

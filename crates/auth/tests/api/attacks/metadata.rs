@@ -1,8 +1,8 @@
-//! `user_metadata`, which people write themselves and every token carries.
+//! `user_metadata`, which users write and every token contains.
 
 use serde_json::{Value, json};
 
-use crate::support::Api;
+use crate::support::{Api, AuthCall, AuthReply, Requests, Sql};
 
 fn filled(key: &str, bytes: usize) -> Value {
     json!({ key: "x".repeat(bytes) })
@@ -20,7 +20,7 @@ async fn it_cannot_grow_without_end() {
     put(filled("a", 15_000)).await.ok();
     put(filled("b", 15_000)).await.ok();
     let reply = put(filled("c", 15_000)).await;
-    reply.refuses_with(
+    reply.expect_error_text(
         400,
         "validation_failed",
         "user_metadata cannot be larger than 32 KiB",
@@ -46,12 +46,12 @@ async fn nor_begin_too_large() {
         ("/otp", json!({ "email": "a@mail.dev", "data": data })),
     ] {
         let reply = api.post(path, body).await;
-        reply.refuses(400, "validation_failed");
+        reply.expect_error(400, "validation_failed");
     }
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
 
-/// An administrator may store more; its owner may take it away again, bit by bit.
+/// An admin may store more; the user may remove it in steps.
 #[tokio::test]
 async fn what_is_too_large_already_may_shrink() {
     let api = Api::start(&[]).await;
@@ -70,11 +70,11 @@ async fn what_is_too_large_already_may_shrink() {
     put(json!({ "a": null })).await.ok();
     put(json!({ "c": 1 }))
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
 }
 
 #[tokio::test]
-async fn changes_of_different_parts_at_once_are_all_kept() {
+async fn concurrent_changes_of_different_keys_are_all_stored() {
     let api = Api::start(&[]).await;
     let ann = api.sign_up("ann@mail.dev", "correct horse").await;
 

@@ -1,6 +1,7 @@
-//! The hook that sends text messages in our place.
+//! The send-sms hook.
 
 use super::*;
+use crate::support::{AuthCall, AuthReply, Requests, Sql};
 
 const PHONES: [(&str, &str); 4] = [
     ("auth.sms.enable_signup", "true"),
@@ -9,8 +10,8 @@ const PHONES: [(&str, &str); 4] = [
     ("auth.mfa.phone.verify_enabled", "true"),
 ];
 
-/// No provider is configured: the message would not go out otherwise. Nor does the channel have to
-/// be one that a provider knows.
+/// No provider is configured, so only the hook can send. The channel need not be one a provider
+/// supports.
 #[tokio::test]
 async fn a_function_sends_messages_over_any_channel() {
     let api = with_function("send_sms", "return '{}';", &PHONES).await;
@@ -18,7 +19,7 @@ async fn a_function_sends_messages_over_any_channel() {
     let body = json!({ "phone": "+1 555 123 4567", "channel": "pigeon" });
     assert_eq!(api.post("/otp", body).await.ok(), json!({}));
 
-    let events = told(&api).await;
+    let events = recorded_events(&api).await;
     assert_eq!(events.as_array().map(Vec::len), Some(1), "{events}");
     let event = &events[0];
     assert_eq!(event["metadata"]["name"], "send-sms");
@@ -41,7 +42,7 @@ async fn messages_for_a_second_factor_are_marked() {
     let call = api.post(&format!("{path}/challenge"), json!({}));
     let challenge = call.session(&session).await.ok();
 
-    let events = told(&api).await;
+    let events = recorded_events(&api).await;
     assert_eq!(events.as_array().map(Vec::len), Some(1), "{events}");
     let sms = &events[0]["sms"];
     assert_eq!(
@@ -61,6 +62,6 @@ async fn a_function_that_fails_fails_the_request() {
 
     let reply = api.post("/otp", json!({ "phone": "15551234567" })).await;
 
-    reply.refuses(500, "unexpected_failure");
+    reply.expect_error(500, "unexpected_failure");
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }

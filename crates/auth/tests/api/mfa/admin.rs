@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::support::claims;
+use crate::support::{AuthCall, AuthReply, Requests, claims};
 
 fn path_of(session: &Value, factor: &Value) -> String {
     let text = |value: &Value| value.as_str().expect("an id").to_owned();
@@ -48,7 +48,7 @@ async fn a_factor_is_renamed() {
     reply
         .service_role()
         .await
-        .refuses(422, "mfa_factor_name_conflict");
+        .expect_error(422, "mfa_factor_name_conflict");
 }
 
 #[tokio::test]
@@ -65,7 +65,7 @@ async fn a_removed_factor_no_longer_counts() {
     let claims = claims(refreshed["access_token"].as_str().expect("a token"));
     assert_eq!(claims["aal"], "aal1");
     let again = api.delete(&path_of(&session, &factor)).service_role().await;
-    again.refuses(404, "mfa_factor_not_found");
+    again.expect_error(404, "mfa_factor_not_found");
 }
 
 #[tokio::test]
@@ -76,14 +76,16 @@ async fn only_administrators_may_and_only_what_exists() {
     api.delete(&path)
         .session(&session)
         .await
-        .refuses(403, "not_admin");
-    api.delete(&path).await.refuses(401, "no_authorization");
+        .expect_error(403, "not_admin");
+    api.delete(&path)
+        .await
+        .expect_error(401, "no_authorization");
     let nobody = "00000000-0000-0000-0000-000000000001";
     for (path, code) in [
         ("/admin/users/x/factors".to_owned(), "validation_failed"),
         (format!("/admin/users/{nobody}/factors"), "user_not_found"),
     ] {
-        api.get(&path).service_role().await.refuses(404, code);
+        api.get(&path).service_role().await.expect_error(404, code);
     }
     let user = session["user"]["id"].as_str().expect("an id");
     for (path, code) in [
@@ -100,10 +102,13 @@ async fn only_administrators_may_and_only_what_exists() {
             "user_not_found",
         ),
     ] {
-        api.delete(&path).service_role().await.refuses(404, code);
+        api.delete(&path)
+            .service_role()
+            .await
+            .expect_error(404, code);
         api.put(&path, json!({}))
             .service_role()
             .await
-            .refuses(404, code);
+            .expect_error(404, code);
     }
 }

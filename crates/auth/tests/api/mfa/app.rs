@@ -5,22 +5,22 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::support::claims;
+use crate::support::{AuthCall, AuthReply, Requests, Sql, claims};
 
 #[tokio::test]
 async fn the_right_code_raises_the_session() {
     let (api, session) = ann(&[]).await;
     let factor = enrol(&api, &session, "app").await;
-    let asked = challenge(&api, &session, &factor).await;
+    let issued = challenge(&api, &session, &factor).await;
     assert_eq!(
-        asked,
+        issued,
         json!({
-            "id": asked["id"], "type": "totp", "expires_at": api.now().unix_timestamp() + 300,
+            "id": issued["id"], "type": "totp", "expires_at": api.now().unix_timestamp() + 300,
         })
     );
 
     let code = code(&api, &factor, 0);
-    let raised = answer(&api, &session, &factor, &asked, &code).await.ok();
+    let raised = verify(&api, &session, &factor, &issued, &code).await.ok();
 
     let before = claims(session["access_token"].as_str().expect("a token"));
     let after = claims(raised["access_token"].as_str().expect("a token"));
@@ -51,14 +51,63 @@ async fn no_token_of_before_stands_for_the_higher_assurance() {
         for seconds in [0, 11] {
             let (api, first) = ann(&[("plinth.auth.refresh_tokens.kind", kind)]).await;
             let second = refresh(&api, &first).await.ok();
-            with_app(&api, &second).await;
+            let (_, raised) = with_app(&api, &second).await;
             api.advance(Duration::from_secs(seconds));
 
             for old in [&first, &second] {
                 let reply = refresh(&api, old).await;
                 assert_eq!(reply.status, 400, "{kind} after {seconds} s: {reply:?}");
             }
+            // Neither is a sign that the newer tokens were stolen.
+            let later = refresh(&api, &raised).await.ok();
+            refresh(&api, &later).await.ok();
         }
+    }
+}
+
+#[tokio::test]
+async fn a_token_from_before_the_upgrade_and_the_factor_does_not_end_the_session() {
+    let (api, first) = ann(&[]).await;
+    let api = api.restarted(&[
+        ("plinth.auth.refresh_tokens.kind", "counted"),
+        ("plinth.auth.refresh_tokens.upgrade_percentage", "100"),
+    ]);
+    let second = refresh(&api, &first).await.ok();
+    let (_, raised) = with_app(&api, &second).await;
+    api.advance(Duration::from_secs(11));
+
+    let reply = refresh(&api, &first).await;
+
+    reply.expect_error(400, "refresh_token_already_used");
+    refresh(&api, &raised).await.ok();
+}
+
+/// It is not taken for one that was last used long ago.
+#[tokio::test]
+async fn a_token_from_before_the_factor_is_used_and_not_idle() {
+    let idle = ("auth.sessions.inactivity_timeout", "1h");
+    let (api, first) = ann(&[idle]).await;
+    let (_, raised) = with_app(&api, &first).await;
+
+    let reply = refresh(&api, &first).await;
+
+    reply.expect_error(400, "refresh_token_already_used");
+    refresh(&api, &raised).await.ok();
+}
+
+#[tokio::test]
+async fn a_newer_token_that_is_used_twice_still_ends_the_session() {
+    for kind in ["chained", "counted"] {
+        let (api, first) = ann(&[("plinth.auth.refresh_tokens.kind", kind)]).await;
+        let (_, raised) = with_app(&api, &first).await;
+        let second = refresh(&api, &raised).await.ok();
+        let third = refresh(&api, &second).await.ok();
+        api.advance(Duration::from_secs(11));
+
+        let reply = refresh(&api, &raised).await;
+
+        reply.expect_error(400, "refresh_token_already_used");
+        assert_eq!(refresh(&api, &third).await.status, 400, "{kind}");
     }
 }
 
@@ -71,13 +120,13 @@ async fn other_sessions_without_the_factor_end() {
     api.get("/user")
         .session(&other)
         .await
-        .refuses(403, "session_not_found");
+        .expect_error(403, "session_not_found");
     refresh(&api, &other)
         .await
-        .refuses(400, "refresh_token_not_found");
+        .expect_error(400, "refresh_token_not_found");
     api.get("/user").session(&raised).await.ok();
 
-    // Those who prove it stay.
+    // Sessions that verified the factor remain.
     let later = sign_in(&api).await;
     let factor = json!({ "id": raised["user"]["factors"][0]["id"] });
     let secret = api
@@ -112,13 +161,10 @@ async fn clocks_may_be_a_step_apart() {
 
         let reply = prove(&api, &session, &factor, &code).await;
 
-        match is_good {
-            true => drop(reply.ok()),
-            false => drop(reply.refuses_with(
-                422,
-                "mfa_verification_failed",
-                "Invalid TOTP code entered",
-            )),
+        if is_good {
+            reply.ok();
+        } else {
+            reply.expect_error_text(422, "mfa_verification_failed", "Invalid TOTP code entered");
         }
     }
 }
@@ -130,11 +176,11 @@ async fn a_code_counts_once() {
     let shown = code(&api, &factor, 0);
     let raised = prove(&api, &session, &factor, &shown).await.ok();
 
-    // Neither again, nor one of before, whoever shows it.
+    // Neither again nor an older one, in any session.
     let thief = sign_in(&api).await;
     for code in [shown, code(&api, &factor, -1)] {
         let reply = prove(&api, &thief, &factor, &code).await;
-        reply.refuses(422, "mfa_verification_failed");
+        reply.expect_error(422, "mfa_verification_failed");
     }
 
     api.advance(Duration::from_secs(30));
@@ -147,14 +193,14 @@ async fn a_code_counts_once_also_when_shown_many_times_at_once() {
     let (api, session) = ann(&[]).await;
     let factor = enrol(&api, &session, "app").await;
     let shown = code(&api, &factor, 0);
-    let mut asked = Vec::new();
+    let mut issued = Vec::new();
     for _ in 0..6 {
-        asked.push(challenge(&api, &session, &factor).await);
+        issued.push(challenge(&api, &session, &factor).await);
     }
 
-    let answers = asked
+    let answers = issued
         .iter()
-        .map(|asked| answer(&api, &session, &factor, asked, &shown));
+        .map(|issued| verify(&api, &session, &factor, issued, &shown));
     let replies = futures_util::future::join_all(answers).await;
 
     let good = replies.iter().filter(|reply| reply.status == 200).count();
@@ -162,32 +208,32 @@ async fn a_code_counts_once_also_when_shown_many_times_at_once() {
 }
 
 #[tokio::test]
-async fn a_challenge_is_answered_once_from_the_same_place_in_time() {
+async fn a_challenge_is_verified_once_from_the_same_address_in_time() {
     let (api, session) = ann(&[]).await;
     let factor = enrol(&api, &session, "app").await;
-    let asked = challenge(&api, &session, &factor).await;
+    let issued = challenge(&api, &session, &factor).await;
     let code_now = code(&api, &factor, 0);
-    let body = json!({ "challenge_id": asked["id"], "code": code_now });
+    let body = json!({ "challenge_id": issued["id"], "code": code_now });
 
     let elsewhere = api.post(&path(&factor, "/verify"), body.clone());
-    let reply = elsewhere.session(&session).from("10.1.2.3").await;
-    reply.refuses(422, "mfa_ip_address_mismatch");
+    let reply = elsewhere.session(&session).client_ip("10.1.2.3").await;
+    reply.expect_error(422, "mfa_ip_address_mismatch");
 
     let unknown = json!({ "id": "00000000-0000-0000-0000-000000000001" });
-    let reply = answer(&api, &session, &factor, &unknown, &code_now).await;
-    reply.refuses(422, "mfa_factor_not_found");
+    let reply = verify(&api, &session, &factor, &unknown, &code_now).await;
+    reply.expect_error(422, "mfa_factor_not_found");
 
-    let raised = answer(&api, &session, &factor, &asked, &code_now)
+    let raised = verify(&api, &session, &factor, &issued, &code_now)
         .await
         .ok();
-    let reply = answer(&api, &raised, &factor, &asked, &code_now).await;
-    reply.refuses(422, "mfa_ip_address_mismatch");
+    let reply = verify(&api, &raised, &factor, &issued, &code_now).await;
+    reply.expect_error(422, "mfa_ip_address_mismatch");
 
-    let asked = challenge(&api, &raised, &factor).await;
+    let issued = challenge(&api, &raised, &factor).await;
     api.advance(Duration::from_secs(301));
     let late = code(&api, &factor, 0);
-    let reply = answer(&api, &raised, &factor, &asked, &late).await;
-    reply.refuses(422, "mfa_challenge_expired");
+    let reply = verify(&api, &raised, &factor, &issued, &late).await;
+    reply.expect_error(422, "mfa_challenge_expired");
 }
 
 #[tokio::test]
@@ -195,41 +241,41 @@ async fn a_challenge_of_another_factor_does_not_count() {
     let (api, session) = ann(&[]).await;
     let (one, raised) = with_app(&api, &session).await;
     let other = enrol(&api, &raised, "other").await;
-    let asked = challenge(&api, &raised, &one).await;
+    let issued = challenge(&api, &raised, &one).await;
     let code = code(&api, &other, 0);
 
-    let reply = answer(&api, &raised, &other, &asked, &code).await;
+    let reply = verify(&api, &raised, &other, &issued, &code).await;
 
-    reply.refuses(422, "mfa_factor_not_found");
+    reply.expect_error(422, "mfa_factor_not_found");
 }
 
 #[tokio::test]
 async fn bad_requests_say_what_is_wrong() {
     let (api, session) = ann(&[]).await;
     let factor = enrol(&api, &session, "app").await;
-    let asked = challenge(&api, &session, &factor).await;
+    let issued = challenge(&api, &session, &factor).await;
 
-    let reply = answer(&api, &session, &factor, &asked, "").await;
-    reply.refuses(400, "validation_failed");
+    let reply = verify(&api, &session, &factor, &issued, "").await;
+    reply.expect_error(400, "validation_failed");
     for code in ["000", "abcdef", "１２３４５６", "0000000"] {
-        let reply = answer(&api, &session, &factor, &asked, code).await;
-        reply.refuses(422, "mfa_verification_failed");
+        let reply = verify(&api, &session, &factor, &issued, code).await;
+        reply.expect_error(422, "mfa_verification_failed");
     }
     let body = json!({ "challenge_id": "no id", "code": "000000" });
     let reply = api
         .post(&path(&factor, "/verify"), body)
         .session(&session)
         .await;
-    reply.refuses(400, "bad_json");
+    reply.expect_error(400, "bad_json");
     for tail in ["/challenge", "/verify"] {
         let bad = api.post(&format!("/factors/nonsense{tail}"), json!({ "code": "1" }));
         bad.session(&session)
             .await
-            .refuses(404, "validation_failed");
+            .expect_error(404, "validation_failed");
         let bad = api.post(&format!("/factors/%ff{tail}"), json!({ "code": "1" }));
         bad.session(&session)
             .await
-            .refuses(404, "validation_failed");
+            .expect_error(404, "validation_failed");
     }
 }
 
@@ -243,10 +289,10 @@ async fn factors_of_others_are_unknown() {
         let call = api.post(&path(&factor, tail), json!({ "code": "000000" }));
         call.session(&eve)
             .await
-            .refuses(404, "mfa_factor_not_found");
+            .expect_error(404, "mfa_factor_not_found");
     }
     let reply = api.delete(&path(&factor, "")).session(&eve).await;
-    reply.refuses(404, "mfa_factor_not_found");
+    reply.expect_error(404, "mfa_factor_not_found");
 }
 
 #[tokio::test]
@@ -256,7 +302,7 @@ async fn verification_can_be_switched_off() {
     for tail in ["/challenge", "/verify"] {
         let call = api.post(&path(&factor, tail), json!({ "code": "000000" }));
         let reply = call.session(&session).await;
-        reply.refuses(422, "mfa_totp_verify_not_enabled");
+        reply.expect_error(422, "mfa_totp_verify_not_enabled");
     }
 }
 
@@ -264,21 +310,21 @@ async fn verification_can_be_switched_off() {
 async fn nobody_can_guess_without_end_even_from_many_places() {
     let (api, session) = ann(&[]).await;
     let factor = enrol(&api, &session, "app").await;
-    let asked = challenge(&api, &session, &factor).await;
-    let body = json!({ "challenge_id": asked["id"], "code": "000000" });
-    let mut refused = 0;
+    let issued = challenge(&api, &session, &factor).await;
+    let body = json!({ "challenge_id": issued["id"], "code": "000000" });
+    let mut rejected = 0;
     for number in 0..40 {
         let call = api.post(&path(&factor, "/verify"), body.clone());
         let reply = call
             .session(&session)
-            .from(&format!("10.0.0.{number}"))
+            .client_ip(&format!("10.0.0.{number}"))
             .await;
         match reply.status.as_u16() {
-            429 => refused += 1,
-            _ => drop(reply.refuses(422, "mfa_ip_address_mismatch")),
+            429 => rejected += 1,
+            _ => drop(reply.expect_error(422, "mfa_ip_address_mismatch")),
         }
     }
-    assert_eq!(refused, 10);
+    assert_eq!(rejected, 10);
 }
 
 #[tokio::test]
@@ -293,11 +339,11 @@ async fn a_hook_that_rejects_signs_out_everywhere() {
     .await;
     settle(&api);
     api.execute(
-        "create table public.told (event jsonb);
-         grant insert on public.told to supabase_auth_admin;
+        "create table public.hook_calls (event jsonb);
+         grant insert on public.hook_calls to supabase_auth_admin;
          create function public.hook(event jsonb) returns jsonb language plpgsql as $body$
          begin
-           insert into public.told values (event);
+           insert into public.hook_calls values (event);
            if (event->>'valid')::boolean then return '{\"decision\": \"continue\"}'; end if;
            return '{\"decision\": \"reject\", \"message\": \"not you\"}';
          end $body$;
@@ -311,19 +357,19 @@ async fn a_hook_that_rejects_signs_out_everywhere() {
 
     let reply = prove(&api, &session, &factor, "000000").await;
 
-    reply.refuses_with(403, "mfa_verification_rejected", "not you");
+    reply.expect_error_text(403, "mfa_verification_rejected", "not you");
     assert_eq!(api.count("select count(*) from auth.sessions").await, 0);
-    let told = api
-        .value("select event from public.told limit 1", &[])
+    let recorded = api
+        .value("select event from public.hook_calls limit 1", &[])
         .await;
-    assert_eq!(told["user_id"], session["user"]["id"]);
-    assert_eq!(told["factor_id"], factor["id"]);
-    assert_eq!(told["factor_type"], "totp");
-    assert_eq!(told["valid"], true);
+    assert_eq!(recorded["user_id"], session["user"]["id"]);
+    assert_eq!(recorded["factor_id"], factor["id"]);
+    assert_eq!(recorded["factor_type"], "totp");
+    assert_eq!(recorded["valid"], true);
 }
 
 #[tokio::test]
-async fn the_owner_is_told_of_a_new_factor_once() {
+async fn the_owner_is_notified_of_a_new_factor_once() {
     let notice = (
         "auth.email.notification.mfa_factor_enrolled.enabled",
         "true",

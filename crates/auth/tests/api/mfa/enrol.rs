@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::*;
-use crate::support::sign;
+use crate::support::{AuthCall, AuthReply, Requests, Sql, sign};
 
 #[tokio::test]
 async fn an_app_gets_a_secret_a_uri_and_a_picture() {
@@ -77,24 +77,24 @@ async fn the_issuer_may_be_chosen_and_a_phone_number_stands_in_for_an_address() 
     );
     let body = json!({ "factor_type": "totp", "issuer": "x".repeat(129), "friendly_name": "b" });
     let reply = api.post("/factors", body).session(&session).await;
-    reply.refuses(400, "validation_failed");
+    reply.expect_error(400, "validation_failed");
 }
 
 #[tokio::test]
-async fn what_cannot_be_enrolled_is_refused() {
+async fn invalid_factors_are_rejected() {
     let (api, session) = ann(&[("auth.mfa.phone.enroll_enabled", "true")]).await;
-    let refused = async |body: Value, status, code| {
+    let rejected = async |body: Value, status, code| {
         let reply = api.post("/factors", body).session(&session).await;
-        reply.refuses(status, code);
+        reply.expect_error(status, code);
     };
-    refused(json!({}), 400, "validation_failed").await;
-    refused(json!({ "factor_type": "sms" }), 400, "validation_failed").await;
-    refused(json!({ "factor_type": 1 }), 400, "bad_json").await;
-    refused(json!({ "factor_type": "phone" }), 400, "validation_failed").await;
+    rejected(json!({}), 400, "validation_failed").await;
+    rejected(json!({ "factor_type": "sms" }), 400, "validation_failed").await;
+    rejected(json!({ "factor_type": 1 }), 400, "bad_json").await;
+    rejected(json!({ "factor_type": "phone" }), 400, "validation_failed").await;
     let bad = json!({ "factor_type": "phone", "phone": "0123" });
-    refused(bad, 400, "validation_failed").await;
+    rejected(bad, 400, "validation_failed").await;
     let key = json!({ "factor_type": "webauthn" });
-    refused(key, 422, "mfa_webauthn_enroll_not_enabled").await;
+    rejected(key, 422, "mfa_webauthn_enroll_not_enabled").await;
     assert_eq!(api.count("select count(*) from auth.mfa_factors").await, 0);
 
     let (api, session) = ann(&[("auth.mfa.totp.enroll_enabled", "false")]).await;
@@ -106,7 +106,7 @@ async fn what_cannot_be_enrolled_is_refused() {
         api.post("/factors", body)
             .session(&session)
             .await
-            .refuses(422, code);
+            .expect_error(422, code);
     }
 }
 
@@ -117,7 +117,7 @@ async fn names_are_unique_also_where_there_is_none() {
         enrol(&api, &session, name).await;
         let body = json!({ "factor_type": "totp", "friendly_name": name });
         let reply = api.post("/factors", body).session(&session).await;
-        reply.refuses(422, "mfa_factor_name_conflict");
+        reply.expect_error(422, "mfa_factor_name_conflict");
     }
 }
 
@@ -131,10 +131,10 @@ async fn there_is_a_limit_that_many_at_once_cannot_pass() {
 
     let replies = futures_util::future::join_all(enrolments).await;
 
-    let (made, refused): (Vec<_>, Vec<_>) = replies.iter().partition(|it| it.status == 200);
+    let (made, rejected): (Vec<_>, Vec<_>) = replies.iter().partition(|it| it.status == 200);
     assert_eq!(made.len(), 3);
-    for reply in refused {
-        reply.refuses(422, "too_many_enrolled_mfa_factors");
+    for reply in rejected {
+        reply.expect_error(422, "too_many_enrolled_mfa_factors");
     }
 }
 
@@ -150,7 +150,7 @@ async fn a_factor_that_nobody_tried_makes_room_after_five_minutes() {
 
     let body = json!({ "factor_type": "totp", "friendly_name": "new" });
     let reply = api.post("/factors", body).session(&session).await;
-    reply.refuses(422, "too_many_enrolled_mfa_factors");
+    reply.expect_error(422, "too_many_enrolled_mfa_factors");
     assert_eq!(
         statuses(&api, &session).await,
         [("tried".into(), "unverified".into())]
@@ -163,18 +163,18 @@ async fn anonymous_people_and_tokens_without_session_have_no_factors() {
     let nobody = api.post("/signup", json!({})).await.ok();
     let body = json!({ "factor_type": "totp" });
     let reply = api.post("/factors", body.clone()).session(&nobody).await;
-    reply.refuses(403, "no_authorization");
+    reply.expect_error(403, "no_authorization");
 
     let token = sign(&json!({ "sub": session["user"]["id"], "role": "authenticated" }));
     let reply = api.post("/factors", body.clone()).bearer(&token).await;
-    reply.refuses(500, "unexpected_failure");
+    reply.expect_error(500, "unexpected_failure");
     api.post("/factors", body)
         .await
-        .refuses(401, "no_authorization");
+        .expect_error(401, "no_authorization");
 }
 
 #[tokio::test]
-async fn whoever_has_a_factor_proves_it_before_the_next() {
+async fn a_second_factor_is_required_before_enrolling_another() {
     let (api, session) = ann(&[]).await;
     let (_, proven) = with_app(&api, &session).await;
     let only_password = sign_in(&api).await;
@@ -184,7 +184,7 @@ async fn whoever_has_a_factor_proves_it_before_the_next() {
         .post("/factors", body.clone())
         .session(&only_password)
         .await;
-    reply.refuses(403, "insufficient_aal");
+    reply.expect_error(403, "insufficient_aal");
 
     api.post("/factors", body).session(&proven).await.ok();
 }

@@ -1,9 +1,9 @@
-//! What somebody with a second factor can do in a session that has not seen it, and for how long.
+//! What a user with a second factor can do at aal1, and for how long.
 
 use std::time::Duration;
 
 use super::*;
-use crate::support::claims;
+use crate::support::{AuthCall, AuthReply, Requests, Sql, claims};
 
 const TEN_MINUTES: (&str, &str) = ("plinth.auth.sessions.allow_low_aal", "10m");
 
@@ -32,7 +32,7 @@ async fn a_session_without_the_factor_is_over_soon() {
     assert_eq!(lifetime(&low), 200, "counted from when it began");
     api.advance(Duration::from_secs(201));
 
-    refresh(&api, &low).await.refuses_with(
+    refresh(&api, &low).await.expect_error_text(
         400,
         "session_expired",
         "Invalid Refresh Token: Session Expired (Low AAL: User Needs MFA Verification)",
@@ -65,7 +65,9 @@ async fn devices_and_the_account_are_out_of_reach_without_it() {
         api.delete(&device),
         api.delete("/user"),
     ] {
-        call.session(&low).await.refuses(403, "insufficient_aal");
+        call.session(&low)
+            .await
+            .expect_error(403, "insufficient_aal");
     }
 
     assert_eq!(api.count("select count(*) from auth.sessions").await, 2);
@@ -92,7 +94,7 @@ async fn neither_address_nor_number_nor_password_can_be_changed_without_it() {
         json!({ "password": "battery staple" }),
     ] {
         let reply = api.put("/user", body).session(&low).await;
-        reply.refuses(401, "insufficient_aal");
+        reply.expect_error(401, "insufficient_aal");
     }
 
     let same = json!({ "email": "ann@mail.dev", "data": { "nick": "a" } });
@@ -111,12 +113,12 @@ async fn a_newer_session_that_lacks_it_too_long_ends_no_other() {
     sign_in(&api).await;
 
     let reply = refresh(&api, &raised).await;
-    reply.refuses(400, "session_expired");
+    reply.expect_error(400, "session_expired");
     api.advance(Duration::from_secs(601));
     refresh(&api, &raised).await.ok();
 }
 
-/// The proof makes a new token, though nothing was refreshed.
+/// Verifying creates a new refresh token without a refresh.
 #[tokio::test]
 async fn a_session_is_in_use_when_it_sees_the_factor() {
     let idle = ("auth.sessions.inactivity_timeout", "1h");
@@ -126,4 +128,45 @@ async fn a_session_is_in_use_when_it_sees_the_factor() {
     api.advance(Duration::from_secs(50 * 60));
 
     refresh(&api, &raised).await.ok();
+}
+
+#[tokio::test]
+async fn only_the_own_session_can_be_signed_out_without_it() {
+    let (api, session) = ann(&[]).await;
+    let (_, raised) = with_app(&api, &session).await;
+    let low = sign_in(&api).await;
+    let logout = async |session: &Value, scope: &str| {
+        let path = format!("/logout?scope={scope}");
+        api.post(&path, json!({})).session(session).await
+    };
+
+    // supabase-js ignores 401, 403 and 404 here.
+    logout(&low, "others")
+        .await
+        .expect_error(422, "insufficient_aal");
+    logout(&low, "everywhere")
+        .await
+        .expect_error(400, "validation_failed");
+    api.get("/user").session(&low).await.ok();
+    for scope in ["global", ""] {
+        let low = sign_in(&api).await;
+        assert_eq!(logout(&low, scope).await.status, 204);
+
+        let ended = api.get("/user").session(&low).await;
+        ended.expect_error(403, "session_not_found");
+        api.get("/user").session(&raised).await.ok();
+    }
+
+    // A token of no session cannot have proven it.
+    let token = crate::support::sign(&json!({
+        "sub": raised["user"]["id"], "role": "authenticated", "aud": "authenticated",
+        "exp": api.now().unix_timestamp() + 60,
+    }));
+    let reply = api.post("/logout", json!({})).bearer(&token).await;
+    reply.expect_error(422, "insufficient_aal");
+
+    assert_eq!(logout(&raised, "others").await.status, 204);
+    let ended = api.get("/user").session(&low).await;
+    ended.expect_error(403, "session_not_found");
+    api.get("/user").session(&raised).await.ok();
 }

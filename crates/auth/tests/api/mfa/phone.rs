@@ -1,11 +1,11 @@
-//! Factors that are a phone.
+//! Phone factors.
 
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::*;
-use crate::support::{Remote, claims};
+use crate::support::{AuthCall, AuthReply, Remote, Requests, Sql, claims};
 
 const PHONE: &str = "+1 555 123 4567";
 
@@ -36,10 +36,10 @@ async fn enrol_phone(api: &Api, session: &Value, name: &str) -> Reply {
     api.post("/factors", body).session(session).await
 }
 
-/// The digits of the last message.
+/// The code of the last message.
 fn sent(remote: &Remote) -> String {
-    let asked = remote.asked();
-    let form = asked.last().expect("a message").form();
+    let requests = remote.received();
+    let form = requests.last().expect("a message").form();
     let body = form.iter().find(|(name, _)| name == "Body");
     let body = &body.unwrap_or_else(|| panic!("a text in {form:?}")).1;
     body.strip_prefix("MFA ").expect("our words").to_owned()
@@ -57,20 +57,20 @@ async fn a_code_that_was_sent_raises_the_session() {
         })
     );
 
-    let asked = challenge(&api, &session, &factor).await;
+    let issued = challenge(&api, &session, &factor).await;
 
-    assert_eq!(asked["type"], "phone");
+    assert_eq!(issued["type"], "phone");
     let code = sent(&remote);
     assert_eq!(code.len(), 6);
     let wrong = if code == "000000" { "000001" } else { "000000" };
-    let reply = answer(&api, &session, &factor, &asked, wrong).await;
-    reply.refuses(422, "mfa_verification_failed");
-    let raised = answer(&api, &session, &factor, &asked, &code).await.ok();
+    let reply = verify(&api, &session, &factor, &issued, wrong).await;
+    reply.expect_error(422, "mfa_verification_failed");
+    let raised = verify(&api, &session, &factor, &issued, &code).await.ok();
     let token = claims(raised["access_token"].as_str().expect("a token"));
     assert_eq!(token["aal"], "aal2");
     assert_eq!(token["amr"][0]["method"], "mfa/phone");
-    let again = answer(&api, &raised, &factor, &asked, &code).await;
-    again.refuses(422, "mfa_ip_address_mismatch");
+    let again = verify(&api, &raised, &factor, &issued, &code).await;
+    again.expect_error(422, "mfa_ip_address_mismatch");
 }
 
 #[tokio::test]
@@ -82,12 +82,12 @@ async fn messages_have_a_minute_between_them() {
 
     let call = api.post(&path(&factor, "/challenge"), json!({}));
     let reply = call.session(&session).await;
-    reply.refuses(429, "over_sms_send_rate_limit");
-    assert_eq!(remote.asked().len(), 1);
+    reply.expect_error(429, "over_sms_send_rate_limit");
+    assert_eq!(remote.received().len(), 1);
 
     api.advance(Duration::from_secs(61));
     challenge(&api, &session, &factor).await;
-    assert_eq!(remote.asked().len(), 2);
+    assert_eq!(remote.received().len(), 2);
 }
 
 #[tokio::test]
@@ -99,7 +99,7 @@ async fn a_message_that_cannot_be_sent_leaves_no_challenge() {
     let call = api.post(&path(&factor, "/challenge"), json!({}));
     let reply = call.session(&session).await;
 
-    reply.refuses(422, "sms_send_failed");
+    reply.expect_error(422, "sms_send_failed");
     assert_eq!(
         api.count("select count(*) from auth.mfa_challenges").await,
         0
@@ -107,7 +107,7 @@ async fn a_message_that_cannot_be_sent_leaves_no_challenge() {
     let call = api.post(&path(&factor, "/challenge"), json!({ "channel": "pigeon" }));
     call.session(&session)
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
 }
 
 #[tokio::test]
@@ -122,12 +122,12 @@ async fn a_number_that_was_not_confirmed_may_be_tried_again() {
         statuses(&api, &session).await,
         [("second".to_owned(), "unverified".to_owned())]
     );
-    let asked = challenge(&api, &session, &factor).await;
-    let raised = answer(&api, &session, &factor, &asked, &sent(&remote))
+    let issued = challenge(&api, &session, &factor).await;
+    let raised = verify(&api, &session, &factor, &issued, &sent(&remote))
         .await
         .ok();
     let reply = enrol_phone(&api, &raised, "third").await;
-    reply.refuses(422, "mfa_verified_factor_exists");
+    reply.expect_error(422, "mfa_verified_factor_exists");
 }
 
 #[tokio::test]
@@ -135,13 +135,15 @@ async fn a_provider_that_makes_the_codes_also_checks_them() {
     let remote = Remote::start(201, r#"{"sid":"VE1","status":"pending"}"#).await;
     let (api, session) = with_phones(&remote, "twilio_verify").await;
     let factor = enrol_phone(&api, &session, "phone").await.ok();
-    let asked = challenge(&api, &session, &factor).await;
+    let issued = challenge(&api, &session, &factor).await;
 
-    remote.answer(404, "application/json", r#"{"code":20404,"status":404}"#);
-    let reply = answer(&api, &session, &factor, &asked, "123456").await;
-    reply.refuses(403, "otp_expired");
+    remote.set_response(404, "application/json", r#"{"code":20404,"status":404}"#);
+    let reply = verify(&api, &session, &factor, &issued, "123456").await;
+    reply.expect_error(403, "otp_expired");
 
     let approved = r#"{"sid":"VE1","status":"approved","valid":true}"#;
-    remote.answer(200, "application/json", approved);
-    answer(&api, &session, &factor, &asked, "123456").await.ok();
+    remote.set_response(200, "application/json", approved);
+    verify(&api, &session, &factor, &issued, "123456")
+        .await
+        .ok();
 }

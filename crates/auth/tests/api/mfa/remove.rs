@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::support::claims;
+use crate::support::{AuthCall, AuthReply, Requests, Sql, claims};
 
 #[tokio::test]
 async fn removing_a_factor_takes_it_from_the_session() {
@@ -27,7 +27,7 @@ async fn removing_a_factor_takes_it_from_the_session() {
     assert_eq!(claims["amr"][0]["method"], "password");
     assert!(refreshed["user"].get("factors").is_none());
     let reply = api.delete(&path(&factor, "")).session(&refreshed).await;
-    reply.refuses(404, "mfa_factor_not_found");
+    reply.expect_error(404, "mfa_factor_not_found");
 }
 
 #[tokio::test]
@@ -38,7 +38,7 @@ async fn only_who_proved_a_factor_may_remove_a_confirmed_one() {
 
     let reply = api.delete(&path(&factor, "")).session(&only_password).await;
 
-    reply.refuses(422, "insufficient_aal");
+    reply.expect_error(422, "insufficient_aal");
     assert_eq!(api.count("select count(*) from auth.mfa_factors").await, 1);
 }
 
@@ -50,5 +50,5 @@ async fn an_unconfirmed_factor_may_always_go() {
     api.delete(&path(&factor, "")).session(&session).await.ok();
 
     let reply = api.delete("/factors/x").session(&session).await;
-    reply.refuses(404, "validation_failed");
+    reply.expect_error(404, "validation_failed");
 }

@@ -1,9 +1,9 @@
-//! Factors that are a security key.
+//! Security keys as factors.
 
 use serde_json::json;
 
 use super::*;
-use crate::support::{Authenticator, claims};
+use crate::support::{AuthCall, AuthReply, Authenticator, Requests, claims};
 
 const ON: [(&str, &str); 2] = [
     ("auth.mfa.web_authn.enroll_enabled", "true"),
@@ -15,20 +15,20 @@ async fn enrol_key(api: &Api, session: &Value, name: &str) -> Value {
     api.post("/factors", body).session(session).await.ok()
 }
 
-fn options(asked: &Value) -> &Value {
-    &asked["webauthn"]["credential_options"]["publicKey"]
+fn options(issued: &Value) -> &Value {
+    &issued["webauthn"]["credential_options"]["publicKey"]
 }
 
 async fn respond(
     api: &Api,
     session: &Value,
     factor: &Value,
-    asked: &Value,
+    issued: &Value,
     kind: &str,
     response: &Value,
 ) -> Reply {
     let body = json!({
-        "challenge_id": asked["id"],
+        "challenge_id": issued["id"],
         "webauthn": {
             "type": kind,
             "credential_response": response,
@@ -44,9 +44,9 @@ async fn respond(
 /// A registered key, and the session that registered it.
 async fn with_key(api: &Api, session: &Value, key: &Authenticator) -> (Value, Value) {
     let factor = enrol_key(api, session, "key").await;
-    let asked = challenge(api, session, &factor).await;
-    let response = key.create(options(&asked));
-    let reply = respond(api, session, &factor, &asked, "create", &response).await;
+    let issued = challenge(api, session, &factor).await;
+    let response = key.create(options(&issued));
+    let reply = respond(api, session, &factor, &issued, "create", &response).await;
     (factor, reply.ok())
 }
 
@@ -60,13 +60,13 @@ async fn a_key_is_registered_and_raises_the_session() {
         json!({ "id": factor["id"], "type": "webauthn", "friendly_name": "key" })
     );
 
-    let asked = challenge(&api, &session, &factor).await;
+    let issued = challenge(&api, &session, &factor).await;
 
-    assert_eq!(asked["type"], "webauthn");
-    assert_eq!(asked["expires_at"], api.now().unix_timestamp() + 300);
-    assert_eq!(asked["webauthn"]["type"], "create");
+    assert_eq!(issued["type"], "webauthn");
+    assert_eq!(issued["expires_at"], api.now().unix_timestamp() + 300);
+    assert_eq!(issued["webauthn"]["type"], "create");
     let user = session["user"]["id"].as_str().expect("an id");
-    let created = options(&asked);
+    let created = options(&issued);
     assert_eq!(
         created["rp"],
         json!({ "id": "localhost", "name": "localhost" })
@@ -81,7 +81,7 @@ async fn a_key_is_registered_and_raises_the_session() {
     );
     assert_eq!(created["excludeCredentials"], json!([]));
     let response = key.create(created);
-    let reply = respond(&api, &session, &factor, &asked, "create", &response).await;
+    let reply = respond(&api, &session, &factor, &issued, "create", &response).await;
     let raised = reply.ok();
     let token = claims(raised["access_token"].as_str().expect("a token"));
     assert_eq!(token["aal"], "aal2");
@@ -94,8 +94,8 @@ async fn a_key_is_registered_and_raises_the_session() {
     );
     assert_eq!(listed["last_webauthn_challenge_data"]["type"], "create");
     assert!(listed.get("web_authn_credential").is_none());
-    let reply = respond(&api, &raised, &factor, &asked, "request", &response).await;
-    reply.refuses(422, "mfa_factor_not_found");
+    let reply = respond(&api, &raised, &factor, &issued, "request", &response).await;
+    reply.expect_error(422, "mfa_factor_not_found");
 }
 
 #[tokio::test]
@@ -106,34 +106,34 @@ async fn a_known_key_raises_a_later_session() {
     let user = session["user"]["id"].as_str().expect("an id");
     let later = sign_in(&api).await;
 
-    let asked = challenge(&api, &later, &factor).await;
+    let issued = challenge(&api, &later, &factor).await;
 
-    assert_eq!(asked["webauthn"]["type"], "request");
+    assert_eq!(issued["webauthn"]["type"], "request");
     let id = data_encoding::BASE64URL_NOPAD.encode(&key.id);
     assert_eq!(
-        options(&asked)["allowCredentials"],
+        options(&issued)["allowCredentials"],
         json!([{ "type": "public-key", "id": id, "transports": ["usb"] }])
     );
-    let response = key.get(options(&asked), user);
-    let reply = respond(&api, &later, &factor, &asked, "request", &response).await;
+    let response = key.get(options(&issued), user);
+    let reply = respond(&api, &later, &factor, &issued, "request", &response).await;
     let raised = reply.ok();
     assert_eq!(
         claims(raised["access_token"].as_str().expect("it"))["aal"],
         "aal2"
     );
-    // The challenge is gone with its first use.
-    let reply = respond(&api, &raised, &factor, &asked, "request", &response).await;
-    reply.refuses(422, "mfa_factor_not_found");
-    // A copy of the key is noticed by its counter.
+    // A challenge can be used once.
+    let reply = respond(&api, &raised, &factor, &issued, "request", &response).await;
+    reply.expect_error(422, "mfa_factor_not_found");
+    // A cloned key is detected by its counter.
     key.sign_count -= 1;
-    let asked = challenge(&api, &raised, &factor).await;
-    let response = key.get(options(&asked), user);
-    let reply = respond(&api, &raised, &factor, &asked, "request", &response).await;
-    reply.refuses(422, "mfa_verification_failed");
+    let issued = challenge(&api, &raised, &factor).await;
+    let response = key.get(options(&issued), user);
+    let reply = respond(&api, &raised, &factor, &issued, "request", &response).await;
+    reply.expect_error(422, "mfa_verification_failed");
 }
 
 #[tokio::test]
-async fn answers_for_others_are_refused() {
+async fn responses_for_others_are_rejected() {
     let (api, session) = ann(&ON).await;
     let factor = enrol_key(&api, &session, "key").await;
     let mut elsewhere = Authenticator::new();
@@ -147,35 +147,35 @@ async fn answers_for_others_are_refused() {
         &|_| Authenticator::new().create(&other_challenge),
     ];
 
-    for answer in answers {
-        let asked = challenge(&api, &session, &factor).await;
-        let response = answer(options(&asked));
-        let reply = respond(&api, &session, &factor, &asked, "create", &response).await;
-        reply.refuses(422, "mfa_verification_failed");
+    for verify in answers {
+        let issued = challenge(&api, &session, &factor).await;
+        let response = verify(options(&issued));
+        let reply = respond(&api, &session, &factor, &issued, "create", &response).await;
+        reply.expect_error(422, "mfa_verification_failed");
     }
     let user = api.get("/user").session(&session).await.ok();
     assert_eq!(user["factors"][0]["status"], "unverified");
 }
 
 #[tokio::test]
-async fn a_wrong_answer_uses_the_challenge_up() {
+async fn a_wrong_response_consumes_the_challenge() {
     let (api, session) = ann(&ON).await;
     let mut key = Authenticator::new();
     let (factor, _) = with_key(&api, &session, &key).await;
     let user = session["user"]["id"].as_str().expect("an id");
     let later = sign_in(&api).await;
-    let asked = challenge(&api, &later, &factor).await;
+    let issued = challenge(&api, &later, &factor).await;
 
-    let wrong = Authenticator::new().get(options(&asked), user);
-    let reply = respond(&api, &later, &factor, &asked, "request", &wrong).await;
-    reply.refuses(422, "mfa_verification_failed");
-    let right = key.get(options(&asked), user);
-    let reply = respond(&api, &later, &factor, &asked, "request", &right).await;
-    reply.refuses(422, "mfa_factor_not_found");
+    let wrong = Authenticator::new().get(options(&issued), user);
+    let reply = respond(&api, &later, &factor, &issued, "request", &wrong).await;
+    reply.expect_error(422, "mfa_verification_failed");
+    let right = key.get(options(&issued), user);
+    let reply = respond(&api, &later, &factor, &issued, "request", &right).await;
+    reply.expect_error(422, "mfa_factor_not_found");
 
-    let asked = challenge(&api, &later, &factor).await;
-    let right = key.get(options(&asked), user);
-    let reply = respond(&api, &later, &factor, &asked, "request", &right).await;
+    let issued = challenge(&api, &later, &factor).await;
+    let right = key.get(options(&issued), user);
+    let reply = respond(&api, &later, &factor, &issued, "request", &right).await;
     reply.ok();
 }
 
@@ -190,31 +190,31 @@ async fn a_key_of_another_person_does_not_help() {
     let later = sign_in(&api).await;
     let user = session["user"]["id"].as_str().expect("an id");
 
-    let asked = challenge(&api, &later, &factor).await;
-    let response = eves.get(options(&asked), user);
-    let reply = respond(&api, &later, &factor, &asked, "request", &response).await;
-    reply.refuses(422, "mfa_verification_failed");
+    let issued = challenge(&api, &later, &factor).await;
+    let response = eves.get(options(&issued), user);
+    let reply = respond(&api, &later, &factor, &issued, "request", &response).await;
+    reply.expect_error(422, "mfa_verification_failed");
 
-    // Nor with the name of the right one on it.
+    // Nor with the id of the right one.
     eves.id = anns.id;
-    let asked = challenge(&api, &later, &factor).await;
-    let response = eves.get(options(&asked), user);
-    let reply = respond(&api, &later, &factor, &asked, "request", &response).await;
-    reply.refuses(422, "mfa_verification_failed");
+    let issued = challenge(&api, &later, &factor).await;
+    let response = eves.get(options(&issued), user);
+    let reply = respond(&api, &later, &factor, &issued, "request", &response).await;
+    reply.expect_error(422, "mfa_verification_failed");
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_refused() {
+async fn malformed_responses_are_rejected() {
     let (api, session) = ann(&ON).await;
     let factor = enrol_key(&api, &session, "key").await;
-    let asked = challenge(&api, &session, &factor).await;
-    let good = Authenticator::new().create(options(&asked));
-    let bare = json!({ "challenge_id": asked["id"] });
+    let issued = challenge(&api, &session, &factor).await;
+    let good = Authenticator::new().create(options(&issued));
+    let bare = json!({ "challenge_id": issued["id"] });
     let reply = api
         .post(&path(&factor, "/verify"), bare)
         .session(&session)
         .await;
-    reply.refuses(400, "validation_failed");
+    reply.expect_error(400, "validation_failed");
     for (kind, response) in [
         ("", &good),
         ("delete", &good),
@@ -224,9 +224,9 @@ async fn what_is_no_answer_is_refused() {
         ("create", &json!({ "rawId": "?" })),
         ("create", &json!({ "x": "y".repeat(70_000) })),
     ] {
-        let asked = challenge(&api, &session, &factor).await;
-        let reply = respond(&api, &session, &factor, &asked, kind, response).await;
-        reply.refuses(400, "validation_failed");
+        let issued = challenge(&api, &session, &factor).await;
+        let reply = respond(&api, &session, &factor, &issued, kind, response).await;
+        reply.expect_error(400, "validation_failed");
     }
 
     let (api, session) = ann(&[ON[0]]).await;
@@ -234,26 +234,28 @@ async fn what_is_no_answer_is_refused() {
     for tail in ["/challenge", "/verify"] {
         let call = api.post(&path(&factor, tail), json!({}));
         let reply = call.session(&session).await;
-        reply.refuses(422, "mfa_webauthn_verify_not_enabled");
+        reply.expect_error(422, "mfa_webauthn_verify_not_enabled");
     }
 }
 
-/// Who has only the password may have left a factor of their own before the owner set up theirs.
+/// An attacker with the password may have enrolled a factor before the owner did.
 #[tokio::test]
 async fn a_factor_that_was_left_behind_is_no_way_round_the_confirmed_one() {
     let (api, session) = ann(&ON).await;
     let left = enrol_key(&api, &session, "left behind").await;
-    let asked = challenge(&api, &session, &left).await;
+    let issued = challenge(&api, &session, &left).await;
     let (_, owner) = with_app(&api, &session).await;
     let thief = sign_in(&api).await;
 
     let call = api.post(&path(&left, "/challenge"), json!({}));
-    call.session(&thief).await.refuses(403, "insufficient_aal");
-    let response = Authenticator::new().create(options(&asked));
-    let reply = respond(&api, &thief, &left, &asked, "create", &response).await;
-    reply.refuses(403, "insufficient_aal");
+    call.session(&thief)
+        .await
+        .expect_error(403, "insufficient_aal");
+    let response = Authenticator::new().create(options(&issued));
+    let reply = respond(&api, &thief, &left, &issued, "create", &response).await;
+    reply.expect_error(403, "insufficient_aal");
 
-    respond(&api, &owner, &left, &asked, "create", &response)
+    respond(&api, &owner, &left, &issued, "create", &response)
         .await
         .ok();
 }

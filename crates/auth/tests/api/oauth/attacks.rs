@@ -1,4 +1,4 @@
-//! What must not get through.
+//! Attacks on the flow.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use plinth_token::SigningKey;
 use serde_json::{Value, json};
 
 use super::{
-    CHALLENGE, come_back, depart,
+    CHALLENGE, begin_flow, finish_flow,
     idp::{CLIENT_ID, Idp},
-    landing, start, visit,
+    landing, run_flow, start,
 };
-use crate::support::{Api, Reply};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests, Sql};
 
 #[track_caller]
 fn lost(reply: &Reply, error: &str, code: &str) {
@@ -23,7 +23,7 @@ fn lost(reply: &Reply, error: &str, code: &str) {
 }
 
 #[tokio::test]
-async fn a_state_that_we_did_not_give_is_refused() {
+async fn an_unknown_state_is_rejected() {
     let (api, idp) = start("github", &[]).await;
     idp.github(7, "ann@mail.dev", true);
     let forged = uuid::Uuid::new_v4().to_string();
@@ -58,7 +58,7 @@ async fn the_state_of_a_mail_flow_is_no_state() {
         .value("select to_jsonb(id) from auth.flow_state", &[])
         .await;
 
-    let reply = come_back(&api, state.as_str().expect("an id")).await;
+    let reply = finish_flow(&api, state.as_str().expect("an id")).await;
 
     lost(&reply, "invalid_request", "bad_oauth_state");
 }
@@ -68,47 +68,47 @@ async fn a_state_is_good_once_and_not_for_long() {
     let (api, idp) = start("github", &[]).await;
     idp.github(7, "ann@mail.dev", true);
 
-    let state = depart(&api, "provider=github").await;
+    let state = begin_flow(&api, "provider=github").await;
     assert!(
-        !landing(&come_back(&api, &state).await, 302)
+        !landing(&finish_flow(&api, &state).await, 302)
             .fragment("access_token")
             .is_empty()
     );
     lost(
-        &come_back(&api, &state).await,
+        &finish_flow(&api, &state).await,
         "invalid_request",
         "bad_oauth_state",
     );
 
     let pkce = format!("provider=github&code_challenge={CHALLENGE}&code_challenge_method=s256");
-    let state = depart(&api, &pkce).await;
+    let state = begin_flow(&api, &pkce).await;
     assert!(
-        !landing(&come_back(&api, &state).await, 302)
+        !landing(&finish_flow(&api, &state).await, 302)
             .query("code")
             .is_empty()
     );
     lost(
-        &come_back(&api, &state).await,
+        &finish_flow(&api, &state).await,
         "invalid_request",
         "flow_state_already_used",
     );
 
-    let state = depart(&api, "provider=github").await;
+    let state = begin_flow(&api, "provider=github").await;
     api.advance(Duration::from_secs(301));
     lost(
-        &come_back(&api, &state).await,
+        &finish_flow(&api, &state).await,
         "invalid_request",
         "bad_oauth_state",
     );
 }
 
 #[tokio::test]
-async fn two_answers_at_once_open_one_session() {
+async fn two_concurrent_callbacks_open_one_session() {
     let (api, idp) = start("github", &[]).await;
     idp.github(7, "ann@mail.dev", true);
-    let state = depart(&api, "provider=github").await;
+    let state = begin_flow(&api, "provider=github").await;
 
-    let visits = (0..6).map(|_| come_back(&api, &state));
+    let visits = (0..6).map(|_| finish_flow(&api, &state));
     let replies = futures_util::future::join_all(visits).await;
 
     let sessions = replies
@@ -118,13 +118,13 @@ async fn two_answers_at_once_open_one_session() {
     assert_eq!(api.count("select count(*) from auth.sessions").await, 1);
 }
 
-/// A flow that began with a challenge never puts tokens where anybody can read them.
+/// A PKCE flow never puts tokens into a URL.
 #[tokio::test]
 async fn a_challenge_cannot_be_dropped_on_the_way() {
     let (api, idp) = start("github", &[]).await;
     idp.github(7, "ann@mail.dev", true);
     let pkce = format!("provider=github&code_challenge={CHALLENGE}&code_challenge_method=s256");
-    let state = depart(&api, &pkce).await;
+    let state = begin_flow(&api, &pkce).await;
 
     let path = format!("/callback?state={state}&code=c&code_challenge=&code_challenge_method=");
     let landed = landing(&api.get(&path).without_key().await, 302);
@@ -132,7 +132,7 @@ async fn a_challenge_cannot_be_dropped_on_the_way() {
     let body = json!({ "auth_code": landed.query("code"), "code_verifier": null });
     api.post("/token?grant_type=pkce", body)
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
     assert_eq!(api.count("select count(*) from auth.sessions").await, 0);
 }
 
@@ -144,7 +144,7 @@ async fn a_code_in_the_target_does_not_survive() {
     let query =
         format!("provider=github&{target}&code_challenge={CHALLENGE}&code_challenge_method=s256");
 
-    let landed = visit(&api, &query).await;
+    let landed = run_flow(&api, &query).await;
 
     let codes = landed.url.query_pairs().filter(|(name, _)| name == "code");
     assert_eq!(codes.count(), 1);
@@ -159,10 +159,10 @@ fn google_claims(api: &Api, idp: &Idp) -> Value {
     })
 }
 
-/// The token endpoint gives this ID token.
+/// Sets the ID token of the token endpoint.
 fn give(idp: &Idp, id_token: &str) {
     let answer = json!({ "access_token": "a", "token_type": "Bearer", "id_token": id_token });
-    idp.answer("/token", answer);
+    idp.set_response("/token", answer);
 }
 
 #[tokio::test]
@@ -215,14 +215,14 @@ async fn id_tokens_of_the_redirect_flow_are_checked_like_any_other() {
         ("no token", "x".to_owned()),
     ] {
         give(&idp, &token);
-        let landed = visit(&api, "provider=google").await;
+        let landed = run_flow(&api, "provider=google").await;
         assert_eq!(landed.query("error"), "server_error", "{what}");
         assert!(!landed.fragment.contains_key("access_token"), "{what}");
     }
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 
     give(&idp, &idp.sign(&google_claims(&api, &idp)));
-    let landed = visit(&api, "provider=google").await;
+    let landed = run_flow(&api, "provider=google").await;
     assert!(
         !landed.fragment("access_token").is_empty(),
         "{}",
@@ -236,13 +236,13 @@ async fn keys_may_change_at_any_time() {
     let issuer = idp.url.clone();
     idp.publish(&issuer);
     give(&idp, &idp.sign(&google_claims(&api, &idp)));
-    visit(&api, "provider=google").await;
+    run_flow(&api, "provider=google").await;
 
     api.advance(Duration::from_secs(11));
     idp.rotate();
     give(&idp, &idp.sign(&google_claims(&api, &idp)));
 
-    let landed = visit(&api, "provider=google").await;
+    let landed = run_flow(&api, "provider=google").await;
     assert!(
         !landed.fragment("access_token").is_empty(),
         "{}",
@@ -252,7 +252,7 @@ async fn keys_may_change_at_any_time() {
     assert_eq!(idp.seen("/.well-known/openid-configuration").len(), 1);
 }
 
-/// Tokens that name unknown keys do not make us call the provider each time.
+/// Tokens with unknown keys do not cause a request to the provider each time.
 #[tokio::test]
 async fn unknown_keys_are_not_looked_for_again_and_again() {
     let (api, idp) = start("google", &[]).await;
@@ -262,7 +262,7 @@ async fn unknown_keys_are_not_looked_for_again_and_again() {
     give(&idp, &stranger.sign(&google_claims(&api, &idp)));
 
     for _ in 0..5 {
-        visit(&api, "provider=google").await;
+        run_flow(&api, "provider=google").await;
     }
 
     assert!(

@@ -1,18 +1,18 @@
-//! `/admin/custom-providers`, and people who come through them (auth contract §2.15).
+//! `/admin/custom-providers`, and sign-ins through them (auth contract §2.15).
 
 use serde_json::{Value, json};
 
 use super::{
     identity,
     idp::{CLIENT_ID, CLIENT_SECRET, Idp},
-    landing, sign_in, visit,
+    landing, run_flow, sign_in,
 };
-use crate::support::{Api, Reply};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests, Sql};
 
 const LOCAL: (&str, &str) = ("plinth.auth.custom_providers.allow_local_urls", "true");
 const ADMIN: &str = "/admin/custom-providers";
 
-/// The table takes https only; this machine is called without TLS all the same.
+/// The table requires https; loopback addresses are called without TLS all the same.
 fn https(idp: &Idp) -> String {
     idp.url.replace("http://", "https://")
 }
@@ -86,7 +86,7 @@ async fn a_provider_is_made_shown_changed_and_removed() {
         Some(1)
     );
     assert_eq!(of_type("oauth2").await.ok(), json!({ "providers": [] }));
-    of_type("saml").await.refuses(400, "validation_failed");
+    of_type("saml").await.expect_error(400, "validation_failed");
 
     let change = json!({ "name": "Acme 2", "scopes": ["profile"], "enabled": false });
     let changed = api.put(&path, change).service_role().await.ok();
@@ -105,7 +105,7 @@ async fn a_provider_is_made_shown_changed_and_removed() {
         api.put(&path, json!({})).service_role().await,
         api.delete(&path).service_role().await,
     ] {
-        reply.refuses(404, "custom_provider_not_found");
+        reply.expect_error(404, "custom_provider_not_found");
     }
 }
 
@@ -113,26 +113,26 @@ async fn a_provider_is_made_shown_changed_and_removed() {
 async fn only_administrators_and_only_where_it_is_on() {
     let (api, idp) = openid(&[]).await;
     let tokens = api.sign_up("ann@mail.dev", "correct horse").await;
-    api.get(ADMIN).await.refuses(401, "no_authorization");
+    api.get(ADMIN).await.expect_error(401, "no_authorization");
     api.get(ADMIN)
         .session(&tokens)
         .await
-        .refuses(403, "not_admin");
+        .expect_error(403, "not_admin");
     let reply = api.post(ADMIN, oidc_body(&idp)).session(&tokens).await;
-    reply.refuses(403, "not_admin");
+    reply.expect_error(403, "not_admin");
 
     let (off, _) = openid(&[("plinth.auth.custom_providers.enabled", "false")]).await;
     off.get(ADMIN)
         .service_role()
         .await
-        .refuses(404, "feature_disabled");
+        .expect_error(404, "feature_disabled");
     off.get("/authorize?provider=custom:acme")
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
 }
 
 #[tokio::test]
-async fn what_a_provider_cannot_be_is_refused() {
+async fn invalid_providers_are_rejected() {
     let (api, idp) = openid(&[]).await;
     let (oidc, oauth2) = (oidc_body(&idp), oauth2_body(&idp));
     let long = "x".repeat(3000);
@@ -182,14 +182,18 @@ async fn what_a_provider_cannot_be_is_refused() {
         with(oauth2.clone(), "token_url", json!(null)),
         with(oauth2.clone(), "userinfo_url", json!("ftp://x")),
     ] {
-        create(&api, body).await.refuses(400, "validation_failed");
+        create(&api, body)
+            .await
+            .expect_error(400, "validation_failed");
     }
     for (name, value) in [("scopes", json!("email")), ("name", json!("a\u{0}"))] {
         let body = with(oidc.clone(), name, value);
-        create(&api, body).await.refuses(400, "bad_json");
+        create(&api, body).await.expect_error(400, "bad_json");
     }
     idp.publish("https://another.test");
-    create(&api, oidc).await.refuses(400, "validation_failed");
+    create(&api, oidc)
+        .await
+        .expect_error(400, "validation_failed");
     assert_eq!(
         api.count("select count(*) from auth.custom_oauth_providers")
             .await,
@@ -198,7 +202,7 @@ async fn what_a_provider_cannot_be_is_refused() {
 }
 
 #[tokio::test]
-async fn places_that_are_not_public_are_refused() {
+async fn private_addresses_are_rejected() {
     let idp = Idp::start().await;
     idp.publish(&https(&idp));
     let api = Api::start(&[]).await;
@@ -216,13 +220,17 @@ async fn places_that_are_not_public_are_refused() {
         "no-such-host.invalid",
     ] {
         let body = with(oidc_body(&idp), "issuer", json!(format!("https://{host}")));
-        create(&api, body).await.refuses(400, "validation_failed");
+        create(&api, body)
+            .await
+            .expect_error(400, "validation_failed");
         let body = with(
             oauth2_body(&idp),
             "userinfo_url",
             json!(format!("https://{host}/u")),
         );
-        create(&api, body).await.refuses(400, "validation_failed");
+        create(&api, body)
+            .await
+            .expect_error(400, "validation_failed");
     }
     assert!(idp.seen("/.well-known/openid-configuration").is_empty());
 }
@@ -234,11 +242,13 @@ async fn names_are_unique_and_their_number_may_be_limited() {
     let another = with(oidc_body(&idp), "identifier", json!("custom:other"));
     create(&api, another)
         .await
-        .refuses(400, "over_custom_provider_quota");
+        .expect_error(400, "over_custom_provider_quota");
 
     let (api, idp) = openid(&[]).await;
     create(&api, oidc_body(&idp)).await;
-    create(&api, oidc_body(&idp)).await.refuses(400, "conflict");
+    create(&api, oidc_body(&idp))
+        .await
+        .expect_error(400, "conflict");
 }
 
 fn person(api: &Api, idp: &Idp) -> Value {
@@ -251,7 +261,7 @@ fn person(api: &Api, idp: &Idp) -> Value {
 
 fn give(idp: &Idp, claims: &Value) {
     let answer = json!({ "access_token": "a", "id_token": idp.sign(claims) });
-    idp.answer("/token", answer);
+    idp.set_response("/token", answer);
 }
 
 #[tokio::test]
@@ -288,9 +298,9 @@ async fn people_sign_in_through_it() {
 
     let bad = with(person(&api, &idp), "aud", json!("else"));
     give(&idp, &bad);
-    visit(&api, "provider=custom:acme")
+    run_flow(&api, "provider=custom:acme")
         .await
-        .refuses("server_error", "unexpected_failure");
+        .expect_error("server_error", "unexpected_failure");
     let path = format!("{ADMIN}/custom:acme");
     let change = json!({ "acceptable_client_ids": ["else"] });
     api.put(&path, change).service_role().await.ok();
@@ -300,15 +310,15 @@ async fn people_sign_in_through_it() {
         .await
         .ok();
     let reply = api.get("/authorize?provider=custom:acme").await;
-    reply.refuses(400, "validation_failed");
+    reply.expect_error(400, "validation_failed");
 }
 
 #[tokio::test]
 async fn without_an_id_token_the_userinfo_endpoint_is_asked() {
     let (api, idp) = openid(&[]).await;
     create(&api, oidc_body(&idp)).await;
-    idp.answer("/token", json!({ "access_token": "a" }));
-    idp.answer(
+    idp.set_response("/token", json!({ "access_token": "a" }));
+    idp.set_response(
         "/userinfo",
         json!({ "sub": "p1", "email": "ann@mail.dev", "email_verified": true }),
     );
@@ -330,18 +340,18 @@ async fn a_plain_oauth_provider_works_too() {
     let body = with(body, "pkce_enabled", json!(false));
     let body = with(body, "email_optional", json!(true));
     create(&api, body).await;
-    idp.answer("/token", json!({ "access_token": "a" }));
-    idp.answer("/userinfo", json!({ "id": 42, "name": "Ann" }));
+    idp.set_response("/token", json!({ "access_token": "a" }));
+    idp.set_response("/userinfo", json!({ "id": 42, "name": "Ann" }));
 
     let (_, user) = sign_in(&api, "custom:old").await;
 
     assert_eq!(identity(&user, "custom:old")["id"], "42");
     assert_eq!(user["email"], "");
     assert_eq!(idp.seen("/token")[0].field("code_verifier"), None);
-    idp.answer("/userinfo", json!({ "name": "Nobody" }));
-    visit(&api, "provider=custom:old")
+    idp.set_response("/userinfo", json!({ "name": "Nobody" }));
+    run_flow(&api, "provider=custom:old")
         .await
-        .refuses("server_error", "unexpected_failure");
+        .expect_error("server_error", "unexpected_failure");
 }
 
 #[tokio::test]
@@ -365,7 +375,7 @@ async fn id_tokens_may_be_brought() {
     );
     bring("custom:old", &good)
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
     let path = format!("{ADMIN}/custom:acme");
     api.put(&path, json!({ "enabled": false }))
         .service_role()
@@ -373,7 +383,7 @@ async fn id_tokens_may_be_brought() {
         .ok();
     bring("custom:acme", &good)
         .await
-        .refuses(400, "provider_disabled");
+        .expect_error(400, "provider_disabled");
 }
 
 #[tokio::test]
@@ -384,8 +394,8 @@ async fn people_come_back_to_the_address_that_the_settings_name() {
     );
     let (api, idp) = openid(&[elsewhere]).await;
     create(&api, oauth2_body(&idp)).await;
-    idp.answer("/token", json!({ "access_token": "a" }))
-        .answer("/userinfo", json!({ "sub": "1", "email": "ann@mail.dev" }));
+    idp.set_response("/token", json!({ "access_token": "a" }))
+        .set_response("/userinfo", json!({ "sub": "1", "email": "ann@mail.dev" }));
     let expected = "https://login.site.test/auth/v1/callback";
 
     let reply = api

@@ -1,9 +1,10 @@
-//! The first password of somebody who came through a provider (auth contract §12,
+//! The first password of a user who signed up through a provider (auth contract §12,
 //! `creates_email_identity`).
 
 use serde_json::json;
 
 use super::{CONFIRM, providers, sign_in, start};
+use crate::support::Requests;
 
 const MAKES_IDENTITY: (&str, &str) = ("plinth.auth.password.creates_email_identity", "true");
 const PASSWORD: &str = "correct horse";

@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use http::Method;
+use plinth_testkit::bind_loopback;
 use serde_json::json;
-use tokio::net::TcpListener;
 
 use super::{
-    CHALLENGE, CONFIRM, VERIFIER, come_back, depart, identity,
+    CHALLENGE, CONFIRM, VERIFIER, begin_flow, finish_flow, identity,
     idp::{CLIENT_ID, Idp},
-    landing, sign_in, start, start_with, visit,
+    landing, run_flow, sign_in, start, start_with,
 };
-use crate::support::claims;
+use crate::support::{AuthCall, AuthReply, Requests, Sql, claims};
 
 #[tokio::test]
 async fn an_implicit_flow_ends_with_tokens_in_the_fragment() {
@@ -37,7 +37,7 @@ async fn an_implicit_flow_ends_with_tokens_in_the_fragment() {
     assert_eq!(there.query("response_type"), "code");
     let state = there.query("state");
 
-    let landed = landing(&come_back(&api, state).await, 302);
+    let landed = landing(&finish_flow(&api, state).await, 302);
     assert_eq!(
         landed.url.as_str().split('#').next(),
         Some("http://localhost:3000/in?x=1")
@@ -78,36 +78,40 @@ async fn a_pkce_flow_ends_with_a_code_that_only_the_verifier_opens() {
     idp.github(7, "ann@mail.dev", true);
     let pkce = format!("provider=github&code_challenge={CHALLENGE}&code_challenge_method=s256");
 
-    let landed = visit(&api, &pkce).await;
+    let landed = run_flow(&api, &pkce).await;
     assert!(landed.fragment.is_empty(), "{}", landed.url);
     let code = landed.query("code");
     let exchange = async |verifier: &str| {
         let body = json!({ "auth_code": code, "code_verifier": verifier });
         api.post("/token?grant_type=pkce", body).await
     };
-    exchange("").await.refuses(400, "validation_failed");
-    exchange("wrong").await.refuses(400, "bad_code_verifier");
-    exchange(CHALLENGE).await.refuses(400, "bad_code_verifier");
+    exchange("").await.expect_error(400, "validation_failed");
+    exchange("wrong")
+        .await
+        .expect_error(400, "bad_code_verifier");
+    exchange(CHALLENGE)
+        .await
+        .expect_error(400, "bad_code_verifier");
     let tokens = exchange(VERIFIER).await.ok();
     assert_eq!(tokens["provider_token"], "gho_access");
     assert_eq!(tokens["user"]["email"], "ann@mail.dev");
     exchange(VERIFIER)
         .await
-        .refuses(404, "flow_state_not_found");
+        .expect_error(404, "flow_state_not_found");
 }
 
 #[tokio::test]
-async fn a_code_is_nothing_before_the_provider_answered() {
+async fn a_code_is_invalid_before_the_callback() {
     let (api, _idp) = start("github", &[]).await;
     let pkce = format!("provider=github&code_challenge={CHALLENGE}&code_challenge_method=s256");
-    depart(&api, &pkce).await;
+    begin_flow(&api, &pkce).await;
     let code = api
         .value("select to_jsonb(auth_code) from auth.flow_state", &[])
         .await;
 
     let body = json!({ "auth_code": code, "code_verifier": VERIFIER });
     let reply = api.post("/token?grant_type=pkce", body).await;
-    reply.refuses(404, "flow_state_not_found");
+    reply.expect_error(404, "flow_state_not_found");
 }
 
 #[tokio::test]
@@ -117,7 +121,7 @@ async fn what_a_provider_says_is_renewed_at_each_sign_in() {
     let (token, first) = sign_in(&api, "github").await;
     let data = json!({ "data": { "full_name": "Mine", "nick": "kept" } });
     api.put("/user", data).bearer(&token).await.ok();
-    idp.answer(
+    idp.set_response(
         "/api/v3/user",
         json!({ "id": 7, "login": "ann", "name": "Ann Smith" }),
     );
@@ -133,7 +137,7 @@ async fn what_a_provider_says_is_renewed_at_each_sign_in() {
 }
 
 #[tokio::test]
-async fn providers_that_are_not_offered_are_refused_before_any_redirect() {
+async fn disabled_providers_are_rejected_before_any_redirect() {
     let (api, _idp) = start("github", &[]).await;
 
     for (query, text) in [
@@ -159,7 +163,7 @@ async fn providers_that_are_not_offered_are_refused_before_any_redirect() {
         ),
     ] {
         let reply = api.get(&format!("/authorize?{query}")).without_key().await;
-        reply.refuses_with(400, "validation_failed", text);
+        reply.expect_error_text(400, "validation_failed", text);
     }
     for query in [
         format!("provider=github&code_challenge={CHALLENGE}"),
@@ -168,18 +172,18 @@ async fn providers_that_are_not_offered_are_refused_before_any_redirect() {
         "provider=github&code_challenge=short&code_challenge_method=plain".to_owned(),
     ] {
         let reply = api.get(&format!("/authorize?{query}")).without_key().await;
-        reply.refuses(400, "validation_failed");
+        reply.expect_error(400, "validation_failed");
     }
     let reply = api
         .get("/authorize?provider=github&invite_token=none")
         .without_key()
         .await;
-    reply.refuses(404, "user_not_found");
+    reply.expect_error(404, "user_not_found");
     let reply = api
         .get("/authorize?provider=github&invite_token=%00")
         .without_key()
         .await;
-    reply.refuses(404, "user_not_found");
+    reply.expect_error(404, "user_not_found");
     assert_eq!(api.count("select count(*) from auth.flow_state").await, 0);
 }
 
@@ -194,7 +198,7 @@ async fn a_target_that_is_not_listed_becomes_the_site() {
         "%00",
         "",
     ] {
-        let landed = visit(&api, &format!("provider=github&redirect_to={target}")).await;
+        let landed = run_flow(&api, &format!("provider=github&redirect_to={target}")).await;
         assert_eq!(landed.url.host_str(), Some("localhost"), "{}", landed.url);
         assert_eq!(landed.url.path(), "/");
     }
@@ -203,7 +207,7 @@ async fn a_target_that_is_not_listed_becomes_the_site() {
 #[tokio::test]
 async fn a_providers_own_error_is_passed_on() {
     let (api, _idp) = start("github", &[]).await;
-    let state = depart(&api, "provider=github").await;
+    let state = begin_flow(&api, "provider=github").await;
 
     let path = format!("/callback?state={state}&error=access_denied&error_description=No%20way");
     let landed = landing(&api.get(&path).without_key().await, 302);
@@ -217,37 +221,37 @@ async fn a_providers_own_error_is_passed_on() {
 }
 
 #[tokio::test]
-async fn what_fails_after_the_state_is_told_where_the_flow_was_to_end() {
+async fn later_failures_are_reported_to_the_redirect_target() {
     let (api, idp) = start("github", &[]).await;
     idp.github(7, "ann@mail.dev", true);
 
-    let state = depart(&api, "provider=github").await;
+    let state = begin_flow(&api, "provider=github").await;
     let reply = api
         .get(&format!("/callback?state={state}"))
         .without_key()
         .await;
-    landing(&reply, 302).refuses("invalid_request", "bad_oauth_callback");
+    landing(&reply, 302).expect_error("invalid_request", "bad_oauth_callback");
 
-    idp.answer(
+    idp.set_response(
         "/login/oauth/access_token",
         json!({ "error": "bad_verification_code" }),
     );
-    let landed = visit(&api, "provider=github").await;
-    landed.refuses("server_error", "unexpected_failure");
+    let landed = run_flow(&api, "provider=github").await;
+    landed.expect_error("server_error", "unexpected_failure");
     let text = "Unable to exchange external code: a-co";
     assert_eq!(landed.query("error_description"), text);
 
     idp.github(7, "ann@mail.dev", true)
-        .answer_with("/api/v3/user", 500, json!({}));
-    let landed = visit(&api, "provider=github").await;
-    landed.refuses("server_error", "unexpected_failure");
+        .set_response_with_status("/api/v3/user", 500, json!({}));
+    let landed = run_flow(&api, "provider=github").await;
+    landed.expect_error("server_error", "unexpected_failure");
     let text = "Error getting user profile from external provider";
     assert_eq!(landed.query("error_description"), text);
 
     idp.github(7, "ann@mail.dev", true)
-        .answer("/api/v3/user/emails", json!([]));
-    let landed = visit(&api, "provider=github").await;
-    landed.refuses("server_error", "unexpected_failure");
+        .set_response("/api/v3/user/emails", json!([]));
+    let landed = run_flow(&api, "provider=github").await;
+    landed.expect_error("server_error", "unexpected_failure");
     let text = "Error getting user email from external provider";
     assert_eq!(landed.query("error_description"), text);
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
@@ -257,13 +261,13 @@ async fn what_fails_after_the_state_is_told_where_the_flow_was_to_end() {
 async fn a_provider_that_is_switched_off_meanwhile_is_not_believed() {
     let (api, idp) = start("github", &[]).await;
     idp.github(7, "ann@mail.dev", true);
-    let state = depart(&api, "provider=github").await;
+    let state = begin_flow(&api, "provider=github").await;
     api.execute("update auth.flow_state set provider_type = 'gitlab'")
         .await;
 
-    let landed = landing(&come_back(&api, &state).await, 302);
+    let landed = landing(&finish_flow(&api, &state).await, 302);
 
-    landed.refuses("invalid_request", "oauth_provider_not_supported");
+    landed.expect_error("invalid_request", "oauth_provider_not_supported");
 }
 
 #[tokio::test]
@@ -271,7 +275,7 @@ async fn addresses_may_be_optional() {
     let optional = ("auth.external.github.email_optional", "true");
     let (api, idp) = start("github", &[CONFIRM, optional]).await;
     idp.github(7, "", true)
-        .answer("/api/v3/user/emails", json!([]));
+        .set_response("/api/v3/user/emails", json!([]));
 
     let (_, user) = sign_in(&api, "github").await;
     assert_eq!(user["email"], "");
@@ -285,9 +289,9 @@ async fn nobody_new_comes_in_while_sign_ups_are_off() {
     let (api, idp) = start("github", &[("auth.enable_signup", "false")]).await;
     idp.github(7, "ann@mail.dev", true);
 
-    let landed = visit(&api, "provider=github").await;
+    let landed = run_flow(&api, "provider=github").await;
 
-    landed.refuses("access_denied", "signup_disabled");
+    landed.expect_error("access_denied", "signup_disabled");
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
 
@@ -299,16 +303,16 @@ async fn the_banned_are_turned_away() {
     api.execute("update auth.users set banned_until = now() + interval '1 day'")
         .await;
 
-    visit(&api, "provider=github")
+    run_flow(&api, "provider=github")
         .await
-        .refuses("access_denied", "user_banned");
+        .expect_error("access_denied", "user_banned");
 
     api.advance(Duration::from_secs(2 * 86_400));
     sign_in(&api, "github").await;
 }
 
 #[tokio::test]
-async fn a_trigger_that_refuses_ends_in_an_error_and_leaves_nothing() {
+async fn a_trigger_that_rejects_ends_in_an_error_and_leaves_nothing() {
     let (api, idp) = start("github", &[]).await;
     idp.github(7, "ann@mail.dev", true);
     api.execute(
@@ -319,9 +323,9 @@ async fn a_trigger_that_refuses_ends_in_an_error_and_leaves_nothing() {
     )
     .await;
 
-    let landed = visit(&api, "provider=github").await;
+    let landed = run_flow(&api, "provider=github").await;
 
-    landed.refuses("server_error", "unexpected_failure");
+    landed.expect_error("server_error", "unexpected_failure");
     assert_eq!(
         landed.query("error_description"),
         "Database error saving new user"
@@ -335,10 +339,10 @@ async fn the_same_person_twice_at_once_gets_one_account() {
     idp.github(7, "ann@mail.dev", true);
     let mut states = Vec::new();
     for _ in 0..8 {
-        states.push(depart(&api, "provider=github").await);
+        states.push(begin_flow(&api, "provider=github").await);
     }
 
-    let visits = states.iter().map(|state| come_back(&api, state));
+    let visits = states.iter().map(|state| finish_flow(&api, state));
     for reply in futures_util::future::join_all(visits).await {
         assert!(!landing(&reply, 302).fragment("access_token").is_empty());
     }
@@ -356,11 +360,11 @@ async fn an_invitation_may_be_accepted_through_a_provider() {
     let token = api.link_token("confirmation_token").await;
 
     idp.github(8, "other@mail.dev", true);
-    let landed = visit(&api, &format!("provider=github&invite_token={token}")).await;
-    landed.refuses("invalid_request", "validation_failed");
+    let landed = run_flow(&api, &format!("provider=github&invite_token={token}")).await;
+    landed.expect_error("invalid_request", "validation_failed");
 
     idp.github(7, "Ann@mail.dev", true);
-    let landed = visit(&api, &format!("provider=github&invite_token={token}")).await;
+    let landed = run_flow(&api, &format!("provider=github&invite_token={token}")).await;
     let user = api
         .get("/user")
         .bearer(landed.fragment("access_token"))
@@ -378,7 +382,7 @@ async fn an_invitation_may_be_accepted_through_a_provider() {
     api.get(&path)
         .without_key()
         .await
-        .refuses(404, "user_not_found");
+        .expect_error(404, "user_not_found");
 }
 
 #[tokio::test]
@@ -390,19 +394,20 @@ async fn an_invitation_that_ended_meanwhile_is_not_found() {
         .await
         .ok();
     let token = api.link_token("confirmation_token").await;
-    let state = depart(&api, &format!("provider=github&invite_token={token}")).await;
+    let state = begin_flow(&api, &format!("provider=github&invite_token={token}")).await;
     api.execute("delete from auth.one_time_tokens").await;
 
-    let landed = landing(&come_back(&api, &state).await, 302);
+    let landed = landing(&finish_flow(&api, &state).await, 302);
 
-    landed.refuses("server_error", "invite_not_found");
+    landed.expect_error("server_error", "invite_not_found");
 }
 
-/// Only who was invited has an invitation, and asking for one is an attempt at a token.
+/// An invitation belongs to one user, and checking one counts as an attempt.
 #[tokio::test]
 async fn tokens_cannot_be_tried_as_invitations() {
     let few = ("auth.rate_limit.token_verifications", "30");
-    let (api, idp) = start("github", &[CONFIRM, few]).await;
+    let shared = ("plinth.auth.rate_limit.shared", "true");
+    let (api, idp) = start("github", &[CONFIRM, few, shared]).await;
     idp.github(7, "ann@mail.dev", true);
     let body = json!({ "email": "ann@mail.dev", "password": "correct horse" });
     api.post("/signup", body).await.ok();
@@ -412,16 +417,18 @@ async fn tokens_cannot_be_tried_as_invitations() {
     api.get(&path)
         .without_key()
         .await
-        .refuses(404, "user_not_found");
+        .expect_error(404, "user_not_found");
     let path = "/authorize?provider=github&invite_token=guessed";
     for _ in 1..30 {
         let reply = api.get(path).without_key().await;
-        reply.refuses(404, "user_not_found");
+        reply.expect_error(404, "user_not_found");
     }
     api.get(path)
         .without_key()
         .await
-        .refuses(429, "over_request_rate_limit");
+        .expect_error(429, "over_request_rate_limit");
+    let by_all_nodes = "select count(*) from plinth.auth_rate_limits where bucket = 'verify'";
+    assert_eq!(api.count(by_all_nodes).await, 1);
 }
 
 #[tokio::test]
@@ -433,7 +440,7 @@ async fn one_address_may_end_all_flows() {
     let (api, idp) = start("github", &[everywhere]).await;
     idp.github(7, "ann@mail.dev", true);
 
-    let landed = visit(&api, "provider=github").await;
+    let landed = run_flow(&api, "provider=github").await;
 
     assert!(
         landed
@@ -444,7 +451,7 @@ async fn one_address_may_end_all_flows() {
 }
 
 #[tokio::test]
-async fn a_hook_may_refuse_a_new_person() {
+async fn a_hook_may_reject_a_new_user() {
     let hook = "pg-functions://postgres/public/hook";
     let (api, idp) = start(
         "github",
@@ -464,7 +471,7 @@ async fn a_hook_may_refuse_a_new_person() {
     )
     .await;
 
-    let landed = visit(&api, "provider=github").await;
+    let landed = run_flow(&api, "provider=github").await;
     assert_eq!(landed.query("error"), "access_denied");
     assert_eq!(landed.query("error_description"), "Not from there");
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
@@ -473,7 +480,7 @@ async fn a_hook_may_refuse_a_new_person() {
 }
 
 #[tokio::test]
-async fn a_hook_is_told_of_each_new_person_once() {
+async fn a_hook_is_called_once_for_each_new_user() {
     let hook = "pg-functions://postgres/public/hook";
     let (api, idp) = start(
         "github",
@@ -485,9 +492,9 @@ async fn a_hook_is_told_of_each_new_person_once() {
     .await;
     idp.github(7, "ann@mail.dev", true);
     api.execute(
-        "create table public.told (provider text);
+        "create table public.hook_calls (provider text);
          create function public.hook(event jsonb) returns jsonb language sql security definer as $$
-           insert into public.told select event -> 'user' -> 'identities' -> 0 ->> 'provider';
+           insert into public.hook_calls select event -> 'user' -> 'identities' -> 0 ->> 'provider';
            select '{}'::jsonb $$;
          grant execute on function public.hook to supabase_auth_admin",
     )
@@ -496,7 +503,7 @@ async fn a_hook_is_told_of_each_new_person_once() {
     sign_in(&api, "github").await;
     sign_in(&api, "github").await;
 
-    let sql = "select count(*) from public.told where provider = 'github'";
+    let sql = "select count(*) from public.hook_calls where provider = 'github'";
     assert_eq!(api.count(sql).await, 1);
 }
 
@@ -514,27 +521,27 @@ async fn looking_at_where_a_flow_passes_moves_nothing() {
     let flows = "select count(*) from auth.flow_state";
     assert_eq!(api.count(flows).await, 0);
 
-    let state = depart(&api, "provider=github").await;
+    let state = begin_flow(&api, "provider=github").await;
     look(&format!("/callback?state={state}&code=a-code")).await;
     assert_eq!(idp.seen("/login/oauth/access_token").len(), 0);
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
-    let landed = landing(&come_back(&api, &state).await, 302);
+    let landed = landing(&finish_flow(&api, &state).await, 302);
     assert!(!landed.fragment("access_token").is_empty());
 }
 
 #[tokio::test]
-async fn a_provider_that_never_answers_leaves_nobody_behind() {
+async fn a_provider_that_never_responds_ends_in_a_timeout() {
     let short = ("plinth.auth.request_timeout", "1s");
-    // It is connected to, and nobody listens.
-    let silent = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    // Accepts connections and never responds.
+    let (_silent, address) = bind_loopback().await;
     let mut idp = Idp::start().await;
-    idp.url = format!("http://{}", silent.local_addr().expect("an address"));
+    idp.url = format!("http://{address}");
     let api = start_with(&[("github", &idp)], &[short]).await;
-    let state = depart(&api, "provider=github").await;
+    let state = begin_flow(&api, "provider=github").await;
 
-    let landed = landing(&come_back(&api, &state).await, 302);
+    let landed = landing(&finish_flow(&api, &state).await, 302);
 
-    landed.refuses("server_error", "request_timeout");
+    landed.expect_error("server_error", "request_timeout");
     assert_eq!(landed.url.host_str(), Some("localhost"));
 }
 
@@ -542,13 +549,13 @@ async fn a_provider_that_never_answers_leaves_nobody_behind() {
 async fn a_flow_that_cannot_be_read_in_time_ends_at_the_site() {
     let short = ("plinth.auth.request_timeout", "1s");
     let (api, _idp) = start("github", &[short]).await;
-    let state = depart(&api, "provider=github").await;
+    let state = begin_flow(&api, "provider=github").await;
     let mut other = api.admin().await;
     let held = other.transaction().await.expect("a transaction");
     let sql = "select 1 from auth.flow_state for update";
     held.execute(sql, &[]).await.expect("locked rows");
 
-    let landed = landing(&come_back(&api, &state).await, 303);
+    let landed = landing(&finish_flow(&api, &state).await, 303);
 
     assert_eq!(landed.query("error_code"), "request_timeout");
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{CONFIRM, LINKING, identity, idp::CLIENT_ID, idp::Idp, providers, start};
-use crate::support::{Api, Reply, claims};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests, Sql, claims};
 
 /// SHA-256 of "raw-nonce".
 fn nonce_hash() -> String {
@@ -36,10 +36,11 @@ async fn bring(api: &Api, body: Value) -> Reply {
 }
 
 #[track_caller]
-fn refuses(reply: &Reply, error: &str, description: &str) {
+fn expect_error(reply: &Reply, error: &str, description: &str) {
     assert_eq!(reply.status, 400, "{reply:?}");
     let expected = json!({ "error": error, "error_description": description });
     assert_eq!(reply.json(), expected, "{reply:?}");
+    reply.expect_header("x-supabase-api-version", "2024-01-01");
 }
 
 #[tokio::test]
@@ -69,20 +70,50 @@ async fn what_is_missing_is_named() {
     let id_token = idp.sign(&token_claims(&api, &idp));
     let error = "invalid request";
 
-    refuses(&bring(&api, json!({})).await, error, "id_token required");
-    refuses(
+    expect_error(&bring(&api, json!({})).await, error, "id_token required");
+    expect_error(
         &bring(&api, json!({ "provider": "google" })).await,
         error,
         "id_token required",
     );
     let text = "provider or client_id and issuer required";
-    refuses(
+    expect_error(
         &bring(&api, json!({ "id_token": id_token })).await,
         error,
         text,
     );
     let half = json!({ "id_token": id_token, "issuer": "x" });
-    refuses(&bring(&api, half).await, error, text);
+    expect_error(&bring(&api, half).await, error, text);
+}
+
+/// Anybody can send such texts, and each request would hold up to two others.
+#[tokio::test]
+async fn wrong_texts_cost_no_request_to_the_provider() {
+    let (api, idp) = google(&[]).await;
+    let good = token_claims(&api, &idp);
+    let expired = api.now().unix_timestamp() - 60;
+    let other = with(good.clone(), "iss", json!("https://elsewhere.test"));
+
+    for text in [
+        "nonsense".to_owned(),
+        "a.b.c".to_owned(),
+        "e30.e30.".to_owned(),
+        crate::support::sign(&good),
+        idp.sign(&other),
+        idp.sign(&with(good.clone(), "exp", json!(expired))),
+    ] {
+        let body = json!({ "provider": "google", "id_token": text });
+        expect_error(&bring(&api, body).await, "invalid request", "Bad ID token");
+    }
+    let theirs = idp.sign(&with(good.clone(), "aud", json!("theirs")));
+    let body = json!({ "provider": "google", "id_token": theirs });
+    let text = "Unacceptable audience in id_token: [theirs]";
+    expect_error(&bring(&api, body).await, "invalid request", text);
+
+    assert_eq!(idp.count_requests(), 0);
+    let body = json!({ "provider": "google", "id_token": idp.sign(&good) });
+    bring(&api, body).await.ok();
+    assert_eq!(idp.count_requests(), 2, "discovery and keys");
 }
 
 #[tokio::test]
@@ -99,19 +130,19 @@ async fn a_nonce_has_to_be_the_one_that_was_hashed() {
     };
     let both = "Passed nonce and nonce in id_token should either both exist or not.";
 
-    refuses(&bring(&plain, "raw-nonce").await, "invalid request", both);
-    refuses(&bring(&hashed, "").await, "invalid request", both);
-    refuses(
+    expect_error(&bring(&plain, "raw-nonce").await, "invalid request", both);
+    expect_error(&bring(&hashed, "").await, "invalid request", both);
+    expect_error(
         &bring(&hashed, "other").await,
         "invalid nonce",
         "Nonces mismatch",
     );
-    refuses(
+    expect_error(
         &bring(&hashed, &nonce_hash()).await,
         "invalid nonce",
         "Nonces mismatch",
     );
-    refuses(
+    expect_error(
         &bring(&bare, "raw-nonce").await,
         "invalid nonce",
         "Nonces mismatch",
@@ -130,7 +161,7 @@ async fn a_nonce_need_not_be_checked_where_the_project_says_so() {
 }
 
 #[tokio::test]
-async fn a_bad_token_is_refused_whatever_is_wrong_with_it() {
+async fn an_invalid_token_is_rejected_whatever_is_wrong_with_it() {
     let (api, idp) = google(&[]).await;
     let now = api.now().unix_timestamp();
     let signed = |name: &str, value: Value| idp.sign(&with(token_claims(&api, &idp), name, value));
@@ -158,15 +189,15 @@ async fn a_bad_token_is_refused_whatever_is_wrong_with_it() {
         unsigned,
     ] {
         let body = json!({ "provider": "google", "id_token": token });
-        refuses(&bring(&api, body).await, "invalid request", "Bad ID token");
+        expect_error(&bring(&api, body).await, "invalid request", "Bad ID token");
     }
     for (audience, shown) in [(json!("else"), "[else]"), (json!(["a", "b"]), "[a b]")] {
         let body = json!({ "provider": "google", "id_token": signed("aud", audience) });
         let text = format!("Unacceptable audience in id_token: {shown}");
-        refuses(&bring(&api, body).await, "invalid request", &text);
+        expect_error(&bring(&api, body).await, "invalid request", &text);
     }
     let body = json!({ "provider": "google", "id_token": signed("sub", json!("")) });
-    refuses(
+    expect_error(
         &bring(&api, body).await,
         "invalid request",
         "Missing sub claim in id_token",
@@ -189,7 +220,7 @@ async fn every_client_id_of_the_project_is_an_audience() {
         let body = json!({ "provider": "google", "id_token": idp.sign(&claims) });
         assert_eq!(bring(&api, body).await.status == 200, is_ours, "{audience}");
     }
-    // Google's own apps name the platform's client here.
+    // Google's SDKs put the platform's client here.
     let mut claims = with(token_claims(&api, &idp), "aud", json!("web"));
     claims["azp"] = json!("another-platform");
     let body = json!({ "provider": "google", "id_token": idp.sign(&claims) });
@@ -208,7 +239,7 @@ async fn an_access_token_has_to_belong_to_the_id_token() {
         bring(&api, body).await
     };
 
-    refuses(
+    expect_error(
         &bring(&with_hash, "other").await,
         "invalid request",
         "Bad ID token",
@@ -219,12 +250,14 @@ async fn an_access_token_has_to_belong_to_the_id_token() {
 }
 
 #[tokio::test]
-async fn providers_that_are_off_or_unknown_are_refused() {
+async fn disabled_or_unknown_providers_are_rejected() {
     let (api, idp) = google(&[("auth.external.google.enabled", "false")]).await;
     let id_token = idp.sign(&token_claims(&api, &idp));
 
     let body = json!({ "provider": "google", "id_token": id_token });
-    bring(&api, body).await.refuses(400, "provider_disabled");
+    bring(&api, body)
+        .await
+        .expect_error(400, "provider_disabled");
     for body in [
         json!({ "provider": "github", "id_token": id_token }),
         json!({ "provider": "nobody", "id_token": id_token }),
@@ -233,17 +266,21 @@ async fn providers_that_are_off_or_unknown_are_refused() {
         json!({ "provider": "custom:none", "id_token": id_token }),
         json!({ "provider": "azure", "id_token": id_token }),
     ] {
-        bring(&api, body).await.refuses(400, "validation_failed");
+        bring(&api, body)
+            .await
+            .expect_error(400, "validation_failed");
     }
 }
 
 #[tokio::test]
-async fn an_issuer_that_is_not_the_providers_is_refused() {
+async fn an_issuer_of_another_provider_is_rejected() {
     let (api, idp) = google(&[]).await;
     let id_token = idp.sign(&token_claims(&api, &idp));
 
     let wrong = json!({ "provider": "google", "issuer": "https://x.test", "id_token": id_token });
-    bring(&api, wrong).await.refuses(400, "validation_failed");
+    bring(&api, wrong)
+        .await
+        .expect_error(400, "validation_failed");
     let right = json!({ "provider": "google", "issuer": idp.url, "id_token": id_token });
     bring(&api, right).await.ok();
 }
@@ -263,7 +300,7 @@ async fn listed_issuers_are_taken_for_the_client_that_is_named() {
     assert_eq!(bring(&api, body("else")).await.status, 400);
 }
 
-/// An app of the attacker's own at the same provider gets tokens of everybody who uses it.
+/// An attacker's app at the same provider gets tokens of its users.
 #[tokio::test]
 async fn a_providers_issuer_is_never_taken_for_a_client_that_the_caller_names() {
     let idp = Idp::start().await;
@@ -280,16 +317,16 @@ async fn a_providers_issuer_is_never_taken_for_a_client_that_the_caller_names() 
 
     for provider in ["github", "linkedin_oidc", "twitter"] {
         let reply = bring(&api, body(provider)).await;
-        reply.refuses(400, "validation_failed");
+        reply.expect_error(400, "validation_failed");
     }
     for provider in ["", "google", "nobody"] {
         let text = "Unacceptable audience in id_token: [attackers-app]";
-        refuses(&bring(&api, body(provider)).await, "invalid request", text);
+        expect_error(&bring(&api, body(provider)).await, "invalid request", text);
     }
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
 
-/// By default those of Google and Apple are listed.
+/// Google and Apple are listed by default.
 #[tokio::test]
 async fn well_known_issuers_are_taken_for_the_projects_clients_only() {
     let (api, idp) = google(&[]).await;
@@ -301,7 +338,7 @@ async fn well_known_issuers_are_taken_for_the_projects_clients_only() {
                 "id_token": id_token,
             });
             let reply = bring(&api, body).await;
-            reply.refuses(400, "validation_failed");
+            reply.expect_error(400, "validation_failed");
         }
     }
 }
@@ -312,7 +349,9 @@ async fn a_provider_that_cannot_be_reached_is_not_the_callers_fault() {
     let id_token = idp.sign(&token_claims(&api, &idp));
 
     let body = json!({ "provider": "google", "id_token": id_token });
-    bring(&api, body).await.refuses(500, "unexpected_failure");
+    bring(&api, body)
+        .await
+        .expect_error(500, "unexpected_failure");
 }
 
 #[tokio::test]
@@ -328,7 +367,7 @@ async fn people_are_linked_as_in_the_redirect_flow() {
     };
 
     let reply = bring(&api, id_token(false)).await;
-    reply.refuses(422, "provider_email_needs_verification");
+    reply.expect_error(422, "provider_email_needs_verification");
     assert_eq!(api.count("select count(*) from auth.users").await, 1);
     assert_eq!(api.mails().await.len(), 1);
     let tokens = bring(&api, id_token(true)).await.ok();
@@ -337,20 +376,20 @@ async fn people_are_linked_as_in_the_redirect_flow() {
         .await;
     bring(&api, id_token(true))
         .await
-        .refuses(403, "user_banned");
+        .expect_error(403, "user_banned");
 }
 
 #[tokio::test]
-async fn a_token_may_be_linked_to_whoever_is_signed_in() {
+async fn a_token_may_be_linked_to_the_signed_in_user() {
     let (api, idp) = google(&[]).await;
     let tokens = api.sign_up("bob@mail.dev", "correct horse").await;
     let id_token = idp.sign(&token_claims(&api, &idp));
     let body = json!({ "provider": "google", "id_token": id_token, "link_identity": true });
     let link = || api.post("/token?grant_type=id_token", body.clone());
 
-    link().await.refuses(401, "no_authorization");
-    link().bearer("nonsense").await.refuses(403, "bad_jwt");
-    link().service_role().await.refuses(403, "bad_jwt");
+    link().await.expect_error(401, "no_authorization");
+    link().bearer("nonsense").await.expect_error(403, "bad_jwt");
+    link().service_role().await.expect_error(403, "bad_jwt");
     let linked = link().session(&tokens).await.ok();
     assert_eq!(linked["user"]["id"], tokens["user"]["id"]);
     assert_eq!(linked["user"]["email"], "bob@mail.dev");
@@ -358,12 +397,12 @@ async fn a_token_may_be_linked_to_whoever_is_signed_in() {
     link()
         .session(&tokens)
         .await
-        .refuses(422, "identity_already_exists");
+        .expect_error(422, "identity_already_exists");
 }
 
-/// Being signed in links nothing by itself.
+/// A session alone does not link the identity.
 #[tokio::test]
-async fn without_the_wish_a_token_signs_in_only() {
+async fn without_link_identity_a_token_only_signs_in() {
     let (api, idp) = google(&[LINKING]).await;
     let tokens = api.sign_up("bob@mail.dev", "correct horse").await;
     let id_token = idp.sign(&token_claims(&api, &idp));

@@ -1,11 +1,11 @@
-//! ID tokens of providers that each have claims of their own (auth contract §2.3, §6.1).
+//! ID tokens of providers with their own claims (auth contract §2.3, §6.1).
 
 use serde_json::{Value, json};
 
 use super::{CONFIRM, identity, idp::CLIENT_ID, idp::Idp, start};
-use crate::support::{Api, Reply};
+use crate::support::{Api, AuthReply, Reply, Requests};
 
-/// Brings a token of this provider that says this.
+/// Signs in with an ID token with these claims.
 async fn bring(api: &Api, idp: &Idp, provider: &str, said: Value) -> Reply {
     let now = api.now().unix_timestamp();
     let mut claims = json!({
@@ -18,7 +18,7 @@ async fn bring(api: &Api, idp: &Idp, provider: &str, said: Value) -> Reply {
     api.post("/token?grant_type=id_token", body).await
 }
 
-/// What the identity of somebody with these claims says.
+/// Checks the identity data from these claims.
 async fn check(provider: &str, said: Value, expected: Value) {
     let (api, idp) = start(provider, &[CONFIRM]).await;
     idp.publish(&idp.url);
@@ -38,7 +38,7 @@ async fn check(provider: &str, said: Value, expected: Value) {
     }
     let again = bring(&api, &idp, provider, said).await.ok();
     assert_eq!(again["user"]["id"], user["id"], "{provider}");
-    // Tokens for somebody else's application are not ours.
+    // Tokens for other applications are rejected.
     let reply = bring(&api, &idp, provider, json!({ "aud": "another" })).await;
     assert_eq!(reply.status, 400, "{provider}: {reply:?}");
 }
@@ -64,7 +64,7 @@ async fn azure_keeps_what_else_the_token_says_and_may_not_vouch_for_the_address(
 
     let reply = bring(&api, &idp, "azure", said).await;
 
-    reply.refuses(422, "provider_email_needs_verification");
+    reply.expect_error(422, "provider_email_needs_verification");
     let sql = "select identity_data from auth.identities";
     let data = api.value(sql, &[]).await;
     assert_eq!(data["custom_claims"]["tid"], "t-1");
@@ -72,7 +72,7 @@ async fn azure_keeps_what_else_the_token_says_and_may_not_vouch_for_the_address(
     let elsewhere = json!({ "iss": "https://evil.test/v2.0" });
     bring(&api, &idp, "azure", elsewhere)
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! A provider that runs beside the test: it answers what it was told to, and remembers who asked.
+//! An identity provider for tests: sends configured responses and records requests.
 
 use std::{
     collections::HashMap,
@@ -11,6 +11,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http_body_util::BodyExt;
+use plinth_testkit::{Listener, bind_loopback};
 use plinth_token::{Algorithm, SigningKey};
 use serde_json::{Value, json};
 use url::form_urlencoded::parse;
@@ -31,7 +32,7 @@ struct Inner {
     key: SigningKey,
 }
 
-/// One request that it got.
+/// A recorded request.
 #[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) path: String,
@@ -51,9 +52,7 @@ impl Seen {
 
 impl Idp {
     pub(crate) async fn start() -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await;
-        let listener = listener.expect("a free port");
-        let address = listener.local_addr().expect("an address");
+        let (socket, address) = bind_loopback().await;
         let idp = Self {
             url: format!("http://{address}"),
             inner: Arc::new(Mutex::new(Inner {
@@ -62,17 +61,17 @@ impl Idp {
                 key: new_key(),
             })),
         };
-        let router = Router::new().fallback(answer).with_state(idp.clone());
-        tokio::spawn(async move { axum::serve(listener, router).await });
+        let router = Router::new().fallback(handle).with_state(idp.clone());
+        Listener::serve((socket, address), router).keep();
         idp
     }
 
-    /// What a path answers from now on.
-    pub(crate) fn answer(&self, path: &str, body: Value) -> &Self {
-        self.answer_with(path, 200, body)
+    /// Sets the response of a path.
+    pub(crate) fn set_response(&self, path: &str, body: Value) -> &Self {
+        self.set_response_with_status(path, 200, body)
     }
 
-    pub(crate) fn answer_with(&self, path: &str, status: u16, body: Value) -> &Self {
+    pub(crate) fn set_response_with_status(&self, path: &str, status: u16, body: Value) -> &Self {
         let mut inner = self.inner.lock().expect("no panic before");
         inner.answers.insert(path.to_owned(), (status, body));
         self
@@ -85,10 +84,15 @@ impl Idp {
         seen.cloned().collect()
     }
 
-    /// Publishes discovery document and keys of an OpenID provider that calls itself `issuer`.
+    /// The number of requests for any path.
+    pub(crate) fn count_requests(&self) -> usize {
+        self.inner.lock().expect("no panic before").seen.len()
+    }
+
+    /// Publishes the discovery document and keys of the OpenID provider `issuer`.
     pub(crate) fn publish(&self, issuer: &str) -> &Self {
         let keys = self.public_key();
-        self.answer(
+        self.set_response(
             "/.well-known/openid-configuration",
             json!({
                 "issuer": issuer,
@@ -98,7 +102,7 @@ impl Idp {
                 "jwks_uri": format!("{issuer}/keys"),
             }),
         );
-        self.answer("/keys", json!({ "keys": [keys] }))
+        self.set_response("/keys", json!({ "keys": [keys] }))
     }
 
     pub(crate) fn public_key(&self) -> Value {
@@ -106,11 +110,11 @@ impl Idp {
         inner.key.public_jwk().expect("an asymmetric key").clone()
     }
 
-    /// Signs with a new key from now on, and publishes it alone.
+    /// Replaces the signing key, and publishes only the new one.
     pub(crate) fn rotate(&self) {
         self.inner.lock().expect("no panic before").key = new_key();
         let keys = json!({ "keys": [self.public_key()] });
-        self.answer("/keys", keys);
+        self.set_response("/keys", keys);
     }
 
     pub(crate) fn sign(&self, claims: &Value) -> String {
@@ -118,17 +122,17 @@ impl Idp {
         inner.key.sign(claims).expect("a signed token")
     }
 
-    /// GitHub's profile of somebody with this number and address.
+    /// A GitHub profile with this id and address.
     pub(crate) fn github(&self, id: u64, email: &str, is_verified: bool) -> &Self {
-        self.answer(
+        self.set_response(
             "/login/oauth/access_token",
             json!({ "access_token": "gho_access", "token_type": "bearer" }),
         );
-        self.answer(
+        self.set_response(
             "/api/v3/user",
             json!({ "id": id, "login": "ann", "name": "Ann Lee", "avatar_url": "https://a.test/p" }),
         );
-        self.answer(
+        self.set_response(
             "/api/v3/user/emails",
             json!([{ "email": email, "primary": true, "verified": is_verified }]),
         )
@@ -139,7 +143,7 @@ fn new_key() -> SigningKey {
     SigningKey::generate(Algorithm::Es256).expect("a key")
 }
 
-/// Settings that switch a provider on and lead it to this machine.
+/// Settings that enable a provider at this URL.
 pub(crate) fn settings(name: &str, url: &str) -> Vec<(String, String)> {
     [
         ("enabled", "true"),
@@ -152,7 +156,7 @@ pub(crate) fn settings(name: &str, url: &str) -> Vec<(String, String)> {
     .collect()
 }
 
-async fn answer(State(idp): State<Idp>, request: Request) -> Response {
+async fn handle(State(idp): State<Idp>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let body = body.collect().await.expect("a whole body").to_bytes();
     let path = parts.uri.path().to_owned();

@@ -1,19 +1,19 @@
-//! Whose account it is: automatic linking, and what must not be linked (auth contract §5.1).
+//! Automatic linking, and what must not be linked (auth contract §5.1).
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::{
-    CONFIRM, LINKING, identity, idp::Idp, landing, providers, sign_in, start, start_with, visit,
+    CONFIRM, LINKING, identity, idp::Idp, landing, providers, run_flow, sign_in, start, start_with,
 };
-use crate::support::Api;
+use crate::support::{Api, AuthCall, AuthReply, Requests, Sql};
 
 const PASSWORD: &str = "correct horse";
 
 fn spotify(idp: &Idp, id: &str, email: &str) {
-    idp.answer("/api/token", json!({ "access_token": "s" }))
-        .answer(
+    idp.set_response("/api/token", json!({ "access_token": "s" }))
+        .set_response(
             "/me",
             json!({ "id": id, "email": email, "display_name": "S" }),
         );
@@ -50,7 +50,7 @@ async fn any_verified_address_of_the_provider_counts() {
     api.sign_up("ann@mail.dev", PASSWORD).await;
     api.execute("update auth.users set email_confirmed_at = now()")
         .await;
-    idp.github(7, "x@mail.dev", true).answer(
+    idp.github(7, "x@mail.dev", true).set_response(
         "/api/v3/user/emails",
         json!([
             { "email": "new@mail.dev", "primary": true, "verified": true },
@@ -72,17 +72,17 @@ async fn an_unverified_address_never_leads_to_somebody_elses_account() {
         .await;
     spotify(&idp, "evil", "ann@mail.dev");
 
-    let landed = visit(&api, "provider=spotify").await;
+    let landed = run_flow(&api, "provider=spotify").await;
 
-    landed.refuses("access_denied", "provider_email_needs_verification");
+    landed.expect_error("access_denied", "provider_email_needs_verification");
     assert_eq!(api.count("select count(*) from auth.users").await, 2);
     let sql = "select count(*) from auth.identities i join auth.users u on u.id = i.user_id
                where u.email = 'ann@mail.dev'";
     assert_eq!(api.count(sql).await, 1);
     assert_eq!(api.count("select count(*) from auth.sessions").await, 0);
-    // Nor does asking again.
-    let landed = visit(&api, "provider=spotify").await;
-    landed.refuses("access_denied", "provider_email_needs_verification");
+    // Nor does a second sign-in.
+    let landed = run_flow(&api, "provider=spotify").await;
+    landed.expect_error("access_denied", "provider_email_needs_verification");
     assert_eq!(api.mails().await.len(), 1, "only the sign-up's own letter");
 }
 
@@ -91,9 +91,9 @@ async fn an_unverified_address_has_to_be_confirmed_by_mail() {
     let (api, idp) = start("spotify", &[CONFIRM]).await;
     spotify(&idp, "s1", "ann@mail.dev");
 
-    let landed = visit(&api, "provider=spotify").await;
+    let landed = run_flow(&api, "provider=spotify").await;
 
-    landed.refuses("access_denied", "provider_email_needs_verification");
+    landed.expect_error("access_denied", "provider_email_needs_verification");
     assert_eq!(
         landed.query("error_description"),
         "Unverified email with spotify. A confirmation email has been sent to your spotify email"
@@ -123,7 +123,7 @@ async fn unverified_people_may_be_let_in_where_the_project_wants_it() {
     assert_eq!(api.mails().await.len(), 1);
 }
 
-/// Somebody signs up with another's address and waits for them to come.
+/// An attacker signs up with a victim's address and waits for the victim.
 #[tokio::test]
 async fn an_account_that_was_prepared_by_a_stranger_keeps_no_door_of_theirs() {
     let (api, idp) = start("github", &[CONFIRM]).await;
@@ -140,7 +140,7 @@ async fn an_account_that_was_prepared_by_a_stranger_keeps_no_door_of_theirs() {
     assert!(user["email_confirmed_at"].is_string());
     let body = json!({ "email": "ann@mail.dev", "password": PASSWORD });
     let reply = api.post("/token?grant_type=password", body).await;
-    reply.refuses(400, "invalid_credentials");
+    reply.expect_error(400, "invalid_credentials");
     let row = user_of(&api, "ann@mail.dev").await;
     assert_eq!(row["confirmation_token"], "");
     assert_eq!(
@@ -168,7 +168,7 @@ async fn sessions_of_a_prepared_account_end_too() {
     api.get("/user")
         .bearer(&evil_token)
         .await
-        .refuses(403, "session_not_found");
+        .expect_error(403, "session_not_found");
 }
 
 #[tokio::test]
@@ -203,14 +203,15 @@ async fn nothing_of_a_prepared_account_is_left() {
     }
 }
 
-/// Whoever comes back with the same identity is no stranger, though nobody vouches for the address.
+/// A user who signs in again with the same identity keeps the account, though the address is
+/// unverified.
 #[tokio::test]
 async fn second_factors_stay_when_their_owner_comes_back() {
     let allow = ("plinth.auth.email.allow_unverified_sign_ins", "true");
     for more in [&[CONFIRM][..], &[CONFIRM, allow][..]] {
         let (api, idp) = start("spotify", more).await;
         spotify(&idp, "s1", "ann@mail.dev");
-        visit(&api, "provider=spotify").await;
+        run_flow(&api, "provider=spotify").await;
         api.execute(
             "insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at)
                select gen_random_uuid(), id, 'totp', 'verified', now(), now() from auth.users;
@@ -220,7 +221,7 @@ async fn second_factors_stay_when_their_owner_comes_back() {
         .await;
 
         api.advance(Duration::from_secs(600));
-        visit(&api, "provider=spotify").await;
+        run_flow(&api, "provider=spotify").await;
 
         assert_eq!(api.count("select count(*) from auth.users").await, 1);
         for table in ["mfa_factors", "webauthn_credentials"] {
@@ -230,8 +231,8 @@ async fn second_factors_stay_when_their_owner_comes_back() {
     }
 }
 
-/// A stranger's own account says, in an identity that nobody vouches for, that it has the
-/// victim's address. The victim must not land in it.
+/// An attacker's account has an identity with the victim's unverified address. The victim must not
+/// be linked to it.
 #[tokio::test]
 async fn an_unverified_identity_attracts_nobody() {
     let (github, evil) = (Idp::start().await, Idp::start().await);
@@ -243,7 +244,7 @@ async fn an_unverified_identity_attracts_nobody() {
     let path = "/user/identities/authorize?provider=spotify";
     let reply = api.get(path).bearer(&token).await;
     let state = landing(&reply, 302).query("state").to_owned();
-    landing(&super::come_back(&api, &state).await, 302);
+    landing(&super::finish_flow(&api, &state).await, 302);
 
     github.github(7, "ann@mail.dev", true);
     let (_, victim) = sign_in(&api, "github").await;
@@ -252,13 +253,13 @@ async fn an_unverified_identity_attracts_nobody() {
     assert_eq!(victim["email"], "ann@mail.dev");
 }
 
-/// A provider first names an address it does not vouch for, then another that it does.
+/// The provider first sends an unverified address, then another verified one.
 #[tokio::test]
 async fn vouching_for_one_address_confirms_no_other() {
     let (api, idp) = start("github", &[CONFIRM]).await;
     idp.github(666, "ann@mail.dev", false);
-    let landed = visit(&api, "provider=github").await;
-    landed.refuses("access_denied", "provider_email_needs_verification");
+    let landed = run_flow(&api, "provider=github").await;
+    landed.expect_error("access_denied", "provider_email_needs_verification");
     idp.github(666, "evil@mail.dev", true);
 
     let (_, user) = sign_in(&api, "github").await;
@@ -294,7 +295,7 @@ async fn several_accounts_with_the_address_are_an_error() {
     sign_in(&api, "github").await;
     idp.github(2, "b@mail.dev", true);
     sign_in(&api, "github").await;
-    idp.github(3, "", true).answer(
+    idp.github(3, "", true).set_response(
         "/api/v3/user/emails",
         json!([
             { "email": "a@mail.dev", "primary": true, "verified": true },
@@ -302,9 +303,9 @@ async fn several_accounts_with_the_address_are_an_error() {
         ]),
     );
 
-    let landed = visit(&api, "provider=github").await;
+    let landed = run_flow(&api, "provider=github").await;
 
-    landed.refuses("server_error", "unexpected_failure");
+    landed.expect_error("server_error", "unexpected_failure");
     assert!(
         landed
             .query("error_description")

@@ -3,20 +3,21 @@
 use serde_json::json;
 
 use super::{idp::Idp, providers, sign_in, start_with};
+use crate::support::Sql;
 
 fn gitlab(idp: &Idp, email: &str) {
     let now = "2026-01-01T00:00:00Z";
-    idp.answer("/oauth/token", json!({ "access_token": "g" }))
-        .answer(
+    idp.set_response("/oauth/token", json!({ "access_token": "g" }))
+        .set_response(
             "/api/v4/user",
             json!({ "id": 3, "email": email, "name": "Ann", "confirmed_at": now }),
         )
-        .answer("/api/v4/user/emails", json!([]));
+        .set_response("/api/v4/user/emails", json!([]));
 }
 
 fn spotify(idp: &Idp, email: &str) {
-    idp.answer("/api/token", json!({ "access_token": "s" }))
-        .answer("/me", json!({ "id": "s1", "email": email }));
+    idp.set_response("/api/token", json!({ "access_token": "s" }))
+        .set_response("/me", json!({ "id": "s1", "email": email }));
 }
 
 #[tokio::test]

@@ -3,14 +3,15 @@
 use serde_json::json;
 
 use super::{
-    CHALLENGE, CONFIRM, LINKING, VERIFIER, come_back, idp::Idp, landing, providers, sign_in, start,
+    CHALLENGE, CONFIRM, LINKING, VERIFIER, finish_flow, idp::Idp, landing, providers, sign_in,
+    start,
 };
-use crate::support::Api;
+use crate::support::{Api, AuthCall, AuthReply, Requests, Sql};
 
 const ANONYMOUS: (&str, &str) = ("auth.enable_anonymous_sign_ins", "true");
 
-/// Goes to the provider as somebody who is signed in.
-async fn depart(api: &Api, token: &str) -> String {
+/// Starts the flow as a signed-in user.
+async fn begin_flow(api: &Api, token: &str) -> String {
     let path = "/user/identities/authorize?provider=github&skip_http_redirect=true";
     let reply = api.get(path).bearer(token).await.ok();
     let url = url::Url::parse(reply["url"].as_str().expect("a URL")).expect("a URL");
@@ -26,11 +27,11 @@ async fn it_has_to_be_switched_on() {
 
     let path = "/user/identities/authorize?provider=github";
     let reply = api.get(path).session(&tokens).await;
-    reply.refuses_with(404, "manual_linking_disabled", "Manual linking is disabled");
-    api.get(path).await.refuses(401, "no_authorization");
+    reply.expect_error_text(404, "manual_linking_disabled", "Manual linking is disabled");
+    api.get(path).await.expect_error(401, "no_authorization");
     let path = format!("/user/identities/{}", uuid::Uuid::nil());
     let reply = api.delete(&path).session(&tokens).await;
-    reply.refuses(404, "manual_linking_disabled");
+    reply.expect_error(404, "manual_linking_disabled");
 }
 
 #[tokio::test]
@@ -45,8 +46,8 @@ async fn an_identity_is_added_whatever_its_address() {
         .bearer(token)
         .await;
     assert!(landing(&reply, 302).url.as_str().starts_with(&idp.url));
-    let state = depart(&api, token).await;
-    let landed = landing(&come_back(&api, &state).await, 302);
+    let state = begin_flow(&api, token).await;
+    let landed = landing(&finish_flow(&api, &state).await, 302);
 
     let user = api
         .get("/user")
@@ -62,7 +63,7 @@ async fn an_identity_is_added_whatever_its_address() {
     );
     assert!(user["user_metadata"].get("user_name").is_none());
     assert!(api.audit().await.contains(&"identity_linked".to_owned()));
-    // From now on it is a way in.
+    // The identity can now be used to sign in.
     let (_, again) = sign_in(&api, "github").await;
     assert_eq!(again["id"], user["id"]);
 }
@@ -79,7 +80,7 @@ async fn it_may_end_with_a_code() {
 
     let reply = api.get(&path).session(&tokens).await;
     let state = landing(&reply, 302).query("state").to_owned();
-    let landed = landing(&come_back(&api, &state).await, 302);
+    let landed = landing(&finish_flow(&api, &state).await, 302);
 
     let body = json!({ "auth_code": landed.query("code"), "code_verifier": VERIFIER });
     let linked = api.post("/token?grant_type=pkce", body).await.ok();
@@ -99,9 +100,9 @@ async fn an_identity_belongs_to_one_account() {
         (ann, "Identity is already linked to another user"),
         (&bob, "Identity is already linked"),
     ] {
-        let state = depart(&api, token).await;
-        let landed = landing(&come_back(&api, &state).await, 302);
-        landed.refuses("server_error", "identity_already_exists");
+        let state = begin_flow(&api, token).await;
+        let landed = landing(&finish_flow(&api, &state).await, 302);
+        landed.expect_error("server_error", "identity_already_exists");
         assert_eq!(landed.query("error_description"), text);
     }
 }
@@ -111,10 +112,10 @@ async fn an_account_that_ended_meanwhile_is_linked_to_nothing() {
     let (api, idp) = start("github", &[LINKING]).await;
     idp.github(7, "other@mail.dev", true);
     let tokens = api.sign_up("ann@mail.dev", "correct horse").await;
-    let state = depart(&api, tokens["access_token"].as_str().expect("a token")).await;
+    let state = begin_flow(&api, tokens["access_token"].as_str().expect("a token")).await;
     api.execute("delete from auth.users").await;
 
-    let landed = landing(&come_back(&api, &state).await, 303);
+    let landed = landing(&finish_flow(&api, &state).await, 303);
 
     assert_eq!(landed.query("error"), "server_error");
     assert_eq!(landed.query("error_code"), "user_not_found");
@@ -128,8 +129,8 @@ async fn anonymous_people_get_a_name_by_linking() {
     let token = tokens["access_token"].as_str().expect("a token");
     assert_eq!(tokens["user"]["is_anonymous"], true);
 
-    let state = depart(&api, token).await;
-    let landed = landing(&come_back(&api, &state).await, 302);
+    let state = begin_flow(&api, token).await;
+    let landed = landing(&finish_flow(&api, &state).await, 302);
 
     let user = api
         .get("/user")
@@ -153,10 +154,10 @@ async fn an_unverified_address_keeps_them_anonymous_until_it_is_confirmed() {
     let tokens = api.post("/signup", json!({})).await.ok();
     let token = tokens["access_token"].as_str().expect("a token");
 
-    let state = depart(&api, token).await;
-    let landed = landing(&come_back(&api, &state).await, 302);
+    let state = begin_flow(&api, token).await;
+    let landed = landing(&finish_flow(&api, &state).await, 302);
 
-    landed.refuses("server_error", "email_not_confirmed");
+    landed.expect_error("server_error", "email_not_confirmed");
     let user = api.get("/user").bearer(token).await.ok();
     assert_eq!(user["email"], "ann@mail.dev");
     assert_eq!(user["is_anonymous"], true);
@@ -173,24 +174,24 @@ async fn nobody_takes_an_address_that_is_somebody_elses() {
     let tokens = api.post("/signup", json!({})).await.ok();
     let token = tokens["access_token"].as_str().expect("a token");
 
-    let state = depart(&api, token).await;
-    let landed = landing(&come_back(&api, &state).await, 302);
+    let state = begin_flow(&api, token).await;
+    let landed = landing(&finish_flow(&api, &state).await, 302);
 
-    landed.refuses("invalid_request", "email_exists");
+    landed.expect_error("invalid_request", "email_exists");
     let user = api.get("/user").bearer(token).await.ok();
     assert_eq!(user["identities"], json!([]));
 }
 
 #[tokio::test]
-async fn owners_are_told_where_the_project_wants_it() {
+async fn owners_are_notified_if_the_project_wants_it() {
     let notices = ("auth.email.notification.identity_linked.enabled", "true");
     let idp = Idp::start().await;
     let api = super::start_with(&[("github", &idp)], &[LINKING, notices]).await;
     idp.github(7, "other@mail.dev", true);
     let tokens = api.sign_up("ann@mail.dev", "correct horse").await;
 
-    let state = depart(&api, tokens["access_token"].as_str().expect("a token")).await;
-    landing(&come_back(&api, &state).await, 302);
+    let state = begin_flow(&api, tokens["access_token"].as_str().expect("a token")).await;
+    landing(&finish_flow(&api, &state).await, 302);
 
     let mails = api.mails().await;
     assert_eq!(mails.len(), 1, "{mails:?}");

@@ -1,5 +1,5 @@
-//! Sign-in through providers, identities, ID tokens and custom providers (auth contract §2.8,
-//! §2.9, §2.15, §5, §6), against a provider that runs beside the test.
+//! Sign-in through providers, identities, ID tokens and custom providers (auth contract §2.8, §2.9,
+//! §2.15, §5, §6), with an identity provider in the test process.
 
 mod attacks;
 mod custom;
@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 use url::Url;
 
-use crate::support::{Api, Reply};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests};
 use idp::{Idp, settings};
 
 const CONFIRM: (&str, &str) = ("auth.email.enable_confirmations", "true");
@@ -27,7 +27,7 @@ const LINKING: (&str, &str) = ("auth.enable_manual_linking", "true");
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
-/// A service that knows one provider, which is this one.
+/// A service with one provider.
 async fn start(provider: &str, more: &[(&str, &str)]) -> (Api, Idp) {
     let idp = Idp::start().await;
     let api = start_with(&[(provider, &idp)], more).await;
@@ -77,9 +77,9 @@ impl Landing {
         self.fragment.get(name).map_or("", String::as_str)
     }
 
-    /// A failure, told in query and fragment alike.
+    /// Expects an error in both query and fragment.
     #[track_caller]
-    fn refuses(&self, error: &str, code: &str) {
+    fn expect_error(&self, error: &str, code: &str) {
         let here = format!("{}", self.url);
         for (name, value) in [("error", error), ("error_code", code)] {
             assert_eq!(self.query(name), value, "{here}");
@@ -95,34 +95,34 @@ impl Landing {
     }
 }
 
-/// Goes to the provider; the state that it is sent with.
-async fn depart(api: &Api, query: &str) -> String {
+/// Starts the flow; returns its state.
+async fn begin_flow(api: &Api, query: &str) -> String {
     let reply = api.get(&format!("/authorize?{query}")).without_key().await;
     landing(&reply, 302).query("state").to_owned()
 }
 
-/// Comes back from the provider with a code.
-async fn come_back(api: &Api, state: &str) -> Reply {
+/// Calls back with a code.
+async fn finish_flow(api: &Api, state: &str) -> Reply {
     let path = format!("/callback?state={state}&code=a-code");
     api.get(&path).without_key().await
 }
 
-/// There and back; where it ends.
-async fn visit(api: &Api, query: &str) -> Landing {
-    let state = depart(api, query).await;
-    landing(&come_back(api, &state).await, 302)
+/// Runs the whole flow; returns the final redirect.
+async fn run_flow(api: &Api, query: &str) -> Landing {
+    let state = begin_flow(api, query).await;
+    landing(&finish_flow(api, &state).await, 302)
 }
 
-/// There and back, to a session; the user.
+/// Signs in through the provider; returns the access token and user.
 async fn sign_in(api: &Api, provider: &str) -> (String, Value) {
-    let landed = visit(api, &format!("provider={provider}")).await;
+    let landed = run_flow(api, &format!("provider={provider}")).await;
     let token = landed.fragment("access_token").to_owned();
     assert!(!token.is_empty(), "{}", landed.url);
     let user = api.get("/user").bearer(&token).await.ok();
     (token, user)
 }
 
-/// What a user's identity of this provider says.
+/// The user's identity of this provider.
 fn identity<'a>(user: &'a Value, provider: &str) -> &'a Value {
     let identities = user["identities"].as_array().expect("identities");
     let mut found = identities.iter().filter(|one| one["provider"] == provider);

@@ -1,4 +1,4 @@
-//! What single providers want to be treated like.
+//! Special cases of single providers.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use data_encoding::{BASE64, BASE64URL_NOPAD};
 use serde_json::json;
 
 use super::{
-    come_back, depart,
+    begin_flow, finish_flow,
     idp::{CLIENT_ID, CLIENT_SECRET, Idp},
-    landing, sign_in, start, visit,
+    landing, run_flow, sign_in, start,
 };
-use crate::support::Api;
+use crate::support::{Api, AuthCall, AuthReply, Requests, Sql};
 
 fn apple(api: &Api, idp: &Idp) {
     idp.publish(&idp.url);
@@ -20,7 +20,7 @@ fn apple(api: &Api, idp: &Idp) {
         "email": "x@relay.test", "is_private_email": "true",
     }));
     let answer = json!({ "access_token": "a", "refresh_token": "r", "id_token": id_token });
-    idp.answer("/token", answer);
+    idp.set_response("/token", answer);
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn apple_posts_a_form_and_tells_the_name_once() {
         Some("http://api.test/auth/v1/callback")
     );
 
-    // The second time the form has no name; the first one stays.
+    // Later forms have no name; the first one stays.
     let (_, again) = sign_in(&api, "apple").await;
     assert_eq!(again["user_metadata"]["full_name"], "Ann Lee");
 }
@@ -78,7 +78,7 @@ async fn a_name_that_is_no_json_does_no_harm() {
     let (api, idp) = start("apple", &[]).await;
     apple(&api, &idp);
     for user in ["x", "%5B%5D", "%7B%22name%22%3A7%7D", "%7B%7D"] {
-        let state = depart(&api, "provider=apple").await;
+        let state = begin_flow(&api, "provider=apple").await;
         let form = format!("state={state}&code=c&user={user}");
         let reply = api.call(http::Method::POST, "/callback").form(&form).await;
         assert!(
@@ -92,8 +92,8 @@ async fn a_name_that_is_no_json_does_no_harm() {
 async fn x_is_asked_with_a_verifier_of_ours() {
     let lifetime = ("plinth.auth.external.flow_lifetime", "10m");
     let (api, idp) = start("x", &[lifetime]).await;
-    idp.answer("/2/oauth2/token", json!({ "access_token": "a" }))
-        .answer(
+    idp.set_response("/2/oauth2/token", json!({ "access_token": "a" }))
+        .set_response(
             "/2/users/me",
             json!({ "data": { "id": "1", "username": "ann", "confirmed_email": "ann@mail.dev" } }),
         );
@@ -101,7 +101,7 @@ async fn x_is_asked_with_a_verifier_of_ours() {
     let there = landing(&reply, 302);
     assert_eq!(there.query("code_challenge_method"), "S256");
 
-    let landed = landing(&come_back(&api, there.query("state")).await, 302);
+    let landed = landing(&finish_flow(&api, there.query("state")).await, 302);
 
     assert!(
         !landed.fragment("access_token").is_empty(),
@@ -126,41 +126,41 @@ async fn x_is_asked_with_a_verifier_of_ours() {
         0
     );
 
-    let state = depart(&api, "provider=x").await;
+    let state = begin_flow(&api, "provider=x").await;
     api.advance(Duration::from_secs(301));
-    let landed = landing(&come_back(&api, &state).await, 302);
-    landed.refuses("server_error", "oauth_client_state_expired");
+    let landed = landing(&finish_flow(&api, &state).await, 302);
+    landed.expect_error("server_error", "oauth_client_state_expired");
 
-    let state = depart(&api, "provider=x").await;
+    let state = begin_flow(&api, "provider=x").await;
     api.execute("delete from auth.oauth_client_states").await;
-    let landed = landing(&come_back(&api, &state).await, 302);
-    landed.refuses("server_error", "oauth_client_state_not_found");
+    let landed = landing(&finish_flow(&api, &state).await, 302);
+    landed.expect_error("server_error", "oauth_client_state_not_found");
 
-    let state = depart(&api, "provider=x").await;
+    let state = begin_flow(&api, "provider=x").await;
     api.execute("update auth.oauth_client_states set provider_type = 'github'")
         .await;
-    let landed = landing(&come_back(&api, &state).await, 302);
-    landed.refuses("invalid_request", "oauth_invalid_state");
+    let landed = landing(&finish_flow(&api, &state).await, 302);
+    landed.expect_error("invalid_request", "oauth_invalid_state");
 
-    let state = depart(&api, "provider=x").await;
+    let state = begin_flow(&api, "provider=x").await;
     api.execute("update auth.flow_state set oauth_client_state_id = null")
         .await;
-    let landed = landing(&come_back(&api, &state).await, 302);
-    landed.refuses("invalid_request", "oauth_invalid_state");
+    let landed = landing(&finish_flow(&api, &state).await, 302);
+    landed.expect_error("invalid_request", "oauth_invalid_state");
 }
 
 #[tokio::test]
-async fn a_provider_that_refuses_the_header_gets_the_secret_in_the_body() {
+async fn a_provider_that_rejects_the_header_gets_the_secret_in_the_body() {
     let (api, idp) = start("discord", &[]).await;
-    idp.answer_with(
+    idp.set_response_with_status(
         "/api/oauth2/token",
         401,
         json!({ "error": "invalid_client" }),
     );
 
-    visit(&api, "provider=discord")
+    run_flow(&api, "provider=discord")
         .await
-        .refuses("server_error", "unexpected_failure");
+        .expect_error("server_error", "unexpected_failure");
 
     let exchanges = idp.seen("/api/oauth2/token");
     assert_eq!(exchanges.len(), 2);
@@ -175,11 +175,11 @@ async fn facebook_is_shown_a_proof_and_twitch_our_name() {
     let (facebook, twitch) = (Idp::start().await, Idp::start().await);
     let api = super::start_with(&[("facebook", &facebook), ("twitch", &twitch)], &[]).await;
     facebook
-        .answer("/oauth/access_token", json!({ "access_token": "a" }))
-        .answer("/me", json!({ "id": "1", "email": "ann@mail.dev" }));
+        .set_response("/oauth/access_token", json!({ "access_token": "a" }))
+        .set_response("/me", json!({ "id": "1", "email": "ann@mail.dev" }));
     twitch
-        .answer("/oauth2/token", json!({ "access_token": "t" }))
-        .answer(
+        .set_response("/oauth2/token", json!({ "access_token": "t" }))
+        .set_response(
             "/helix/users",
             json!({ "data": [{ "id": "2", "email": "bob@mail.dev" }] }),
         );
@@ -201,7 +201,7 @@ async fn facebook_is_shown_a_proof_and_twitch_our_name() {
 #[tokio::test]
 async fn workos_tells_the_profile_with_the_token() {
     let (api, idp) = start("workos", &[]).await;
-    idp.answer(
+    idp.set_response(
         "/sso/token",
         json!({ "access_token": "a", "profile": {
             "id": "p", "email": "ann@mail.dev", "first_name": "Ann", "connection_id": "c",
@@ -225,11 +225,11 @@ async fn workos_tells_the_profile_with_the_token() {
 #[tokio::test]
 async fn keycloak_is_wherever_the_project_says() {
     let (api, idp) = start("keycloak", &[]).await;
-    idp.answer(
+    idp.set_response(
         "/protocol/openid-connect/token",
         json!({ "access_token": "a" }),
     )
-    .answer(
+    .set_response(
         "/protocol/openid-connect/userinfo",
         json!({ "sub": "k", "email": "ann@mail.dev", "email_verified": true, "team": "x" }),
     );
@@ -248,17 +248,17 @@ async fn keycloak_is_wherever_the_project_says() {
     ])
     .await;
     let reply = nowhere.get("/authorize?provider=keycloak").await;
-    reply.refuses(400, "validation_failed");
+    reply.expect_error(400, "validation_failed");
 }
 
 #[tokio::test]
 async fn azure_is_believed_by_its_id_token_alone() {
     let (api, idp) = start("azure", &[]).await;
     idp.publish(&idp.url);
-    idp.answer("/oauth2/v2.0/token", json!({ "access_token": "a" }));
-    visit(&api, "provider=azure")
+    idp.set_response("/oauth2/v2.0/token", json!({ "access_token": "a" }));
+    run_flow(&api, "provider=azure")
         .await
-        .refuses("server_error", "unexpected_failure");
+        .expect_error("server_error", "unexpected_failure");
 
     let now = api.now().unix_timestamp();
     let id_token = |edov: bool| {
@@ -268,7 +268,7 @@ async fn azure_is_believed_by_its_id_token_alone() {
         }))
     };
     let answer = json!({ "access_token": "a", "id_token": id_token(true) });
-    idp.answer("/oauth2/v2.0/token", answer);
+    idp.set_response("/oauth2/v2.0/token", answer);
     let (_, user) = sign_in(&api, "azure").await;
     assert_eq!(user["user_metadata"]["email_verified"], true);
     assert_eq!(user["user_metadata"]["custom_claims"]["tid"], "t");
@@ -277,15 +277,15 @@ async fn azure_is_believed_by_its_id_token_alone() {
 #[tokio::test]
 async fn twitter_speaks_the_first_oauth() {
     let (api, idp) = start("twitter", &[]).await;
-    idp.answer(
+    idp.set_response(
         "/oauth/request_token",
         json!("oauth_token=rt&oauth_token_secret=rs"),
     )
-    .answer(
+    .set_response(
         "/oauth/access_token",
         json!("oauth_token=at&oauth_token_secret=as"),
     )
-    .answer(
+    .set_response(
         "/1.1/account/verify_credentials.json",
         json!({ "id_str": "1", "screen_name": "ann", "email": "ann@mail.dev" }),
     );
@@ -300,10 +300,10 @@ async fn twitter_speaks_the_first_oauth() {
         id.as_str().expect("an id").to_owned()
     };
     let state = begin().await;
-    let asked = &idp.seen("/oauth/request_token")[0].authorization;
+    let authorization = &idp.seen("/oauth/request_token")[0].authorization;
     assert!(
-        asked.contains(&format!("state%253D{state}"))
-            || asked.contains(&format!("state%3D{state}"))
+        authorization.contains(&format!("state%253D{state}"))
+            || authorization.contains(&format!("state%3D{state}"))
     );
     let path = format!("/callback?state={state}&oauth_token=rt&oauth_verifier=v");
     let landed = landing(&api.get(&path).without_key().await, 302);
@@ -321,5 +321,5 @@ async fn twitter_speaks_the_first_oauth() {
     let state = begin().await;
     let path = format!("/callback?state={state}&oauth_token=other&oauth_verifier=v");
     let landed = landing(&api.get(&path).without_key().await, 302);
-    landed.refuses("invalid_request", "oauth_invalid_state");
+    landed.expect_error("invalid_request", "oauth_invalid_state");
 }

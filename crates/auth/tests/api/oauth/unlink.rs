@@ -2,12 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{CONFIRM, LINKING, come_back, identity, idp::Idp, landing, providers, sign_in, start};
-use crate::support::{Api, Reply};
+use super::{
+    CONFIRM, LINKING, finish_flow, identity, idp::Idp, landing, providers, sign_in, start,
+};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests, Sql};
 
 const PASSWORD: &str = "correct horse";
 
-/// Somebody with a password and a GitHub identity of this address.
+/// A user with a password and a GitHub identity.
 async fn two_ways_in(email: &str, more: &[(&str, &str)]) -> (Api, Idp, Value) {
     let all: Vec<(&str, &str)> = [LINKING].into_iter().chain(more.iter().copied()).collect();
     let (api, idp) = start("github", &all).await;
@@ -23,7 +25,7 @@ async fn link(api: &Api, idp: &Idp, tokens: &Value, id: u64, email: &str, is_ver
         .session(tokens)
         .await;
     let state = landing(&reply, 302).query("state").to_owned();
-    landing(&come_back(api, &state).await, 302);
+    landing(&finish_flow(api, &state).await, 302);
 }
 
 async fn unlink(api: &Api, tokens: &Value, provider: &str) -> Reply {
@@ -36,7 +38,7 @@ async fn unlink(api: &Api, tokens: &Value, provider: &str) -> Reply {
         .await
 }
 
-/// Somebody else whose own address an identity of Ann's has, too.
+/// Another user whose address one of Ann's identities has too.
 async fn add_bob(api: &Api) {
     api.execute(
         "insert into auth.users (instance_id, id, aud, email)
@@ -65,7 +67,7 @@ async fn an_identity_goes_and_the_account_stays() {
         api.audit().await.last().map(String::as_str),
         Some("identity_unlinked")
     );
-    // Whoever had that identity starts anew.
+    // The removed identity signs in as a new user.
     let (_, other) = sign_in(&api, "github").await;
     assert_ne!(other["id"], user["id"]);
 }
@@ -78,7 +80,7 @@ async fn the_last_identity_stays() {
     let reply = unlink(&api, &tokens, "email").await;
 
     let text = "User must have at least 1 identity after unlinking";
-    reply.refuses_with(422, "single_identity_not_deletable", text);
+    reply.expect_error_text(422, "single_identity_not_deletable", text);
 }
 
 #[tokio::test]
@@ -116,22 +118,24 @@ async fn only_ones_own_identities_can_be_named() {
             .delete(&format!("/user/identities/{id}"))
             .session(&tokens)
             .await;
-        reply.refuses(status, code);
+        reply.expect_error(status, code);
     }
     let path = format!("/user/identities/{nil}");
-    api.delete(&path).await.refuses(401, "no_authorization");
+    api.delete(&path)
+        .await
+        .expect_error(401, "no_authorization");
     let reply = api
         .delete(&path)
         .session(&tokens)
         .header("x-jwt-aud", "else")
         .await;
-    reply.refuses(403, "unexpected_audience");
+    reply.expect_error(403, "unexpected_audience");
     let reply = api
         .delete(&path)
         .session(&tokens)
         .header("x-jwt-aud", "authenticated")
         .await;
-    reply.refuses(422, "identity_not_found");
+    reply.expect_error(422, "identity_not_found");
     assert_eq!(api.count("select count(*) from auth.identities").await, 3);
 }
 
@@ -169,7 +173,7 @@ async fn another_address_takes_its_place_and_pending_tokens_are_void() {
     );
 }
 
-/// Addresses count as confirmed at once, as everywhere in these tests.
+/// Addresses are autoconfirmed, as in all these tests.
 const CONFIRM_LATER: (&str, &str) = ("auth.email.double_confirm_changes", "true");
 
 #[tokio::test]
@@ -178,7 +182,7 @@ async fn an_address_that_nobody_vouches_for_is_not_confirmed() {
     idp.github(1, "ann@mail.dev", true);
     let (token, _) = sign_in(&api, "github").await;
     let tokens = json!({ "access_token": token });
-    // Providers say so of addresses that they never checked.
+    // Providers may claim this for unverified addresses.
     link(&api, &idp, &tokens, 2, "unproved@mail.dev", false).await;
     let user = api.get("/user").session(&tokens).await.ok();
     let all = user["identities"].as_array().expect("identities");
@@ -221,7 +225,7 @@ async fn an_identity_stays_where_nothing_else_can_be_the_address() {
 
     let reply = unlink(&api, &tokens, "email").await;
 
-    reply.refuses(422, "email_conflict_identity_not_deletable");
+    reply.expect_error(422, "email_conflict_identity_not_deletable");
     let user = api.get("/user").session(&tokens).await.ok();
     assert_eq!(user["email"], "ann@mail.dev");
     assert_eq!(providers(&user), json!(["email", "github"]));
@@ -246,7 +250,7 @@ async fn a_number_goes_with_its_identity() {
 }
 
 #[tokio::test]
-async fn owners_are_told_at_their_former_address() {
+async fn owners_are_notified_at_their_former_address() {
     let notices = ("auth.email.notification.identity_unlinked.enabled", "true");
     let (api, _idp, tokens) = two_ways_in("other@mail.dev", &[notices]).await;
 

@@ -1,9 +1,9 @@
-//! Signing in to another application through us (auth contract §2.16).
+//! Sign-in of applications through the OAuth server (auth contract §2.16).
 
-mod asking;
+mod application_tokens;
+mod client_authentication;
+mod consent;
 mod grants;
-mod on_behalf;
-mod proofs;
 mod tokens;
 
 use data_encoding::BASE64;
@@ -11,7 +11,7 @@ use plinth_token::{Algorithm, KeySet, KeyStatus, SigningKey};
 use serde_json::{Value, json};
 use url::{Url, form_urlencoded};
 
-use crate::support::{Api, Reply, SECRET};
+use crate::support::{Api, AuthCall, AuthReply, Reply, Requests, SECRET};
 
 const URI: &str = "https://app.example/callback?kept=1";
 /// The vector of RFC 7636, appendix B.
@@ -23,13 +23,13 @@ const SETTINGS: [(&str, &str); 2] = [
 ];
 
 /// A project with one user and one application.
-struct World {
+struct Fixture {
     api: Api,
     user: Value,
     client: Value,
 }
 
-impl World {
+impl Fixture {
     async fn new() -> Self {
         let key = SigningKey::generate(Algorithm::Es256).expect("a key");
         let keys = KeySet::builder()
@@ -64,7 +64,7 @@ impl World {
         format!("Basic {}", BASE64.encode(pair.as_bytes()))
     }
 
-    /// `GET /oauth/authorize` with these parameters on top of good ones; empty ones are left out.
+    /// `GET /oauth/authorize` with changed parameters; empty ones are omitted.
     async fn authorize(&self, changes: &[(&str, &str)]) -> Reply {
         let mut params = vec![
             ("client_id", self.client_id()),
@@ -83,8 +83,8 @@ impl World {
         self.api.get(&path).without_key().await
     }
 
-    /// The name of a request for this scope.
-    async fn ask(&self, scope: &str) -> String {
+    /// Starts an authorization for this scope; returns its id.
+    async fn begin(&self, scope: &str) -> String {
         let reply = self.authorize(&[("scope", scope)]).await;
         assert_eq!(reply.status, 302, "{reply:?}");
         let (page, id) = reply.location().split_once('=').expect("an id");
@@ -104,9 +104,9 @@ impl World {
         call.session(&self.user).await
     }
 
-    /// A code that the user agreed to.
+    /// A code after the user's consent.
     async fn code(&self, scope: &str) -> String {
-        let id = self.ask(scope).await;
+        let id = self.begin(scope).await;
         self.show(&id).await.ok();
         let answer = self.decide(&id, "approve").await.ok();
         parameter(&answer["redirect_url"], "code").expect("a code")
@@ -147,7 +147,7 @@ fn parameter(url: &Value, name: &str) -> Option<String> {
 
 /// An OAuth error of the token endpoint.
 #[track_caller]
-fn fails(reply: &Reply, error: &str) {
+fn expect_oauth_error(reply: &Reply, error: &str) {
     assert_eq!(reply.status, 400, "{reply:?}");
     assert_eq!(reply.json()["error"], error, "{reply:?}");
 }

@@ -1,15 +1,15 @@
-//! Codes that are sent to a number again or on demand.
+//! Codes to phone numbers, resent or on demand.
 
 use serde_json::Value;
 
 use super::*;
-use crate::support::{MESSAGE_ID, Reply, TextServer};
+use crate::support::{AuthCall, AuthReply, MESSAGE_ID, Reply, Requests, Sql, TextServer};
 
 const CONFIRM_NUMBERS: (&str, &str) = ("auth.sms.enable_confirmations", "true");
 const PHONE: &str = "15551234567";
 const NEW_PHONE: &str = "15559876543";
 const PASSWORD: &str = "correct horse";
-/// Longer than two messages have to be apart.
+/// Longer than the minimum interval between messages.
 const A_WHILE: Duration = Duration::from_secs(6);
 
 async fn resend(api: &Api, kind: &str, phone: &str) -> Value {
@@ -22,7 +22,7 @@ async fn verify(api: &Api, kind: &str, phone: &str, code: &str) -> Reply {
     api.post("/verify", body).await
 }
 
-/// Somebody whose number is confirmed, signed in with their password.
+/// A user with a confirmed number, signed in with a password.
 async fn by_phone(texts: &TextServer, more: &[(&str, &str)]) -> (Api, Value) {
     let mut settings = texts.settings(more);
     settings.push(CONFIRM_NUMBERS);
@@ -43,7 +43,7 @@ async fn a_code_is_sent_again_only_while_it_is_needed() {
     let soon = json!({ "type": "sms", "phone": PHONE });
     api.post("/resend", soon)
         .await
-        .refuses(429, "over_sms_send_rate_limit");
+        .expect_error(429, "over_sms_send_rate_limit");
     api.advance(A_WHILE);
 
     let answer = resend(&api, "sms", "+1 555 123 4567").await;
@@ -76,7 +76,7 @@ async fn the_code_for_a_new_number_is_sent_again_to_that_number() {
     assert_ne!(first, second, "one in a million");
     verify(&api, "phone_change", NEW_PHONE, &first)
         .await
-        .refuses(403, "otp_expired");
+        .expect_error(403, "otp_expired");
     let changed = verify(&api, "phone_change", NEW_PHONE, &second).await.ok();
     assert_eq!(changed["user"]["phone"], NEW_PHONE);
     assert_eq!(changed["user"]["id"], tokens["user"]["id"]);
@@ -99,11 +99,11 @@ async fn those_without_an_address_prove_themselves_again_by_phone() {
 
     assert_eq!(ask().await.ok(), json!({ "message_id": MESSAGE_ID }));
     let late = texts.code_to(PHONE);
-    // Codes of messages live for a minute, those of mails for an hour.
+    // Codes by SMS expire after a minute, by mail after an hour.
     api.advance(Duration::from_secs(61));
     change(&late)
         .await
-        .refuses(422, "reauthentication_not_valid");
+        .expect_error(422, "reauthentication_not_valid");
     ask().await.ok();
     change(&texts.code_to(PHONE)).await.ok();
 
@@ -121,7 +121,7 @@ async fn a_number_that_is_not_confirmed_proves_nothing() {
     api.get("/reauthenticate")
         .session(&tokens)
         .await
-        .refuses(422, "phone_not_confirmed");
+        .expect_error(422, "phone_not_confirmed");
 
     assert!(texts.sent().is_empty());
 }

@@ -1,14 +1,15 @@
-//! Tokens as signed counters: forged ones, ones of the future, and how older sessions get them.
+//! Counted tokens: forged ones, future ones, and upgrades of older sessions.
 
 use aws_lc_rs::digest;
 use data_encoding::BASE64URL_NOPAD;
 
 use super::*;
+use crate::support::{AuthReply, Sql};
 
-/// Behind a token's signature.
+/// After the signature.
 const CHECKSUM_BYTES: usize = 4;
 
-/// The same token with another signature. Its checksum is right, so it was not mangled on its way.
+/// The same token with another signature and a right checksum.
 fn forged(token: &str) -> String {
     let mut bytes = BASE64URL_NOPAD.decode(token.as_bytes()).expect("base64url");
     bytes.truncate(bytes.len() - CHECKSUM_BYTES);
@@ -22,24 +23,26 @@ fn forged(token: &str) -> String {
 async fn a_forged_signature_is_an_unknown_token() {
     let (api, tokens) = signed_in(&[COUNTED]).await;
 
-    refresh(&api, &forged(&token(&tokens))).await.refuses_with(
-        400,
-        "refresh_token_not_found",
-        "Invalid Refresh Token: Refresh Token Not Found",
-    );
+    refresh(&api, &forged(&token(&tokens)))
+        .await
+        .expect_error_text(
+            400,
+            "refresh_token_not_found",
+            "Invalid Refresh Token: Refresh Token Not Found",
+        );
 
     refresh(&api, &token(&tokens)).await.ok();
 }
 
-/// As after a database was restored from a copy.
+/// As after restoring a backup.
 #[tokio::test]
-async fn a_count_that_was_never_reached_is_refused_and_ends_nothing() {
+async fn a_future_count_is_rejected_and_ends_nothing() {
     let (api, first) = signed_in(&[COUNTED]).await;
     let second = refresh(&api, &token(&first)).await.ok();
     api.execute("update auth.sessions set refresh_token_counter = 0")
         .await;
 
-    refresh(&api, &token(&second)).await.refuses_with(
+    refresh(&api, &token(&second)).await.expect_error_text(
         400,
         "validation_failed",
         "Refresh token is not valid",
@@ -48,7 +51,7 @@ async fn a_count_that_was_never_reached_is_refused_and_ends_nothing() {
     refresh(&api, &token(&first)).await.ok();
 }
 
-/// A service that gives counted tokens, and a share of older sessions too.
+/// A service with counted tokens that upgrades this percentage of older sessions.
 async fn upgrading(percentage: &str) -> (Api, String) {
     let share = ("plinth.auth.refresh_tokens.upgrade_percentage", percentage);
     let (api, tokens) = signed_in(&[COUNTED, share]).await;
@@ -56,7 +59,7 @@ async fn upgrading(percentage: &str) -> (Api, String) {
     (api, user)
 }
 
-/// A session with a token that is a row; always the same for one number.
+/// A session with a v1 token; the id depends on `number` only.
 async fn older_session(api: &Api, user: &str, number: u8) -> String {
     let token = format!("oldtoken{number:04}");
     api.execute(&format!(
@@ -93,7 +96,7 @@ async fn a_refresh_moves_an_older_session_on_to_counted_tokens() {
 }
 
 #[tokio::test]
-async fn of_a_share_each_session_always_gets_the_same_answer() {
+async fn the_upgrade_decision_is_stable_per_session() {
     let (api, user) = upgrading("50").await;
     let mut moved = 0;
     for number in 0..16 {

@@ -1,8 +1,9 @@
-//! What settings make of a token that is shown again, and what a refresh leaves behind.
+//! Settings for reused tokens, and what a refresh stores.
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::*;
+use crate::support::{AuthCall, AuthReply, Requests, Sql};
 
 const NO_ROTATION: (&str, &str) = ("auth.enable_refresh_token_rotation", "false");
 const REUSE: (&str, &str) = ("plinth.auth.refresh_tokens.allow_reuse", "true");
@@ -17,7 +18,7 @@ async fn without_rotation_a_token_that_is_shown_again_ends_nothing_else() {
 
         refresh(&api, &token(&first))
             .await
-            .refuses(400, "refresh_token_already_used");
+            .expect_error(400, "refresh_token_already_used");
 
         assert_eq!(api.count("select count(*) from auth.sessions").await, 1);
         refresh(&api, &token(&third)).await.ok();
@@ -38,9 +39,9 @@ async fn where_reuse_is_allowed_an_old_token_gives_the_current_one() {
     refresh(&api, &token(&third)).await.ok();
 }
 
-/// Tokens of times when there were no sessions.
+/// Tokens from before sessions existed.
 #[tokio::test]
-async fn a_token_of_no_session_is_told_apart() {
+async fn a_token_without_a_session_has_its_own_error() {
     let (api, tokens) = signed_in(&[]).await;
     let user = tokens["user"]["id"].as_str().expect("an id");
     api.execute(&format!(
@@ -49,7 +50,7 @@ async fn a_token_of_no_session_is_told_apart() {
     ))
     .await;
 
-    refresh(&api, "abcdefghijkl").await.refuses_with(
+    refresh(&api, "abcdefghijkl").await.expect_error_text(
         400,
         "session_not_found",
         "Invalid Refresh Token: No Valid Session Found",
@@ -64,7 +65,9 @@ async fn the_session_says_when_and_from_where_it_was_last_used() {
 
         let body = json!({ "refresh_token": token(&tokens) });
         let call = api.post("/token?grant_type=refresh_token", body);
-        let call = call.from("192.0.2.7").header("user-agent", "Other/2.0");
+        let call = call
+            .client_ip("192.0.2.7")
+            .header("user-agent", "Other/2.0");
         let tokens = call.await.ok();
 
         let list = api.get("/user/sessions").session(&tokens).await.ok();

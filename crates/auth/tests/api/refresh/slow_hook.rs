@@ -1,4 +1,4 @@
-//! A hook that is asked over HTTP and answers late, or says no.
+//! An HTTP hook that responds late or rejects.
 
 use std::sync::{
     Arc,
@@ -9,67 +9,67 @@ use axum::{
     Json, Router,
     response::{IntoResponse, Response},
 };
-use tokio::{net::TcpListener, sync::Barrier};
+use plinth_testkit::Listener;
+use tokio::sync::Barrier;
 
 use super::*;
+use crate::support::{AuthReply, Sql};
 
-/// How many have to ask at once before any of them is answered, if it waits for company.
-const COMPANY: usize = 8;
+/// The number of concurrent calls to wait for before responding.
+const CONCURRENT_CALLS: usize = 8;
 
-/// What it does.
-struct Mood {
-    refuses: AtomicBool,
+/// How the hook behaves.
+struct HookBehaviour {
+    rejects: AtomicBool,
     waits: AtomicBool,
     hangs: AtomicBool,
-    mumbles: AtomicBool,
-    company: Barrier,
+    sends_garbage: AtomicBool,
+    barrier: Barrier,
 }
 
-impl Mood {
-    fn is(mood: &AtomicBool) -> bool {
-        mood.load(Ordering::SeqCst)
+impl HookBehaviour {
+    fn is(behaviour: &AtomicBool) -> bool {
+        behaviour.load(Ordering::SeqCst)
     }
 
-    async fn answer(&self, input: Value) -> Response {
+    async fn handle(&self, input: Value) -> Response {
         if Self::is(&self.hangs) {
             std::future::pending::<()>().await;
         }
         if Self::is(&self.waits) {
-            self.company.wait().await;
+            self.barrier.wait().await;
         }
-        if Self::is(&self.mumbles) {
+        if Self::is(&self.sends_garbage) {
             return "the gateway's own page".into_response();
         }
-        let body = match Self::is(&self.refuses) {
-            true => json!({ "error": { "http_code": 403, "message": "not now" } }),
-            false => json!({ "claims": input["claims"] }),
+        let body = if Self::is(&self.rejects) {
+            json!({ "error": { "http_code": 403, "message": "not now" } })
+        } else {
+            json!({ "claims": input["claims"] })
         };
         Json(body).into_response()
     }
 }
 
-/// Gives claims back as they are, or refuses.
-async fn start() -> (String, Arc<Mood>) {
-    let mood = Arc::new(Mood {
-        refuses: AtomicBool::new(false),
+/// Starts a hook that returns the claims unchanged, or rejects.
+async fn start() -> (String, Arc<HookBehaviour>) {
+    let behaviour = Arc::new(HookBehaviour {
+        rejects: AtomicBool::new(false),
         waits: AtomicBool::new(false),
         hangs: AtomicBool::new(false),
-        mumbles: AtomicBool::new(false),
-        company: Barrier::new(COMPANY),
+        sends_garbage: AtomicBool::new(false),
+        barrier: Barrier::new(CONCURRENT_CALLS),
     });
-    let of_hook = mood.clone();
+    let of_hook = behaviour.clone();
     let router = Router::new().fallback(move |Json(input): Json<Value>| {
-        let mood = of_hook.clone();
-        async move { mood.answer(input).await }
+        let behaviour = of_hook.clone();
+        async move { behaviour.handle(input).await }
     });
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let url = format!("http://{}", listener.local_addr().expect("an address"));
-    tokio::spawn(async move { axum::serve(listener, router).await });
-    (url, mood)
+    (Listener::start(router).await.keep(), behaviour)
 }
 
-async fn hooked(more: &[(&str, &str)]) -> (Api, Value, Arc<Mood>) {
-    let (url, mood) = start().await;
+async fn hooked(more: &[(&str, &str)]) -> (Api, Value, Arc<HookBehaviour>) {
+    let (url, behaviour) = start().await;
     let mut settings = vec![
         ("auth.hook.custom_access_token.enabled", "true"),
         ("auth.hook.custom_access_token.uri", url.as_str()),
@@ -80,18 +80,18 @@ async fn hooked(more: &[(&str, &str)]) -> (Api, Value, Arc<Mood>) {
     ];
     settings.extend_from_slice(more);
     let (api, tokens) = signed_in(&settings).await;
-    (api, tokens, mood)
+    (api, tokens, behaviour)
 }
 
-/// One after another, the first would wait for company in vain.
+/// If calls were serialized, the first would wait forever.
 #[tokio::test]
 async fn nobody_waits_for_anothers_hook() {
     for kind in [&[][..], &[COUNTED][..]] {
-        let (api, first, mood) = hooked(kind).await;
-        mood.waits.store(true, Ordering::SeqCst);
+        let (api, first, behaviour) = hooked(kind).await;
+        behaviour.waits.store(true, Ordering::SeqCst);
 
         let shown = token(&first);
-        let calls = (0..3 * COMPANY).map(|_| refresh(&api, &shown));
+        let calls = (0..3 * CONCURRENT_CALLS).map(|_| refresh(&api, &shown));
         let replies = futures_util::future::join_all(calls).await;
 
         let tokens: HashSet<String> = replies.iter().map(|reply| token(&reply.ok())).collect();
@@ -100,17 +100,17 @@ async fn nobody_waits_for_anothers_hook() {
 }
 
 #[tokio::test]
-async fn a_hook_that_refuses_costs_nobody_their_session() {
+async fn a_hook_that_rejects_ends_no_session() {
     for kind in [&[][..], &[COUNTED][..]] {
-        let (api, first, mood) = hooked(kind).await;
-        mood.refuses.store(true, Ordering::SeqCst);
+        let (api, first, behaviour) = hooked(kind).await;
+        behaviour.rejects.store(true, Ordering::SeqCst);
         for _ in 0..2 {
             let reply = refresh(&api, &token(&first)).await;
-            reply.refuses_with(403, "unknown", "not now");
+            reply.expect_error_text(403, "unknown", "not now");
             api.advance(Duration::from_secs(60));
         }
 
-        mood.refuses.store(false, Ordering::SeqCst);
+        behaviour.rejects.store(false, Ordering::SeqCst);
         let second = refresh(&api, &token(&first)).await.ok();
 
         assert_ne!(token(&second), token(&first));
@@ -118,26 +118,26 @@ async fn a_hook_that_refuses_costs_nobody_their_session() {
     }
 }
 
-/// Clients take anything below 500 for the end of their session.
+/// Clients take a status below 500 for the end of their session.
 #[tokio::test]
 async fn a_hook_that_is_out_of_order_may_be_asked_again() {
-    let (api, first, mood) = hooked(&[]).await;
+    let (api, first, behaviour) = hooked(&[]).await;
 
-    mood.mumbles.store(true, Ordering::SeqCst);
+    behaviour.sends_garbage.store(true, Ordering::SeqCst);
     let reply = refresh(&api, &token(&first)).await;
-    reply.refuses(503, "hook_payload_invalid_content_type");
+    reply.expect_error(503, "hook_payload_invalid_content_type");
     assert_eq!(reply.header("retry-after"), Some("1"));
 
-    mood.hangs.store(true, Ordering::SeqCst);
+    behaviour.hangs.store(true, Ordering::SeqCst);
     let reply = refresh(&api, &token(&first)).await;
-    reply.refuses(503, "hook_timeout");
+    reply.expect_error(503, "hook_timeout");
 
-    mood.mumbles.store(false, Ordering::SeqCst);
-    mood.hangs.store(false, Ordering::SeqCst);
+    behaviour.sends_garbage.store(false, Ordering::SeqCst);
+    behaviour.hangs.store(false, Ordering::SeqCst);
     refresh(&api, &token(&first)).await.ok();
 }
 
-/// The same.
+/// Clients take a status below 500 for the end of their session.
 #[tokio::test]
 async fn who_waits_in_vain_may_try_again() {
     let (api, first) = signed_in(&[]).await;
@@ -148,7 +148,7 @@ async fn who_waits_in_vain_may_try_again() {
 
     let reply = refresh(&api, &token(&first)).await;
 
-    reply.refuses(503, "conflict");
+    reply.expect_error(503, "conflict");
     assert_eq!(reply.header("retry-after"), Some("1"));
     held.rollback().await.expect("let go");
     refresh(&api, &token(&first)).await.ok();

@@ -1,8 +1,9 @@
-//! Several tabs of one browser while its session moves on to counted tokens.
+//! Several tabs of a browser during the upgrade to counted tokens.
 
 use super::*;
+use crate::support::{AuthReply, Sql};
 
-/// A session with a row for a token, in a project that now gives counters to all sessions.
+/// A session with a v1 token, in a project that upgrades all sessions.
 async fn older(api: &Api, tokens: &Value) -> &'static str {
     let user = tokens["user"]["id"].as_str().expect("an id");
     let now = api.now().unix_timestamp();
@@ -38,7 +39,7 @@ async fn all_tabs_get_the_same_token() {
     refresh(&api, &next).await.ok();
 }
 
-/// The client lost our answer, whenever that was.
+/// The client lost the response, at any time.
 #[tokio::test]
 async fn the_last_row_is_good_until_the_first_counter_is_used() {
     let (api, old) = upgrading().await;
@@ -51,10 +52,10 @@ async fn the_last_row_is_good_until_the_first_counter_is_used() {
     let second = refresh(&api, &token(&first)).await.ok();
     refresh(&api, old)
         .await
-        .refuses(400, "refresh_token_already_used");
+        .expect_error(400, "refresh_token_already_used");
     refresh(&api, &token(&second))
         .await
-        .refuses(400, "refresh_token_not_found");
+        .expect_error(400, "refresh_token_not_found");
 }
 
 #[tokio::test]

@@ -1,9 +1,9 @@
-//! Signing up with a number.
+//! Sign-up by phone.
 
 use std::time::Duration;
 
 use super::*;
-use crate::support::TextServer;
+use crate::support::{AuthReply, Requests, Sql, TextServer};
 
 const CONFIRM_NUMBERS: (&str, &str) = ("auth.sms.enable_confirmations", "true");
 const PHONE: &str = "15551234567";
@@ -49,7 +49,7 @@ async fn a_number_that_must_be_confirmed_gets_a_code() {
     assert!(user["confirmation_sent_at"].is_string());
     let password = json!({ "phone": PHONE, "password": PASSWORD });
     let sign_in = || api.post("/token?grant_type=password", password.clone());
-    sign_in().await.refuses(400, "phone_not_confirmed");
+    sign_in().await.expect_error(400, "phone_not_confirmed");
     let body = json!({ "type": "sms", "phone": PHONE, "token": texts.code_to(PHONE) });
     let tokens = api.post("/verify", body).await.ok();
     assert_eq!(tokens["user"]["id"], user["id"]);
@@ -63,7 +63,7 @@ async fn an_unconfirmed_number_gets_another_code_for_the_same_account() {
     let first = api.post("/signup", ann_by_phone()).await.ok();
 
     let soon = api.post("/signup", ann_by_phone()).await;
-    soon.refuses(429, "over_sms_send_rate_limit");
+    soon.expect_error(429, "over_sms_send_rate_limit");
     api.advance(Duration::from_secs(6));
     let mut other = ann_by_phone();
     other["data"] = json!({ "nick": "eve" });
@@ -98,17 +98,17 @@ async fn nobody_can_find_out_which_numbers_are_registered() {
 }
 
 #[tokio::test]
-async fn where_sign_ups_give_a_session_a_known_number_is_refused() {
+async fn where_sign_ups_give_a_session_a_known_number_is_rejected() {
     let texts = TextServer::start().await;
     let api = Api::start(&texts.settings(&[])).await;
     api.post("/signup", ann_by_phone()).await.ok();
 
     api.post("/signup", ann_by_phone())
         .await
-        .refuses(422, "user_already_exists");
+        .expect_error(422, "user_already_exists");
 }
 
-/// There is no link that could end in a code.
+/// Without a link there is no PKCE flow.
 #[tokio::test]
 async fn numbers_have_no_flow_that_ends_in_a_code_exchange() {
     let texts = TextServer::start().await;
@@ -119,7 +119,7 @@ async fn numbers_have_no_flow_that_ends_in_a_code_exchange() {
 
     api.post("/signup", body)
         .await
-        .refuses(400, "validation_failed");
+        .expect_error(400, "validation_failed");
 
     assert!(texts.sent().is_empty());
     assert_eq!(api.count("select count(*) from auth.users").await, 0);

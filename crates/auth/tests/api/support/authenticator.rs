@@ -1,4 +1,4 @@
-//! A security key and the browser before it: they sign what they are told, right or wrong.
+//! A security key and a browser for tests. They sign anything, valid or not.
 
 use aws_lc_rs::{
     digest,
@@ -32,7 +32,7 @@ impl Authenticator {
         }
     }
 
-    /// What `create()` gives for these options.
+    /// The result of `create()`.
     pub(crate) fn create(&self, options: &Value) -> Value {
         let client_data = self.client_data("webauthn.create", options);
         let object = encode(&Cbor::Map(vec![
@@ -50,7 +50,7 @@ impl Authenticator {
         }))
     }
 
-    /// What `get()` gives for these options, in the name of the person with this id.
+    /// The result of `get()` for the user with this id.
     pub(crate) fn get(&mut self, options: &Value, user: &str) -> Value {
         self.sign_count += 1;
         let client_data = self.client_data("webauthn.get", options);

@@ -1,6 +1,9 @@
-//! A mail server that keeps what it is given.
+//! A mail server that stores received mails.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use tokio::{
@@ -13,19 +16,21 @@ use tokio_rustls::{TlsAcceptor, server::TlsStream};
 /// How the server behaves.
 #[derive(Clone, Default)]
 pub(crate) struct Behaviour {
-    /// `AUTH PLAIN LOGIN` is offered; where there is TLS, only inside of it.
+    /// Offers `AUTH PLAIN LOGIN`; with TLS, only inside of it.
     pub(crate) asks_for_password: bool,
-    /// `STARTTLS` is offered.
+    /// Offers `STARTTLS`.
     pub(crate) tls: Option<TlsAcceptor>,
-    /// There is nothing before TLS, as on port 465.
+    /// Starts with TLS, as on port 465.
     pub(crate) begins_with_tls: bool,
-    /// `STARTTLS` is offered, and the connection ends where TLS would begin.
+    /// Offers `STARTTLS` and then closes the connection.
     pub(crate) breaks_tls: bool,
-    /// Nobody is known here.
-    pub(crate) refuses_recipients: bool,
+    /// Rejects all recipients.
+    pub(crate) rejects_recipients: bool,
+    /// How long it takes to accept a mail.
+    pub(crate) delay: Duration,
 }
 
-/// A mail as it arrived.
+/// A received mail.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Received {
     pub(crate) from: String,
@@ -91,34 +96,34 @@ fn unquoted(body: &str) -> String {
 pub(crate) struct MailServer {
     pub(crate) port: u16,
     received: Arc<Mutex<Vec<Received>>>,
-    /// Every line that any client sent.
-    heard: Arc<Mutex<Vec<String>>>,
+    /// All lines from clients.
+    received_lines: Arc<Mutex<Vec<String>>>,
     task: JoinHandle<()>,
 }
 
 impl MailServer {
-    /// On every address of this machine.
+    /// Listens on all local addresses.
     pub(crate) async fn start(behaviour: Behaviour) -> Self {
         let listener = TcpListener::bind("0.0.0.0:0").await.expect("a free port");
         Self::over(listener, behaviour)
     }
 
-    /// Where somebody else listens already.
+    /// Uses an existing listener.
     pub(crate) fn over(listener: TcpListener, behaviour: Behaviour) -> Self {
         let port = listener.local_addr().expect("an address").port();
         let received = Arc::new(Mutex::new(Vec::new()));
-        let heard = Arc::new(Mutex::new(Vec::new()));
-        let (kept, lines) = (received.clone(), heard.clone());
+        let received_lines = Arc::new(Mutex::new(Vec::new()));
+        let (mails, lines) = (received.clone(), received_lines.clone());
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (kept, lines) = (kept.clone(), lines.clone());
-                tokio::spawn(serve(behaviour.clone(), stream, kept, lines));
+                let (mails, lines) = (mails.clone(), lines.clone());
+                tokio::spawn(serve(behaviour.clone(), stream, mails, lines));
             }
         });
         Self {
             port,
             received,
-            heard,
+            received_lines,
             task,
         }
     }
@@ -127,8 +132,8 @@ impl MailServer {
         self.received.lock().expect("no panics").clone()
     }
 
-    pub(crate) fn heard(&self) -> Vec<String> {
-        self.heard.lock().expect("no panics").clone()
+    pub(crate) fn received_lines(&self) -> Vec<String> {
+        self.received_lines.lock().expect("no panics").clone()
     }
 }
 
@@ -138,19 +143,19 @@ impl Drop for MailServer {
     }
 }
 
-/// One client, until it hangs up.
+/// Serves one client.
 async fn serve(
     behaviour: Behaviour,
     stream: TcpStream,
     received: Arc<Mutex<Vec<Received>>>,
-    heard: Arc<Mutex<Vec<String>>>,
+    received_lines: Arc<Mutex<Vec<String>>>,
 ) -> Option<()> {
-    let talk = Talk {
+    let talk = Connection {
         behaviour,
         is_in_tls: false,
         stream: BufReader::new(stream),
         received,
-        heard,
+        received_lines,
     };
     if talk.behaviour.begins_with_tls {
         let mut talk = talk.into_tls().await?;
@@ -166,37 +171,37 @@ async fn serve(
 }
 
 /// One connection.
-struct Talk<S> {
+struct Connection<S> {
     behaviour: Behaviour,
     is_in_tls: bool,
     stream: BufReader<S>,
     received: Arc<Mutex<Vec<Received>>>,
-    heard: Arc<Mutex<Vec<String>>>,
+    received_lines: Arc<Mutex<Vec<String>>>,
 }
 
-/// Why a talk ended.
+/// Why a connection ended.
 #[derive(PartialEq, Eq)]
 enum Ended {
     Hung,
     WantsTls,
 }
 
-impl Talk<TcpStream> {
-    /// The same connection, from now on in TLS; `None` where there can be none.
-    async fn into_tls(self) -> Option<Talk<TlsStream<TcpStream>>> {
+impl Connection<TcpStream> {
+    /// Upgrades to TLS; `None` without TLS.
+    async fn into_tls(self) -> Option<Connection<TlsStream<TcpStream>>> {
         let acceptor = self.behaviour.tls.clone()?;
         let stream = acceptor.accept(self.stream.into_inner()).await.ok()?;
-        Some(Talk {
+        Some(Connection {
             behaviour: self.behaviour,
             is_in_tls: true,
             stream: BufReader::new(stream),
             received: self.received,
-            heard: self.heard,
+            received_lines: self.received_lines,
         })
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn run(&mut self) -> Option<Ended> {
         let mut mail = Received {
             is_in_tls: self.is_in_tls,
@@ -216,7 +221,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
                     mail.from = address(&line);
                     self.say("250 ok").await?;
                 }
-                "RCPT" if self.behaviour.refuses_recipients => {
+                "RCPT" if self.behaviour.rejects_recipients => {
                     self.say("550 nobody of that name").await?;
                 }
                 "RCPT" => {
@@ -227,6 +232,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
                     self.say("354 go on").await?;
                     mail.data = self.data().await?;
                     self.received.lock().expect("no panics").push(mail.clone());
+                    tokio::time::sleep(self.behaviour.delay).await;
                     self.say("250 kept").await?;
                 }
                 "QUIT" => {
@@ -276,7 +282,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Talk<S> {
         let mut line = String::new();
         self.stream.read_line(&mut line).await.ok()?;
         let line = line.trim_end().to_owned();
-        self.heard.lock().expect("no panics").push(line.clone());
+        self.received_lines
+            .lock()
+            .expect("no panics")
+            .push(line.clone());
         (!line.is_empty()).then_some(line)
     }
 

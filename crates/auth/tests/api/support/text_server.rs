@@ -1,11 +1,11 @@
-//! A provider of text messages that keeps what it is given.
+//! An SMS provider that stores messages.
 
 use super::Remote;
 
-/// What it calls every message.
+/// The id of every message.
 pub(crate) const MESSAGE_ID: &str = "SM1";
 
-/// A stand-in for Twilio; it ends with the test.
+/// A fake Twilio; it ends with the test.
 pub(crate) struct TextServer(Remote);
 
 impl TextServer {
@@ -14,7 +14,7 @@ impl TextServer {
         Self(Remote::start(201, &answer).await)
     }
 
-    /// Settings that let people use numbers and send messages here: each is its code alone.
+    /// Settings that enable phone sign-ins and send messages here; each message is only its code.
     pub(crate) fn settings<'a>(&'a self, more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
         let own = [
             ("auth.sms.enable_signup", "true"),
@@ -28,9 +28,13 @@ impl TextServer {
         own.into_iter().chain(more.iter().copied()).collect()
     }
 
-    /// To whom messages went, and what they said; oldest first.
+    /// Recipients and texts of messages, oldest first.
     pub(crate) fn sent(&self) -> Vec<(String, String)> {
-        let messages = self.0.asked().into_iter().map(|asked| asked.form());
+        let messages = self
+            .0
+            .received()
+            .into_iter()
+            .map(|received| received.form());
         let field = |form: &[(String, String)], name: &str| {
             let found = form.iter().find(|(known, _)| known == name);
             found
@@ -43,7 +47,7 @@ impl TextServer {
             .collect()
     }
 
-    /// The code of the newest message, which went to this number.
+    /// The code of the newest message, sent to this number.
     #[track_caller]
     pub(crate) fn code_to(&self, phone: &str) -> String {
         let (to, code) = self.sent().pop().expect("a message");

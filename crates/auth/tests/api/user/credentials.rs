@@ -1,6 +1,7 @@
-//! Who may change address, number and password, and what they need not show.
+//! Requirements for changing address, number and password.
 
 use super::*;
+use crate::support::{AuthReply, Requests, Sql};
 
 #[tokio::test]
 async fn accounts_of_an_organisation_are_changed_there() {
@@ -16,7 +17,7 @@ async fn accounts_of_an_organisation_are_changed_there() {
     ] {
         put(&api, &tokens, body)
             .await
-            .refuses(422, "user_sso_managed");
+            .expect_error(422, "user_sso_managed");
     }
     put(&api, &tokens, json!({ "data": { "nick": "a" } }))
         .await
@@ -43,5 +44,5 @@ async fn who_came_by_a_message_need_not_know_the_present_password() {
     let tokens = sign_in(&api, "ann@mail.dev", "by a recovery").await.ok();
     put(&api, &tokens, json!({ "password": "battery staple" }))
         .await
-        .refuses(400, "current_password_required");
+        .expect_error(400, "current_password_required");
 }

@@ -1,10 +1,10 @@
-//! Numbers that people add or change.
+//! Adding and changing phone numbers.
 
 use super::*;
-use crate::support::TextServer;
+use crate::support::{AuthCall, AuthReply, Requests, TextServer};
 
 const CONFIRM_NUMBERS: (&str, &str) = ("auth.sms.enable_confirmations", "true");
-const TELL: (&str, &str) = ("auth.email.notification.phone_changed.enabled", "true");
+const NOTIFY: (&str, &str) = ("auth.email.notification.phone_changed.enabled", "true");
 const FIRST: &str = "15551234567";
 const SECOND: &str = "15559876543";
 
@@ -27,19 +27,19 @@ async fn a_number_counts_at_once_where_it_need_not_be_proved() {
 }
 
 #[tokio::test]
-async fn a_number_of_somebody_else_is_refused() {
+async fn a_number_of_another_user_is_rejected() {
     let (api, tokens) = ann(&[]).await;
     let eve = json!({ "phone": FIRST, "phone_confirm": true });
     api.post("/admin/users", eve).service_role().await.ok();
 
     let reply = put(&api, &tokens, json!({ "phone": FIRST })).await;
 
-    reply.refuses(422, "phone_exists");
+    reply.expect_error(422, "phone_exists");
     let user = api.get("/user").session(&tokens).await.ok();
     assert_eq!(user["phone"], "");
 }
 
-/// Sets a number; where that takes a code, also enters it.
+/// Sets a number, and verifies it if required.
 async fn set(api: &Api, tokens: &Value, texts: &TextServer, phone: &str) {
     let user = put(api, tokens, json!({ "phone": phone })).await.ok();
     if user["new_phone"] == phone {
@@ -53,9 +53,9 @@ async fn set(api: &Api, tokens: &Value, texts: &TextServer, phone: &str) {
 }
 
 #[tokio::test]
-async fn the_owner_is_told_that_the_number_changed() {
+async fn the_owner_is_notified_that_the_number_changed() {
     let texts = TextServer::start().await;
-    for more in [&[TELL][..], &[TELL, CONFIRM_NUMBERS][..]] {
+    for more in [&[NOTIFY][..], &[NOTIFY, CONFIRM_NUMBERS][..]] {
         let (api, tokens) = ann(&texts.settings(more)).await;
         set(&api, &tokens, &texts, FIRST).await;
         assert!(api.mails().await.is_empty(), "the first one is no change");

@@ -204,10 +204,10 @@ impl GenerateLinkRequest {
             .with_some("redirect_to", self.redirect_to.clone());
         let call = Call::post("/admin/generate_link", body.finish())
             .redirect_to(self.redirect_to.as_deref());
-        let answer = self.api.for_call(&self.options)?.answer(call).await?;
+        let response = self.api.for_call(&self.options)?.response(call).await?;
         let mut link: GeneratedLink =
-            serde_json::from_slice(&answer.body).map_err(|_| AuthError::unreadable())?;
-        link.user = User::from_answer(&answer.text());
+            serde_json::from_slice(&response.body).map_err(|_| AuthError::unreadable())?;
+        link.user = User::from_response(&response.text());
         Ok(link)
     }
 }

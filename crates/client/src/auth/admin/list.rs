@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use super::super::AuthError;
 use super::super::api::{AuthApi, Call};
 use crate::call_options::{CallOptions, with_call_options};
-use crate::http::Answer;
+use crate::http::HttpResponse;
 use crate::user::User;
 
 /// Reading a page of users; see [`Users::list`](super::Users::list).
@@ -78,9 +78,9 @@ impl ListUsersRequest {
         }
 
         let call = self.paging.of(Call::get("/admin/users"));
-        let answer = self.api.for_call(&self.options)?.answer(call).await?;
+        let response = self.api.for_call(&self.options)?.response(call).await?;
         let page: Page<'_> =
-            serde_json::from_slice(&answer.body).map_err(|_| AuthError::unreadable())?;
+            serde_json::from_slice(&response.body).map_err(|_| AuthError::unreadable())?;
         let users = page
             .users
             .iter()
@@ -88,21 +88,21 @@ impl ListUsersRequest {
             .collect();
         Ok(UserPage {
             users,
-            total: total(&answer),
-            next_page: linked_page(&answer, "next"),
-            last_page: linked_page(&answer, "last"),
+            total: total(&response),
+            next_page: linked_page(&response, "next"),
+            last_page: linked_page(&response, "last"),
         })
     }
 }
 
 /// How many rows all pages have.
-pub(super) fn total(answer: &Answer) -> Option<u64> {
-    answer.header("x-total-count")?.parse().ok()
+pub(super) fn total(response: &HttpResponse) -> Option<u64> {
+    response.header("x-total-count")?.parse().ok()
 }
 
 /// The page that the `Link` header names, as a whole number (S81).
-pub(super) fn linked_page(answer: &Answer, relation: &str) -> Option<u64> {
-    let links = answer.header("link")?;
+pub(super) fn linked_page(response: &HttpResponse, relation: &str) -> Option<u64> {
+    let links = response.header("link")?;
     let relation = format!("rel=\"{relation}\"");
     let link = links.split(',').find(|link| link.contains(&relation))?;
     let (_, rest) = link.split_once('<')?;
@@ -125,14 +125,14 @@ mod tests {
         let links =
             r#"</admin/users?page=12&per_page=5>; rel="next", </admin/users?page=345>; rel="last""#;
         headers.insert("link", HeaderValue::from_static(links));
-        let answer = Answer {
+        let response = HttpResponse {
             status: 200,
             headers,
             body: Default::default(),
         };
 
-        assert_eq!(linked_page(&answer, "next"), Some(12));
-        assert_eq!(linked_page(&answer, "last"), Some(345));
-        assert_eq!(linked_page(&answer, "first"), None);
+        assert_eq!(linked_page(&response, "next"), Some(12));
+        assert_eq!(linked_page(&response, "last"), Some(345));
+        assert_eq!(linked_page(&response, "first"), None);
     }
 }

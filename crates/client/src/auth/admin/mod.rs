@@ -1,7 +1,7 @@
 //! Administration with the project's service key (client contract §1.14).
 //!
-//! An [`AdminClient`] is a type of its own, so that a program which only has the anonymous key
-//! cannot even be written to administer. It keeps no session and refreshes none.
+//! An [`AdminClient`] is a separate type, so that a program with only the anonymous key has no admin methods. It has no
+//! session.
 
 mod attributes;
 mod link;
@@ -26,7 +26,7 @@ pub use oauth_clients::{
 pub use providers::{CustomProvider, CustomProviders, ProviderRequest, ProviderType};
 pub use user::{AdminFactors, AdminPasskeys, AdminUser, DeleteUserRequest};
 
-/// Administers the accounts of a project. Keep its key on servers.
+/// Manages the users of a project. Keep its key on servers.
 ///
 /// ```no_run
 /// # async fn example(service_key: &str) -> Result<(), plinth_client::AuthError> {
@@ -56,7 +56,7 @@ impl AdminClient {
         Self::with_http(project_url, service_key, Http::new())
     }
 
-    /// The same, sending requests in another way.
+    /// The same with another transport.
     pub fn with_http(project_url: &str, service_key: &str, http: Http) -> Result<Self, AuthError> {
         let url = ProjectUrl::parse(project_url)?;
         Ok(Self {
@@ -71,27 +71,27 @@ impl AdminClient {
         }
     }
 
-    /// What belongs to one user.
+    /// Factors and passkeys of one user.
     pub fn user(&self, id: &str) -> AdminUser {
         AdminUser::new(&self.api, id)
     }
 
-    /// Applications whose users sign in with their accounts here.
+    /// OAuth clients of the project's OAuth server.
     pub fn oauth_clients(&self) -> OauthClients {
         OauthClients::new(&self.api)
     }
 
-    /// Providers of identities that the project names itself.
+    /// Custom identity providers.
     pub fn providers(&self) -> CustomProviders {
         CustomProviders::new(&self.api)
     }
 
-    /// Ends sessions of the user whom a token belongs to.
+    /// Ends sessions of the user of a token.
     pub async fn sign_out(&self, token: &str, scope: Scope) -> Result<(), AuthError> {
         self.api.sign_out(token, scope).await
     }
 
-    /// The calls themselves, made with the service key.
+    /// The stateless API with the service key.
     pub fn api(&self) -> &AuthApi {
         &self.api
     }
@@ -110,7 +110,7 @@ impl Users {
         }
     }
 
-    /// Makes an account, without sending anything.
+    /// Creates a user, without sending anything.
     pub fn create(&self) -> CreateUserRequest {
         CreateUserRequest::new(&self.api)
     }
@@ -135,19 +135,18 @@ impl Users {
         DeleteUserRequest::new(&self.api, id)
     }
 
-    /// Makes an account and sends its owner a link.
+    /// Creates a user and sends an invitation link.
     pub fn invite(&self, email: impl Into<String>) -> InviteRequest {
         InviteRequest::new(&self.api, email.into())
     }
 
-    /// Makes a link that would otherwise be sent by e-mail.
+    /// Generates a link that would otherwise be sent by e-mail.
     pub fn generate_link(&self, link: LinkType) -> GenerateLinkRequest {
         GenerateLinkRequest::new(&self.api, link)
     }
 }
 
-/// The path of a user. Ids are checked before anything is sent (S79): a wrong one would be part
-/// of a path that means something else.
+/// The path of a user. Ids are checked before anything is sent (S79): an invalid one would change the path.
 fn user_path(id: &str, rest: &str) -> Result<String, AuthError> {
     Ok(format!("/admin/users/{}{rest}", checked_id(id)?))
 }
@@ -158,11 +157,12 @@ fn checked_id(id: &str) -> Result<&str, AuthError> {
             8 | 13 | 18 | 23 => byte == b'-',
             _ => byte.is_ascii_hexdigit(),
         });
-    match is_uuid {
-        true => Ok(id),
-        false => Err(AuthError::InvalidInput(
+    if is_uuid {
+        Ok(id)
+    } else {
+        Err(AuthError::InvalidInput(
             "Expected parameter to be UUID but is not",
-        )),
+        ))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Applications whose users sign in with their accounts here (client contract S80).
+//! OAuth clients of the project's OAuth server (client contract S80).
 
 use std::fmt;
 
@@ -15,18 +15,18 @@ use crate::call_options::{CallOptions, with_call_options, with_handle_options};
 
 const PATH: &str = "/admin/oauth/clients";
 
-/// An application.
+/// An OAuth client.
 #[derive(Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct OauthClient {
     /// A UUID.
     pub client_id: String,
-    /// Told once: when the application is made, or its secret made anew.
+    /// Only present when the client is created or its secret regenerated.
     pub client_secret: Option<String>,
     /// `public` or `confidential`.
     pub client_type: String,
-    /// Where people may be sent back to.
+    /// Allowed redirect URLs.
     pub redirect_uris: Vec<String>,
     /// `none`, `client_secret_basic` or `client_secret_post`.
     pub token_endpoint_auth_method: String,
@@ -34,7 +34,7 @@ pub struct OauthClient {
     pub grant_types: Vec<String>,
     /// `code`.
     pub response_types: Vec<String>,
-    /// What people are shown.
+    /// The display name.
     pub client_name: Option<String>,
     /// Its home page.
     pub client_uri: Option<String>,
@@ -48,7 +48,7 @@ pub struct OauthClient {
     pub updated_at: Option<String>,
 }
 
-/// Without the secret.
+/// The secret is not printed.
 impl fmt::Debug for OauthClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("OauthClient")
@@ -126,7 +126,7 @@ impl OauthClients {
         self.api.done(Call::delete(path(client_id, "")?)).await
     }
 
-    /// Gives it another secret; the one before it is worth nothing from then on.
+    /// Regenerates its secret; the old one becomes invalid.
     pub async fn regenerate_secret(&self, client_id: &str) -> Result<OauthClient, AuthError> {
         let path = path(client_id, "/regenerate_secret")?;
         self.api.json(Call::post(path, json!({}))).await
@@ -176,13 +176,12 @@ impl OauthClientRequest {
         self.with("logo_uri", uri.into())
     }
 
-    /// It can keep no secret: an application in a browser or on a phone.
+    /// A public client: an application in a browser or on a phone.
     pub fn public(self) -> Self {
         self.auth_method("none")
     }
 
-    /// How it proves who it is: `client_secret_basic` (unless said otherwise), `client_secret_post`
-    /// or `none`.
+    /// The authentication method: `client_secret_basic` (default), `client_secret_post` or `none`.
     pub fn auth_method(self, method: impl Into<String>) -> Self {
         self.with("token_endpoint_auth_method", method.into())
     }
@@ -240,14 +239,14 @@ impl ListOauthClientsRequest {
         }
 
         let call = self.paging.of(Call::get(PATH));
-        let answer = self.api.for_call(&self.options)?.answer(call).await?;
+        let response = self.api.for_call(&self.options)?.response(call).await?;
         let page: Page =
-            serde_json::from_slice(&answer.body).map_err(|_| AuthError::unreadable())?;
+            serde_json::from_slice(&response.body).map_err(|_| AuthError::unreadable())?;
         Ok(OauthClientPage {
             clients: page.clients,
-            total: total(&answer),
-            next_page: linked_page(&answer, "next"),
-            last_page: linked_page(&answer, "last"),
+            total: total(&response),
+            next_page: linked_page(&response, "next"),
+            last_page: linked_page(&response, "last"),
         })
     }
 }

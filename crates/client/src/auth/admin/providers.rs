@@ -1,4 +1,4 @@
-//! Providers of identities that the project names itself (client contract S80).
+//! Custom identity providers (client contract S80).
 
 use http::Method;
 use serde::{Deserialize, Serialize};
@@ -11,10 +11,10 @@ use crate::call_options::{CallOptions, with_call_options, with_handle_options};
 
 const PATH: &str = "/admin/custom-providers";
 
-/// What a provider speaks.
+/// The provider's protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProviderType {
-    /// OpenID Connect: it tells everything else about itself.
+    /// OpenID Connect, with discovery.
     Oidc,
     /// Plain OAuth 2.
     Oauth2,
@@ -29,7 +29,7 @@ impl ProviderType {
     }
 }
 
-/// A provider. Its secret is never told.
+/// A provider. Its secret is never returned.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -42,37 +42,37 @@ pub struct CustomProvider {
     pub provider_type: String,
     /// What people are shown.
     pub name: String,
-    /// What the project is called there.
+    /// The project's client id at the provider.
     pub client_id: String,
-    /// Other applications whose tokens count as well.
+    /// Other client ids whose tokens are accepted.
     pub acceptable_client_ids: Vec<String>,
-    /// What is asked for.
+    /// Requested scopes.
     pub scopes: Vec<String>,
     /// Whether PKCE is used.
     pub pkce_enabled: bool,
-    /// Where a user's data comes from.
+    /// Mapping of claims to user attributes.
     pub attribute_mapping: Map<String, Value>,
-    /// Claims that are kept besides the usual ones.
+    /// Additional claims to store.
     pub custom_claims_allowlist: Vec<String>,
-    /// What is said when a sign-in begins.
+    /// Additional authorization parameters.
     pub authorization_params: Map<String, Value>,
-    /// Whether people can sign in with it.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// Whether people without an address may.
+    /// Whether users without an e-mail address may sign in.
     pub email_optional: bool,
-    /// Of OpenID Connect: who signs its tokens.
+    /// OpenID Connect: the issuer.
     pub issuer: Option<String>,
-    /// Of OpenID Connect: where it describes itself, if elsewhere.
+    /// OpenID Connect: the discovery URL, if non-standard.
     pub discovery_url: Option<String>,
-    /// Of OpenID Connect: whether tokens need no nonce.
+    /// OpenID Connect: whether the nonce check is skipped.
     pub skip_nonce_check: bool,
-    /// Of OAuth 2: where a sign-in begins.
+    /// OAuth 2: the authorization URL.
     pub authorization_url: Option<String>,
-    /// Of OAuth 2: where tokens are given.
+    /// OAuth 2: the token URL.
     pub token_url: Option<String>,
-    /// Of OAuth 2: where it tells who somebody is.
+    /// OAuth 2: the user info URL.
     pub userinfo_url: Option<String>,
-    /// Of OAuth 2: its keys.
+    /// OAuth 2: the JWKS URL.
     pub jwks_uri: Option<String>,
     /// As RFC 3339.
     pub created_at: Option<String>,
@@ -172,88 +172,87 @@ impl ProviderRequest {
         self.with("name", name.into())
     }
 
-    /// What the project is called there.
+    /// The project's client id at the provider.
     pub fn client_id(self, id: impl Into<String>) -> Self {
         self.with("client_id", id.into())
     }
 
-    /// What proves that it is the project.
+    /// The client secret.
     pub fn client_secret(self, secret: impl Into<String>) -> Self {
         self.with("client_secret", secret.into())
     }
 
-    /// Other applications whose tokens count as well.
+    /// Other client ids whose tokens are accepted.
     pub fn acceptable_client_ids<T: Into<String>>(self, ids: impl IntoIterator<Item = T>) -> Self {
         self.with_list("acceptable_client_ids", ids)
     }
 
-    /// What is asked for.
+    /// Requested scopes.
     pub fn scopes<T: Into<String>>(self, scopes: impl IntoIterator<Item = T>) -> Self {
         self.with_list("scopes", scopes)
     }
 
-    /// Whether PKCE is used; it is unless this says otherwise.
+    /// Whether PKCE is used; default true.
     pub fn pkce(self, is_used: bool) -> Self {
         self.with("pkce_enabled", is_used)
     }
 
-    /// Where a user's data comes from, an object: a text names a claim, anything else is taken as
-    /// it is.
+    /// Mapping of claims to user attributes, an object: a text names a claim, anything else is a constant.
     pub fn attribute_mapping(self, mapping: &impl Serialize) -> Self {
         self.with_data("attribute_mapping", mapping)
     }
 
-    /// Claims that are kept besides the usual ones.
+    /// Additional claims to store.
     pub fn custom_claims<T: Into<String>>(self, claims: impl IntoIterator<Item = T>) -> Self {
         self.with_list("custom_claims_allowlist", claims)
     }
 
-    /// What is said when a sign-in begins, an object of texts.
+    /// Additional authorization parameters, an object of texts.
     pub fn authorization_params(self, params: &impl Serialize) -> Self {
         self.with_data("authorization_params", params)
     }
 
-    /// Whether people can sign in with it; they can unless this says otherwise.
+    /// Whether it is enabled; default true.
     pub fn enabled(self, is_enabled: bool) -> Self {
         self.with("enabled", is_enabled)
     }
 
-    /// Whether people without an address may sign in.
+    /// Whether users without an e-mail address may sign in.
     pub fn email_optional(self, is_optional: bool) -> Self {
         self.with("email_optional", is_optional)
     }
 
-    /// Of OpenID Connect: who signs its tokens.
+    /// OpenID Connect: the issuer.
     pub fn issuer(self, url: impl Into<String>) -> Self {
         self.with("issuer", url.into())
     }
 
-    /// Of OpenID Connect: where it describes itself, if elsewhere than usual.
+    /// OpenID Connect: the discovery URL, if non-standard.
     pub fn discovery_url(self, url: impl Into<String>) -> Self {
         self.with("discovery_url", url.into())
     }
 
-    /// Of OpenID Connect: whether tokens need no nonce.
+    /// OpenID Connect: whether the nonce check is skipped.
     pub fn skip_nonce_check(self, is_skipped: bool) -> Self {
         self.with("skip_nonce_check", is_skipped)
     }
 
-    /// Of OAuth 2: where a sign-in begins.
+    /// OAuth 2: the authorization URL.
     pub fn authorization_url(self, url: impl Into<String>) -> Self {
         self.with("authorization_url", url.into())
     }
 
-    /// Of OAuth 2: where tokens are given.
+    /// OAuth 2: the token URL.
     pub fn token_url(self, url: impl Into<String>) -> Self {
         self.with("token_url", url.into())
     }
 
-    /// Of OAuth 2: where it tells who somebody is.
+    /// OAuth 2: the user info URL.
     pub fn userinfo_url(self, url: impl Into<String>) -> Self {
         self.with("userinfo_url", url.into())
     }
 
-    /// Of OAuth 2: its keys.
+    /// OAuth 2: the JWKS URL.
     pub fn jwks_uri(self, url: impl Into<String>) -> Self {
         self.with("jwks_uri", url.into())
     }

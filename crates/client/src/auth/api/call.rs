@@ -1,4 +1,4 @@
-//! One call on its way.
+//! One request to the auth service.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use http::{HeaderValue, Method, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{AuthApi, TokenAnswer};
+use super::{AuthApi, TokenResponse};
 use crate::auth::AuthError;
-use crate::http::{Answer, Outgoing};
+use crate::http::{HttpResponse, Outgoing};
 use crate::json::Members;
 use crate::session::{ExpiryPlace, Session};
 use crate::user::User;
@@ -22,7 +22,7 @@ pub(crate) struct Call<'a> {
     token: Option<&'a str>,
     body: Option<Value>,
     timeout: Option<Duration>,
-    max_answer_bytes: Option<usize>,
+    max_response_bytes: Option<usize>,
 }
 
 impl<'a> Call<'a> {
@@ -34,7 +34,7 @@ impl<'a> Call<'a> {
             token: None,
             body: None,
             timeout: None,
-            max_answer_bytes: None,
+            max_response_bytes: None,
         }
     }
 
@@ -55,7 +55,7 @@ impl<'a> Call<'a> {
         self
     }
 
-    /// In the name of the user whose token this is.
+    /// With a user's access token.
     pub(crate) fn token(mut self, token: &'a str) -> Self {
         self.token = Some(token);
         self
@@ -79,7 +79,7 @@ impl<'a> Call<'a> {
     }
 
     pub(crate) fn at_most(mut self, bytes: usize) -> Self {
-        self.max_answer_bytes = Some(bytes);
+        self.max_response_bytes = Some(bytes);
         self
     }
 }
@@ -98,38 +98,39 @@ impl AuthApi {
     }
 
     /// Sends a call. Anything but success is an error.
-    pub(crate) async fn answer(&self, call: Call<'_>) -> Result<Answer, AuthError> {
+    pub(crate) async fn response(&self, call: Call<'_>) -> Result<HttpResponse, AuthError> {
         let mut request = Outgoing::new(call.method, self.url(&call.path, &call.query));
         request.headers = self.headers(call.token)?;
         request.timeout = call.timeout.or(self.0.timeout);
-        if let Some(bytes) = call.max_answer_bytes {
-            request.max_answer_bytes = bytes;
+        if let Some(bytes) = call.max_response_bytes {
+            request.max_response_bytes = bytes;
         }
         if let Some(body) = call.body {
             let json = HeaderValue::from_static("application/json;charset=UTF-8");
             request.headers.insert(header::CONTENT_TYPE, json);
             request.body = body.to_string().into();
         }
-        let answer = self.0.http.send(request).await?;
-        match answer.is_success() {
-            true => Ok(answer),
-            false => Err(AuthError::from_answer(&answer)),
+        let response = self.0.http.send(request).await?;
+        if response.is_success() {
+            Ok(response)
+        } else {
+            Err(AuthError::from_response(&response))
         }
     }
 
-    /// Sends a call whose answer matters.
+    /// Sends a call and parses the response.
     pub(crate) async fn json<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, AuthError> {
-        let answer = self.answer(call).await?;
-        serde_json::from_slice(&answer.body).map_err(|_| AuthError::unreadable())
+        let response = self.response(call).await?;
+        serde_json::from_slice(&response.body).map_err(|_| AuthError::unreadable())
     }
 
-    /// Sends a call whose answer does not.
+    /// Sends a call and ignores the response.
     pub(crate) async fn done(&self, call: Call<'_>) -> Result<(), AuthError> {
-        self.answer(call).await.map(drop)
+        self.response(call).await.map(drop)
     }
 
-    /// Sends a call that may give a session.
-    pub(crate) async fn tokens(&self, call: Call<'_>) -> Result<TokenAnswer, AuthError> {
+    /// Sends a call that may return a session.
+    pub(crate) async fn tokens(&self, call: Call<'_>) -> Result<TokenResponse, AuthError> {
         self.tokens_with(call, ExpiryPlace::Last).await
     }
 
@@ -137,20 +138,20 @@ impl AuthApi {
         &self,
         call: Call<'_>,
         place: ExpiryPlace,
-    ) -> Result<TokenAnswer, AuthError> {
-        let answer = self.answer(call).await?;
-        let text = std::str::from_utf8(&answer.body).map_err(|_| AuthError::unreadable())?;
+    ) -> Result<TokenResponse, AuthError> {
+        let response = self.response(call).await?;
+        let text = std::str::from_utf8(&response.body).map_err(|_| AuthError::unreadable())?;
         let members = Members::parse(text).ok_or_else(AuthError::unreadable)?;
         let weak_password = members.get("weak_password");
-        Ok(TokenAnswer {
-            session: Session::from_token_answer(text, self.clock().now_ms(), place),
-            user: User::from_answer(text),
+        Ok(TokenResponse {
+            session: Session::from_token_response(text, self.clock().now_ms(), place),
+            user: User::from_response(text),
             weak_password: weak_password.and_then(|advice| serde_json::from_str(advice).ok()),
         })
     }
 
-    /// Sends a call that must give a session and its user.
-    pub(crate) async fn session(&self, call: Call<'_>) -> Result<TokenAnswer, AuthError> {
+    /// Sends a call that must return a session and its user.
+    pub(crate) async fn session(&self, call: Call<'_>) -> Result<TokenResponse, AuthError> {
         let tokens = self.tokens(call).await?;
         match (&tokens.session, &tokens.user) {
             (Some(_), Some(_)) => Ok(tokens),
@@ -158,19 +159,19 @@ impl AuthApi {
         }
     }
 
-    /// Sends a call that gives a user.
+    /// Sends a call that returns a user.
     pub(crate) async fn user_of(&self, call: Call<'_>) -> Result<User, AuthError> {
-        let answer = self.answer(call).await?;
-        let text = std::str::from_utf8(&answer.body).map_err(|_| AuthError::unreadable())?;
+        let response = self.response(call).await?;
+        let text = std::str::from_utf8(&response.body).map_err(|_| AuthError::unreadable())?;
         serde_json::from_str::<&serde_json::value::RawValue>(text)
             .map_err(|_| AuthError::unreadable())?;
-        User::from_answer(text).ok_or(AuthError::InvalidTokenResponse)
+        User::from_response(text).ok_or(AuthError::InvalidTokenResponse)
     }
 }
 
-/// A path's part made of a value.
+/// Encodes a value as a path segment.
 pub(crate) fn segment(value: &str) -> String {
-    // Unlike a query, a path spells a space as %20.
+    // Unlike in a query, a space is %20.
     url::form_urlencoded::byte_serialize(value.as_bytes())
         .collect::<String>()
         .replace('+', "%20")

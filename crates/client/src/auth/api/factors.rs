@@ -8,7 +8,7 @@ use super::{AuthApi, Call};
 use crate::auth::AuthError;
 use crate::session::{ExpiryPlace, Session};
 
-/// A factor that was just added and is not verified yet.
+/// A new, unverified factor.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
 pub struct EnrolledFactor {
@@ -32,11 +32,11 @@ pub struct EnrolledFactor {
 #[derive(Clone, Deserialize)]
 #[non_exhaustive]
 pub struct EnrolledTotp {
-    /// A picture for the app's camera: a `data:` URL of an SVG.
+    /// The QR code: a `data:` URL of an SVG.
     pub qr_code: String,
-    /// The same for typing. A secret.
+    /// The secret as text.
     pub secret: String,
-    /// The same as an `otpauth:` URL. A secret.
+    /// The `otpauth:` URL. A secret.
     pub uri: String,
 }
 
@@ -48,7 +48,7 @@ impl std::fmt::Debug for EnrolledTotp {
     }
 }
 
-/// A question to which the factor has the answer.
+/// A challenge for a factor.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
 pub struct Challenge {
@@ -57,7 +57,7 @@ pub struct Challenge {
     /// The factor's type.
     #[serde(rename = "type", default)]
     pub factor_type: String,
-    /// When it is too late, in seconds since 1970.
+    /// When it expires, in seconds since 1970.
     #[serde(default)]
     pub expires_at: i64,
     /// `{type, credential_options}` of a security key.
@@ -109,7 +109,7 @@ impl AuthApi {
     }
 }
 
-/// The answer to a challenge by code.
+/// Body of a verification by code.
 pub(crate) fn code_answer(challenge_id: &str, code: &str) -> Value {
     json!({ "challenge_id": challenge_id, "code": code })
 }

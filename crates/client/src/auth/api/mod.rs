@@ -1,5 +1,5 @@
-//! The calls of `/auth/v1`, one method each, without any state: who keeps a session elsewhere
-//! (a server in cookies, say) builds on this. [`Auth`](super::Auth) adds the session.
+//! The calls of `/auth/v1`, one method each, stateless: for programs that store sessions themselves (a server in
+//! cookies, say). [`Auth`](super::Auth) adds the session.
 
 mod call;
 mod factors;
@@ -25,10 +25,10 @@ pub(crate) use call::{Call, segment};
 pub(crate) use factors::code_answer;
 pub use factors::{Challenge, EnrolledFactor, EnrolledTotp};
 pub use passkeys::{Passkey, PasskeyOptions};
-pub use refresh::{ATTEMPT_TIMEOUT, FIRST_WAIT_MS, RETRY_BUDGET_MS};
+pub use refresh::{ATTEMPT_TIMEOUT, MIN_BACKOFF_MS, RETRY_BUDGET_MS};
 pub use user::Scope;
 
-/// K11: the version of answers that this client reads.
+/// K11: the API version of responses that this client reads.
 pub const API_VERSION: &str = "2024-01-01";
 
 /// The stateless calls of one project's auth service. Cheap to clone.
@@ -41,28 +41,28 @@ struct Parts {
     key: String,
     headers: HeaderMap,
     timeout: Option<Duration>,
-    /// A header could not be sent as given; reported by every call.
+    /// A header was invalid; reported by every call.
     is_unsendable: bool,
     http: Http,
 }
 
-/// A token answer: a session, a user, both or neither.
+/// A token response: a session, a user, both or neither.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct TokenAnswer {
-    /// There if the person is signed in now.
+pub struct TokenResponse {
+    /// Present if the user is signed in now.
     pub session: Option<Session>,
-    /// There unless the answer only says that something was sent.
+    /// Present unless the response only confirms that a message was sent.
     pub user: Option<User>,
-    /// The sign-in worked, but the password should be changed (S85).
+    /// The sign-in succeeded, but the password should be changed (S85).
     pub weak_password: Option<WeakPassword>,
 }
 
-/// Advice that comes with a successful sign-in.
+/// A warning of a successful sign-in.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[non_exhaustive]
 pub struct WeakPassword {
-    /// What is wrong, for people.
+    /// The message.
     #[serde(default)]
     pub message: String,
     /// `length`, `characters`, `pwned`.
@@ -83,21 +83,21 @@ impl AuthApi {
         }))
     }
 
-    /// The same with headers that every call carries.
+    /// The same with headers for every call.
     pub fn with_headers(self, headers: HeaderMap) -> Self {
         let mut parts = Parts::clone(&self.0);
         parts.headers.extend(headers);
         Self(Arc::new(parts))
     }
 
-    /// The same, giving up on every call after this long.
+    /// The same with a timeout for every call.
     pub fn with_timeout(self, limit: Duration) -> Self {
         let mut parts = Parts::clone(&self.0);
         parts.timeout = Some(limit);
         Self(Arc::new(parts))
     }
 
-    /// The same, giving up after this long where no limit is set.
+    /// The same with a default timeout.
     pub(crate) fn or_timeout(&self, limit: Duration) -> Self {
         match self.0.timeout {
             Some(_) => self.clone(),
@@ -108,9 +108,10 @@ impl AuthApi {
     /// The same for one call with options of its own.
     pub(crate) fn for_call(&self, options: &CallOptions) -> Result<Self, AuthError> {
         let api = self.with_options(options);
-        match api.0.is_unsendable {
-            true => Err(AuthError::InvalidInput("A header cannot be sent as given")),
-            false => Ok(api),
+        if api.0.is_unsendable {
+            Err(AuthError::InvalidInput("A header cannot be sent as given"))
+        } else {
+            Ok(api)
         }
     }
 
@@ -129,7 +130,7 @@ impl AuthApi {
         Self(Arc::new(parts))
     }
 
-    /// What comes of some work that others share, unless it takes longer than a call may.
+    /// Awaits shared work with the timeout of a call.
     pub(crate) async fn within<T>(
         &self,
         work: impl Future<Output = Result<T, AuthError>>,
@@ -137,7 +138,7 @@ impl AuthApi {
         self.0.http.within(self.0.timeout, work).await?
     }
 
-    /// The clock that expiry and waits go by.
+    /// The clock for expiry and backoff.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         self.0.http.clock()
     }
@@ -184,7 +185,7 @@ impl AuthApi {
         }
         let bearer = self.bearer(token).ok_or_else(unsendable)?;
         match token {
-            // A user's token is what the call is about.
+            // A user's token takes precedence.
             Some(_) => _ = headers.insert(header::AUTHORIZATION, bearer),
             None => _ = headers.entry(header::AUTHORIZATION).or_insert(bearer),
         }
@@ -192,7 +193,7 @@ impl AuthApi {
     }
 }
 
-/// The address only: the key stays out of logs.
+/// The URL only: the key stays out of logs.
 impl fmt::Debug for AuthApi {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter

@@ -1,23 +1,23 @@
-//! Calls about passkeys (client contract S75). The ceremony with the authenticator is the
-//! caller's; options and credentials pass through as JSON.
+//! Calls about passkeys (client contract S75). Calling the authenticator is up to the caller; options and credentials
+//! pass through as JSON.
 
 use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::call::segment;
-use super::{AuthApi, Call, TokenAnswer};
+use super::{AuthApi, Call, TokenResponse};
 use crate::auth::AuthError;
 
-/// What the authenticator is asked.
+/// Options for the authenticator.
 #[derive(Clone, Debug, Deserialize)]
 #[non_exhaustive]
 pub struct PasskeyOptions {
-    /// Goes back with the authenticator's answer.
+    /// Sent back with the authenticator's response.
     pub challenge_id: String,
     /// The `publicKey` options, binary members as base64url text.
     pub options: Value,
-    /// When it is too late, in seconds since 1970.
+    /// When they expire, in seconds since 1970.
     #[serde(default)]
     pub expires_at: Option<i64>,
 }
@@ -67,7 +67,7 @@ impl AuthApi {
         &self,
         challenge_id: &str,
         credential: Value,
-    ) -> Result<TokenAnswer, AuthError> {
+    ) -> Result<TokenResponse, AuthError> {
         let body = json!({ "challenge_id": challenge_id, "credential": credential });
         self.session(Call::post("/passkeys/authentication/verify", body))
             .await

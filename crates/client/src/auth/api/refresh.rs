@@ -8,17 +8,16 @@ use super::{AuthApi, Call};
 use crate::auth::AuthError;
 use crate::session::Session;
 
-/// K4: the first wait before trying again; each further one is twice as long.
-pub const FIRST_WAIT_MS: u64 = 200;
+/// K4: the first backoff; each further one is twice as long.
+pub const MIN_BACKOFF_MS: u64 = 200;
 /// K4: no attempt begins later than this after the first.
 pub const RETRY_BUDGET_MS: u64 = 30_000;
-/// How long the server may take for one attempt, unless the caller has set a limit. Everybody who
-/// uses the session waits for it.
+/// Timeout of one attempt, unless the caller has set one. All users of the session wait for it.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl AuthApi {
-    /// One attempt: `POST /token?grant_type=refresh_token`. It takes 10 s at most, or as long as
-    /// [`AuthApi::with_timeout`] says.
+    /// One attempt: `POST /token?grant_type=refresh_token`. Its timeout is 10 s, or that of
+    /// [`AuthApi::with_timeout`].
     pub async fn refresh_once(&self, refresh_token: &str) -> Result<Session, AuthError> {
         let body = json!({ "refresh_token": refresh_token });
         let call = Call::post("/token", body).query("grant_type", "refresh_token");
@@ -26,8 +25,8 @@ impl AuthApi {
         tokens.session.ok_or(AuthError::InvalidTokenResponse)
     }
 
-    /// As many attempts as fit into 30 s while the server cannot be reached or is in trouble, or
-    /// says that there were too many. Any other refusal is final at once.
+    /// Retries within 30 s while the server is unreachable, fails temporarily or rate limits. Any other error is
+    /// final.
     pub async fn refresh(&self, refresh_token: &str) -> Result<Session, AuthError> {
         let begun_ms = self.clock().now_ms();
         let mut attempt = 0;
@@ -46,10 +45,10 @@ impl AuthApi {
     }
 }
 
-/// How long to wait after this failed attempt (counted from 0); `None` when it was the last.
+/// The backoff after this failed attempt (counted from 0); `None` when it was the last.
 fn wait_after(attempt: u32, elapsed_ms: u64, error: &AuthError) -> Option<Duration> {
     let is_temporary = error.is_retryable() || error.status() == Some(429);
-    let backoff = FIRST_WAIT_MS.saturating_mul(2_u64.saturating_pow(attempt));
+    let backoff = MIN_BACKOFF_MS.saturating_mul(2_u64.saturating_pow(attempt));
     let asked = error.retry_after().unwrap_or_default();
     let wait = Duration::from_millis(backoff).max(asked);
     let next = Duration::from_millis(elapsed_ms).saturating_add(wait);
@@ -80,7 +79,7 @@ mod tests {
 
     #[test]
     fn k4_waits_double_from_200_ms_within_30_s() {
-        assert_eq!((FIRST_WAIT_MS, RETRY_BUDGET_MS), (200, 30_000));
+        assert_eq!((MIN_BACKOFF_MS, RETRY_BUDGET_MS), (200, 30_000));
         let (mut at, mut attempts) = (0, vec![0]);
         while let Some(wait) = wait_after(attempts.len() as u32 - 1, at, &failure(503, None)) {
             at += u64::try_from(wait.as_millis()).unwrap();

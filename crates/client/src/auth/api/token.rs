@@ -1,8 +1,8 @@
-//! Calls by which people sign in.
+//! Sign-in calls.
 
 use serde_json::{Value, json};
 
-use super::{AuthApi, Call, TokenAnswer};
+use super::{AuthApi, Call, TokenResponse};
 use crate::auth::AuthError;
 use crate::auth::jwks::{FETCH_TIMEOUT, KeySet, MAX_KEY_SET_BYTES};
 
@@ -12,24 +12,23 @@ impl AuthApi {
         &self,
         body: Value,
         redirect_to: Option<&str>,
-    ) -> Result<TokenAnswer, AuthError> {
+    ) -> Result<TokenResponse, AuthError> {
         self.tokens(Call::post("/signup", body).redirect_to(redirect_to))
             .await
     }
 
     /// `POST /token?grant_type=…` for `password`, `id_token` and `web3`.
-    pub async fn token(&self, grant_type: &str, body: Value) -> Result<TokenAnswer, AuthError> {
+    pub async fn token(&self, grant_type: &str, body: Value) -> Result<TokenResponse, AuthError> {
         let call = Call::post("/token", body).query("grant_type", grant_type);
         self.session(call).await
     }
 
-    /// `POST /token?grant_type=pkce`: the code from the redirect and the secret that the sign-in
-    /// began with.
+    /// `POST /token?grant_type=pkce`: exchanges the code from the redirect and the PKCE verifier.
     pub async fn exchange_code(
         &self,
         auth_code: &str,
         code_verifier: &str,
-    ) -> Result<TokenAnswer, AuthError> {
+    ) -> Result<TokenResponse, AuthError> {
         let body = json!({ "auth_code": auth_code, "code_verifier": code_verifier });
         self.token("pkce", body).await
     }
@@ -45,7 +44,7 @@ impl AuthApi {
         &self,
         body: Value,
         redirect_to: Option<&str>,
-    ) -> Result<TokenAnswer, AuthError> {
+    ) -> Result<TokenResponse, AuthError> {
         self.tokens(Call::post("/verify", body).redirect_to(redirect_to))
             .await
     }
@@ -56,18 +55,18 @@ impl AuthApi {
             .await
     }
 
-    /// `POST /resend`: sends a message again.
+    /// `POST /resend`: resends a message.
     pub async fn resend(&self, body: Value, redirect_to: Option<&str>) -> Result<Value, AuthError> {
         self.json(Call::post("/resend", body).redirect_to(redirect_to))
             .await
     }
 
-    /// `POST /sso`: where the organisation's sign-in page is.
+    /// `POST /sso`: the URL of the organisation's sign-in page.
     pub async fn sso(&self, body: Value) -> Result<String, AuthError> {
         self.url_of(Call::post("/sso", body)).await
     }
 
-    /// `GET /settings`: which ways to sign in the project offers.
+    /// `GET /settings`: the enabled sign-in methods.
     pub async fn settings(&self) -> Result<Value, AuthError> {
         self.json(Call::get("/settings")).await
     }
@@ -77,14 +76,14 @@ impl AuthApi {
         let call = Call::get("/.well-known/jwks.json")
             .timeout(Some(FETCH_TIMEOUT))
             .at_most(MAX_KEY_SET_BYTES);
-        let answer = self.answer(call).await?;
-        KeySet::from_json(&answer.text())
+        let response = self.response(call).await?;
+        KeySet::from_json(&response.text())
     }
 
-    /// Sends a call that answers with an address to go to.
+    /// Sends a call that returns a URL.
     pub(super) async fn url_of(&self, call: Call<'_>) -> Result<String, AuthError> {
-        let answer: Value = self.json(call).await?;
-        let url = answer.get("url").and_then(Value::as_str);
+        let response: Value = self.json(call).await?;
+        let url = response.get("url").and_then(Value::as_str);
         url.map(str::to_owned)
             .ok_or(AuthError::InvalidTokenResponse)
     }

@@ -1,4 +1,4 @@
-//! Calls about the user whose token they carry.
+//! Calls with a user's access token.
 
 use http::Method;
 use serde_json::Value;
@@ -21,7 +21,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// The word for it in the request.
+    /// The value in the request.
     pub fn name(self) -> &'static str {
         match self {
             Self::Global => "global",
@@ -32,7 +32,7 @@ impl Scope {
 }
 
 impl AuthApi {
-    /// `GET /user`: who the token belongs to, if its session is still good.
+    /// `GET /user`: the user of the token, if its session is still valid.
     pub async fn user(&self, token: &str) -> Result<User, AuthError> {
         self.user_of(Call::get("/user").token(token)).await
     }
@@ -54,7 +54,7 @@ impl AuthApi {
             .await
     }
 
-    /// `GET /reauthenticate`: sends a code that a change of password may need.
+    /// `GET /reauthenticate`: sends a code that a password change may require.
     pub async fn reauthenticate(&self, token: &str) -> Result<(), AuthError> {
         self.done(Call::get("/reauthenticate").token(token)).await
     }
@@ -65,7 +65,7 @@ impl AuthApi {
         self.done(call.token(token)).await
     }
 
-    /// `GET /user/identities/authorize`: where to go to link another way of signing in.
+    /// `GET /user/identities/authorize`: the URL for linking another identity.
     pub(crate) async fn link_identity(
         &self,
         token: &str,

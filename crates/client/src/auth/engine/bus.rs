@@ -1,4 +1,4 @@
-//! Telling other processes with the same session (client contract S41, S42).
+//! Session events between processes (client contract S41, S42).
 
 use std::sync::{Arc, PoisonError};
 
@@ -8,7 +8,7 @@ use super::{AuthEvent, Engine};
 use crate::runtime::{self, BoxStream, MaybeSend, MaybeSync};
 use crate::session::Session;
 
-/// What clients that share a session tell each other.
+/// A message between clients that share a session.
 #[derive(Clone, Debug)]
 pub struct BusMessage {
     /// What happened.
@@ -17,19 +17,19 @@ pub struct BusMessage {
     pub session: Option<Session>,
 }
 
-/// Carries messages between clients with the same storage key, in this process or others. There
-/// is none by default. A client must not get its own messages back.
+/// Transports messages between clients with the same storage key, in this process or others. There is none by
+/// default. A client must not receive its own messages.
 pub trait SessionBus: MaybeSend + MaybeSync + 'static {
-    /// Tells the others. Must not block.
+    /// Sends a message to the others. Must not block.
     fn publish(&self, storage_key: &str, message: BusMessage);
 
-    /// What the others say, from now on.
+    /// Messages of the others, from now on.
     fn subscribe(&self, storage_key: &str) -> BoxStream<'static, BusMessage>;
 }
 
 impl Engine {
-    /// Passes on to our subscribers what others say, without touching the store and without
-    /// telling it on.
+    /// Forwards messages of others to our subscribers, without touching the store and without publishing them
+    /// again.
     pub(super) fn listen(self: &Arc<Self>) {
         let Some(bus) = &self.settings.bus else {
             return;
@@ -47,15 +47,15 @@ impl Engine {
                 ) {
                     engine.clear_cool_down();
                 }
-                engine.hub.deliver(message.event, message.session);
+                engine.subscribers.deliver(message.event, message.session);
             }
         });
         *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = task;
     }
 
-    /// Tells our subscribers, and other processes.
+    /// Notifies our subscribers and other processes.
     pub(crate) fn emit(&self, event: AuthEvent, session: Option<&Session>) {
-        self.hub.emit(event, session.cloned());
+        self.subscribers.emit(event, session.cloned());
         if let Some(bus) = &self.settings.bus {
             let session = session.cloned();
             bus.publish(&self.settings.storage_key, BusMessage { event, session });

@@ -1,39 +1,39 @@
-//! What happens to a session (client contract S36).
+//! Session events (client contract S36).
 
-/// Something that happened to the session.
+/// A session event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum AuthEvent {
-    /// What was stored when the listener came. Every listener gets it once.
+    /// The stored session at the time of subscribing. Every subscriber gets it once.
     InitialSession,
-    /// Somebody signed in, or a stored session was found to be good. May come more than once.
+    /// A sign-in, or a stored session was found valid. May be emitted more than once.
     SignedIn,
-    /// The session is gone.
+    /// The session was removed.
     SignedOut {
         /// Why.
         reason: SignOutReason,
     },
-    /// New tokens replaced the old ones.
+    /// The tokens were refreshed.
     TokenRefreshed,
-    /// The user's data changed.
+    /// The user was updated.
     UserUpdated,
-    /// The user came by a recovery link; ask for a new password.
+    /// Password recovery: ask for a new password.
     PasswordRecovery,
-    /// A second factor was shown.
+    /// A second factor was verified.
     MfaChallengeVerified,
 }
 
-/// Why a session is gone.
+/// Why a session was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SignOutReason {
-    /// Signed out.
+    /// The user signed out.
     User,
-    /// The session had ended and could not be refreshed.
+    /// The session had expired and could not be refreshed.
     Expired,
     /// The server has ended the session.
     Revoked,
-    /// What was stored was no session.
+    /// The stored value was not a session.
     Invalid,
 }
 

@@ -8,7 +8,7 @@ use crate::auth::{ATTEMPT_TIMEOUT, AuthError};
 use crate::session::Session;
 
 impl Engine {
-    /// Starts, once; whoever comes meanwhile waits.
+    /// Starts once; concurrent callers wait.
     pub(crate) async fn ready(self: &Arc<Self>) {
         self.started
             .get_or_init(|| async {
@@ -18,14 +18,14 @@ impl Engine {
                         "the stored session cannot be recovered"
                     );
                 }
-                self.hub.open();
+                self.subscribers.start_delivery();
                 self.listen();
-                self.attend();
+                self.start_watching();
             })
             .await;
     }
 
-    /// Takes up the session of an earlier run, or of somebody who is back.
+    /// Loads the session of an earlier run, or resumes after the application was hidden.
     pub(super) async fn recover(self: &Arc<Self>) -> Result<(), AuthError> {
         self.take_user_back().await?;
         let session = match self.stored().await? {
@@ -42,7 +42,7 @@ impl Engine {
         let session = match session.user() {
             Some(_) => session,
             None => {
-                // Everybody waits for the start.
+                // All calls wait for the start.
                 let api = self.api.or_timeout(ATTEMPT_TIMEOUT);
                 let user = api.user(session.access_token()).await?;
                 let session = session.with_user(&user);
@@ -66,14 +66,14 @@ impl Engine {
             Ok(session) => return Ok(Some(session)),
             Err(error) => error,
         };
-        // It was early, or somebody else has brought a new one.
+        // The refresh was early, or another process has stored a new session.
         match self.peek().await? {
             Some(session) if session.is_still_valid(self.now_ms()) => Ok(Some(session)),
             _ => Err(error),
         }
     }
 
-    /// The session that a call in the user's name needs.
+    /// The session, or an error if not signed in.
     pub(crate) async fn signed_in(self: &Arc<Self>) -> Result<Session, AuthError> {
         self.ready().await;
         self.load().await?.ok_or(AuthError::SessionMissing)

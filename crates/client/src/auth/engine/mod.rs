@@ -1,16 +1,16 @@
-//! The session engine (client contract §1): keeps one user's session in a store, refreshes it in
-//! time and only once, and tells everybody who listens.
+//! The session engine (client contract §1): stores one user's session, refreshes it in time and only once, and
+//! notifies subscribers.
 //!
-//! Lock order: `commits` before all others, of which none is held together with another. Across an
-//! await only `commits` is held, the store's own locks and that of pending sign-ins.
+//! Lock order: `commits` before all others, of which at most one is held at a time. Only `commits`, the store's own
+//! locks and that of pending sign-ins are held across an await.
 
+mod auto_refresh;
 mod bus;
 mod event;
-mod hub;
 mod load;
 mod refresh;
 mod stored;
-mod ticker;
+mod subscribers;
 mod visibility;
 
 use std::fmt;
@@ -25,22 +25,22 @@ use super::jwks::JwksCache;
 use super::pkce::PendingFlows;
 use crate::runtime::Task;
 use crate::store::SessionStore;
+pub use auto_refresh::{AutoRefresh, REFRESH_THRESHOLD_TICKS, TICK_MS};
 pub use bus::{BusMessage, SessionBus};
 pub use event::{AuthEvent, SignOutReason};
-pub use hub::AuthEvents;
-pub use refresh::{COOL_DOWN_MS, SessionRefresher};
-pub use ticker::{AutoRefresh, REFRESH_THRESHOLD_TICKS, TICK_MS};
+pub use refresh::{REFRESH_COOL_DOWN_MS, SessionRefresher};
+pub use subscribers::AuthEvents;
 pub use visibility::Visibility;
 pub(crate) use visibility::of_page;
 
-/// How a session is kept.
+/// How a session is stored and refreshed.
 pub(crate) struct Settings {
     pub(crate) storage_key: String,
     pub(crate) store: Arc<dyn SessionStore>,
-    /// Where users are kept if not with their session (S9).
+    /// Where users are stored if not with their session (S9).
     pub(crate) user_store: Option<Arc<dyn SessionStore>>,
     pub(crate) auto_refresh: bool,
-    /// Whether anybody looks at the application, if it can be told (S21).
+    /// Reports whether the application is visible (S21).
     pub(crate) visibility: Option<Arc<dyn Visibility>>,
     pub(crate) append_flow_id: bool,
     pub(crate) bus: Option<Arc<dyn SessionBus>>,
@@ -54,22 +54,22 @@ pub(crate) struct Engine {
     pub(crate) settings: Settings,
     pub(crate) flows: PendingFlows,
     pub(super) ceremony: Ceremony,
-    hub: hub::Hub,
+    subscribers: subscribers::EventSubscribers,
     started: OnceCell<()>,
-    flight: Mutex<refresh::Flight>,
-    /// Held while what is stored is looked at and replaced, so that nothing older replaces
-    /// something newer. Removals do not wait for it.
+    refresh_state: Mutex<refresh::RefreshState>,
+    /// Held while the stored session is compared and replaced, so that an older one never replaces a newer one.
+    /// Removals do not wait for it.
     commits: tokio::sync::Mutex<()>,
-    /// Counts removals, so that a save can tell that one came in between.
+    /// Counts removals, so that a save notices a concurrent one.
     removals: AtomicU64,
-    /// Stops when the engine is dropped.
-    ticker: Mutex<Option<Task>>,
+    /// Background refresh; stops when the engine is dropped.
+    auto_refresh: Mutex<Option<Task>>,
     ticker_starts: AtomicU64,
-    /// Whether `start` or `stop` was called, after which the ticker is the caller's (S23).
-    is_ticker_callers: AtomicBool,
-    /// Watches whether anybody looks; stops when the engine is dropped.
+    /// Whether `start` or `stop` was called, after which the application controls it (S23).
+    is_caller_controlled: AtomicBool,
+    /// Visibility watcher; stops when the engine is dropped.
     watcher: Mutex<Option<Task>>,
-    /// Listens to the bus; stops when the engine is dropped.
+    /// Bus subscription; stops when the engine is dropped.
     listener: Mutex<Option<Task>>,
 }
 
@@ -81,14 +81,14 @@ impl Engine {
             flows: PendingFlows::new(settings.store.clone(), &settings.storage_key),
             settings,
             ceremony: Ceremony::default(),
-            hub: hub::Hub::default(),
+            subscribers: subscribers::EventSubscribers::default(),
             started: OnceCell::new(),
-            flight: Mutex::default(),
+            refresh_state: Mutex::default(),
             commits: tokio::sync::Mutex::default(),
             removals: AtomicU64::new(0),
-            ticker: Mutex::default(),
+            auto_refresh: Mutex::default(),
             ticker_starts: AtomicU64::new(0),
-            is_ticker_callers: AtomicBool::new(false),
+            is_caller_controlled: AtomicBool::new(false),
             watcher: Mutex::default(),
             listener: Mutex::default(),
         }

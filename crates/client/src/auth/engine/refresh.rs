@@ -1,4 +1,4 @@
-//! Refreshing: one at a time, never over a newer session, not again right after a failure
+//! Refreshing: one at a time, never overwriting a newer session, with a cool-down after a failure
 //! (client contract S25, S28–S32, K5).
 
 use std::sync::atomic::Ordering;
@@ -13,15 +13,15 @@ use crate::auth::{AuthApi, AuthError};
 use crate::runtime::{self, BoxFuture, MaybeSend, MaybeSync};
 use crate::session::Session;
 
-/// K5: how long a failed refresh is remembered.
-pub const COOL_DOWN_MS: i64 = 60_000;
+/// K5: cool-down after a failed refresh.
+pub const REFRESH_COOL_DOWN_MS: i64 = 60_000;
 
 type Outcome = Result<Session, AuthError>;
 
-/// Exchanges refresh tokens for sessions in a client's place. A server whose requests bring the same
-/// session several times at once has one for all of them, so that no token is used twice.
+/// Exchanges refresh tokens for sessions on behalf of clients. A server that gets the same session in several
+/// concurrent requests shares one, so that no token is used twice.
 pub trait SessionRefresher: MaybeSend + MaybeSync + 'static {
-    /// The session that follows, trying again while that makes sense. The client keeps it.
+    /// Refreshes, retrying temporary failures. The client stores the result.
     fn refresh<'a>(&'a self, refresh_token: &'a str) -> BoxFuture<'a, Result<Session, AuthError>>;
 }
 
@@ -31,9 +31,9 @@ impl SessionRefresher for AuthApi {
     }
 }
 
-/// The refresh that is under way, and the one that failed last.
+/// The refresh in flight, and the last failed one.
 #[derive(Default)]
-pub(super) struct Flight {
+pub(super) struct RefreshState {
     current: Option<Shared<BoxFuture<'static, Outcome>>>,
     failed: Option<Failed>,
 }
@@ -45,23 +45,22 @@ struct Failed {
 }
 
 impl Engine {
-    /// New tokens for this refresh token. If a refresh is under way, its result, whatever token
-    /// it is for. The work goes on when the caller leaves: the server may already have taken the
-    /// old token.
+    /// Refreshes with this token. If a refresh is in flight, returns its result, whatever its token. The work
+    /// continues when the caller is cancelled: the server may already have consumed the old token.
     pub(crate) async fn refresh(self: &Arc<Self>, refresh_token: &str) -> Outcome {
         if refresh_token.is_empty() {
             return Err(AuthError::SessionMissing);
         }
         let shared = {
-            let mut flight = self.flight();
-            match (&flight.current, &flight.failed) {
+            let mut refresh_state = self.refresh_state();
+            match (&refresh_state.current, &refresh_state.failed) {
                 (Some(current), _) => current.clone(),
                 (None, Some(failed)) if failed.is_about(refresh_token, self.now_ms()) => {
                     return Err(failed.error.clone());
                 }
                 _ => {
                     let begun = self.begin(refresh_token);
-                    flight.current = Some(begun.clone());
+                    refresh_state.current = Some(begun.clone());
                     begun
                 }
             }
@@ -69,33 +68,33 @@ impl Engine {
         shared.await
     }
 
-    /// Whether a refresh is under way.
+    /// Whether a refresh is in flight.
     pub(super) fn is_refreshing(&self) -> bool {
-        self.flight().current.is_some()
+        self.refresh_state().current.is_some()
     }
 
     pub(super) fn clear_cool_down(&self) {
-        self.flight().failed = None;
+        self.refresh_state().failed = None;
     }
 
     fn begin(self: &Arc<Self>, refresh_token: &str) -> Shared<BoxFuture<'static, Outcome>> {
         let (engine, token) = (self.clone(), Zeroizing::new(refresh_token.to_owned()));
         let work: BoxFuture<'static, Outcome> = Box::pin(async move {
             let outcome = engine.refresh_and_save(&token).await;
-            // Whether, never what (S35).
+            // The outcome only, never the error text (S35).
             match &outcome {
                 Ok(_) => tracing::debug!("the session was refreshed"),
                 Err(error) => tracing::debug!(status = error.status(), "the refresh failed"),
             }
-            let mut flight = engine.flight();
-            flight.current = None;
+            let mut refresh_state = engine.refresh_state();
+            refresh_state.current = None;
             let failure = outcome.as_ref().err();
-            flight.failed = failure.filter(is_of_the_server).map(|error| Failed {
+            refresh_state.failed = failure.filter(is_of_the_server).map(|error| Failed {
                 refresh_token: token,
-                until_ms: engine.now_ms() + COOL_DOWN_MS,
+                until_ms: engine.now_ms() + REFRESH_COOL_DOWN_MS,
                 error: error.clone(),
             });
-            drop(flight);
+            drop(refresh_state);
             outcome
         });
         let shared = work.shared();
@@ -116,7 +115,7 @@ impl Engine {
             }
         };
 
-        // Whoever changed the store meanwhile knew better (S28).
+        // A session stored meanwhile takes precedence (S28).
         let _alone = self.commits.lock().await;
         let after = self.peek().await?;
         if let Some(before) = before
@@ -131,7 +130,7 @@ impl Engine {
         Ok(fresh)
     }
 
-    /// The server will not refresh it. It goes unless its access token still works (S30).
+    /// The server has ended the session. It is removed unless its access token is still valid (S30).
     async fn drop_ended(&self) -> Result<(), AuthError> {
         match self.peek().await? {
             Some(session) if session.is_still_valid(self.now_ms()) => Ok(()),
@@ -139,13 +138,15 @@ impl Engine {
         }
     }
 
-    fn flight(&self) -> MutexGuard<'_, Flight> {
-        self.flight.lock().unwrap_or_else(PoisonError::into_inner)
+    fn refresh_state(&self) -> MutexGuard<'_, RefreshState> {
+        self.refresh_state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Whether asking the server again so soon would be in vain. What went wrong on this side may be
-/// right the next moment: the session was replaced meanwhile, or its store could not be read.
+/// Whether the cool-down applies: the server rejected the token. Local errors may be resolved at once, for example
+/// a replaced session or an unreadable store.
 fn is_of_the_server(error: &&AuthError) -> bool {
     !matches!(error, AuthError::RefreshDiscarded | AuthError::Store(_))
 }

@@ -1,23 +1,23 @@
-//! The session in its store (client contract S3, S7–S9, S33).
+//! Reading and writing the stored session (client contract S3, S7–S9, S33).
 
 use std::sync::atomic::Ordering;
 
 use super::{AuthEvent, Engine, SignOutReason};
 use crate::auth::{AuthError, Decoded};
 use crate::json::{self, Members};
-use crate::session::{NotASession, Session};
+use crate::session::{InvalidSession, Session};
 use crate::user::User;
 
-/// What the store holds.
+/// Content of the store.
 pub(super) enum Stored {
     Absent,
-    /// JSON, but no session.
+    /// JSON, but not a session.
     Malformed,
     Session(Session),
 }
 
 impl Engine {
-    /// The session, if there is one. What is stored but is none is removed.
+    /// The session, if there is one. Invalid content is removed.
     pub(crate) async fn read(&self) -> Result<Option<Session>, AuthError> {
         match self.stored().await? {
             Stored::Session(session) => Ok(Some(session)),
@@ -29,7 +29,7 @@ impl Engine {
         }
     }
 
-    /// The same without any consequence.
+    /// The same without side effects.
     pub(super) async fn peek(&self) -> Result<Option<Session>, AuthError> {
         match self.stored().await? {
             Stored::Session(session) => Ok(Some(session)),
@@ -47,12 +47,12 @@ impl Engine {
         }
         match Session::from_json(&text) {
             Ok(session) => Ok(Stored::Session(self.with_stored_user(session).await?)),
-            Err(NotASession::NotJson) => Ok(Stored::Absent),
-            Err(NotASession::Malformed) => Ok(Stored::Malformed),
+            Err(InvalidSession::NotJson) => Ok(Stored::Absent),
+            Err(InvalidSession::Malformed) => Ok(Stored::Malformed),
         }
     }
 
-    /// Fills in the user where it is kept apart, or was (S9).
+    /// Adds the user from the user store (S9).
     async fn with_stored_user(&self, session: Session) -> Result<Session, AuthError> {
         let settings = &self.settings;
         let from = settings.user_store.as_ref();
@@ -71,7 +71,7 @@ impl Engine {
         })
     }
 
-    /// Moves a user who is no longer kept apart back into the session (S9).
+    /// Moves a user from the user store back into the session (S9).
     pub(super) async fn take_user_back(&self) -> Result<(), AuthError> {
         let (settings, key) = (&self.settings, self.user_key());
         if settings.user_store.is_some() || settings.store.get(&key).await?.is_none() {
@@ -84,7 +84,7 @@ impl Engine {
         Ok(settings.store.remove(&key).await?)
     }
 
-    /// Keeps a new session and says what made it.
+    /// Stores a new session and emits its event.
     pub(crate) async fn begin_session(
         &self,
         session: &Session,
@@ -96,8 +96,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Puts a changed user into the session that is stored now: it may have been refreshed since
-    /// the request was sent. If it is gone, or somebody else's, nothing is left to change.
+    /// Updates the user of the currently stored session, which may have been refreshed since the request was
+    /// sent. Does nothing if it was removed or belongs to another user.
     pub(crate) async fn replace_user(&self, user: &User) -> Result<(), AuthError> {
         let _alone = self.commits.lock().await;
         let removals = self.removals.load(Ordering::SeqCst);
@@ -114,8 +114,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Keeps a session that was made of the stored one, and says whether it did: a removal since
-    /// then, counted in `removals`, does not wait for the store and is not undone either (S28).
+    /// Saves a session derived from the stored one; returns whether it did. A concurrent removal, counted in
+    /// `removals`, takes precedence (S28).
     pub(super) async fn save_unless_removed(
         &self,
         session: &Session,
@@ -129,7 +129,7 @@ impl Engine {
         Ok(false)
     }
 
-    /// Keeps a session, its user in the other store where there is one.
+    /// Saves a session, and its user in the other store if there is one.
     pub(super) async fn save(&self, session: &Session) -> Result<(), AuthError> {
         let settings = &self.settings;
         let text = match &settings.user_store {
@@ -145,7 +145,7 @@ impl Engine {
         Ok(settings.store.set(&settings.storage_key, text).await?)
     }
 
-    /// Forgets the session and all that waits beside it, and says so.
+    /// Removes the session and all pending sign-ins, and emits the event.
     pub(crate) async fn remove(&self, reason: SignOutReason) -> Result<(), AuthError> {
         self.removals.fetch_add(1, Ordering::SeqCst);
         self.clear_cool_down();
@@ -155,7 +155,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Deletes the session's own keys.
+    /// Deletes the session's keys.
     async fn erase(&self) -> Result<(), AuthError> {
         let (settings, user_key) = (&self.settings, self.user_key());
         settings.store.remove(&settings.storage_key).await?;
@@ -171,8 +171,7 @@ impl Engine {
     }
 }
 
-/// Whether a session is this user's, by what is stored with it or its token says. Where neither says
-/// anything, it is.
+/// Whether a session belongs to this user, according to the stored user or its token. True if neither says.
 fn is_session_of(session: &Session, user: &User) -> bool {
     let stored = session.user().map(|stored| stored.id().to_owned());
     let claimed = || {

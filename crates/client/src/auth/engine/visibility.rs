@@ -1,4 +1,4 @@
-//! Whether anybody looks at the application (client contract S21–S23).
+//! Visibility of the application (client contract S21–S23).
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
@@ -8,20 +8,20 @@ use futures_util::StreamExt;
 use super::Engine;
 use crate::runtime::{self, BoxStream, MaybeSend, MaybeSync};
 
-/// Tells whether anybody looks at the application. While nobody does, the session is left alone;
-/// when somebody is back, it is taken up again as at the start, and listeners are told.
+/// Reports whether the application is visible. While it is hidden, the session is not refreshed in the background;
+/// when it becomes visible, it is loaded again as at the start, and subscribers are notified.
 ///
 /// In a browser this is the page's visibility, unless
 /// [`ClientBuilder::visibility`](crate::ClientBuilder::visibility) says otherwise.
 pub trait Visibility: MaybeSend + MaybeSync + 'static {
-    /// How it is, and then how it becomes.
+    /// The current value and all changes.
     fn watch(&self) -> BoxStream<'static, bool>;
 }
 
 impl Engine {
-    /// Looks after the session from now on, as long as somebody looks at the application.
-    pub(super) fn attend(self: &Arc<Self>) {
-        if self.is_ticker_callers.load(Ordering::Relaxed) {
+    /// Starts the background refresh, which follows the visibility.
+    pub(super) fn start_watching(self: &Arc<Self>) {
+        if self.is_caller_controlled.load(Ordering::Relaxed) {
             return;
         }
         let Some(visibility) = &self.settings.visibility else {
@@ -37,9 +37,10 @@ impl Engine {
                 let Some(engine) = engine.upgrade() else {
                     return;
                 };
-                match is_visible {
-                    true => engine.come_back(is_start).await,
-                    false => engine.stop_ticker(),
+                if is_visible {
+                    engine.resume(is_start).await;
+                } else {
+                    engine.stop_ticker();
                 }
                 is_start = false;
             }
@@ -47,19 +48,19 @@ impl Engine {
         *self.watcher() = task;
     }
 
-    /// From here on the caller decides when the session is looked at.
+    /// From here on the application controls the background refresh.
     pub(super) fn leave_to_caller(&self) {
-        self.is_ticker_callers.store(true, Ordering::Relaxed);
+        self.is_caller_controlled.store(true, Ordering::Relaxed);
         self.watcher().take();
     }
 
-    async fn come_back(self: &Arc<Self>, is_start: bool) {
+    async fn resume(self: &Arc<Self>, is_start: bool) {
         if self.settings.auto_refresh {
             self.start_ticker();
         }
         if !is_start && let Err(error) = self.recover().await {
             let error = error.for_logs();
-            tracing::warn!(error, "the stored session cannot be taken up again");
+            tracing::warn!(error, "the stored session cannot be resumed");
         }
     }
 
@@ -68,13 +69,13 @@ impl Engine {
     }
 }
 
-/// The page that the program runs in, if it runs in one.
+/// The visibility of the page, in a browser.
 #[cfg(target_arch = "wasm32")]
 pub(crate) fn of_page() -> Option<Arc<dyn Visibility>> {
     page::Page::find().map(|page| Arc::new(page) as Arc<dyn Visibility>)
 }
 
-/// Nobody knows.
+/// Unknown outside of a browser.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn of_page() -> Option<Arc<dyn Visibility>> {
     None
@@ -95,7 +96,7 @@ mod page {
     pub(super) struct Page(Document);
 
     impl Page {
-        /// Workers have none.
+        /// Workers have no document.
         pub(super) fn find() -> Option<Self> {
             web_sys::window()?.document().map(Self)
         }
@@ -103,19 +104,22 @@ mod page {
 
     impl Visibility for Page {
         fn watch(&self) -> BoxStream<'static, bool> {
-            let (changes, heard) = mpsc::unbounded_channel();
+            let (changes, notified) = mpsc::unbounded_channel();
             _ = changes.send(());
             let listener = Listener::new(&self.0, move || _ = changes.send(()));
-            let states = stream::unfold((heard, listener), |(mut heard, listener)| async move {
-                heard.recv().await?;
-                let is_visible = listener.page.visibility_state() == VisibilityState::Visible;
-                Some((is_visible, (heard, listener)))
-            });
+            let states = stream::unfold(
+                (notified, listener),
+                |(mut notified, listener)| async move {
+                    notified.recv().await?;
+                    let is_visible = listener.page.visibility_state() == VisibilityState::Visible;
+                    Some((is_visible, (notified, listener)))
+                },
+            );
             states.boxed_local()
         }
     }
 
-    /// Listens until it is dropped.
+    /// An event listener, removed when dropped.
     struct Listener {
         page: Document,
         on_change: Closure<dyn FnMut()>,

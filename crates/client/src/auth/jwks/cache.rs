@@ -1,5 +1,4 @@
-//! Keeps a project's published keys, and fetches them when they are needed or have grown old
-//! (client contract S46, S48, A16, A17, K6).
+//! Caches a project's published keys and refetches them (client contract S46, S48, A16, A17, K6).
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -12,35 +11,35 @@ use super::KeySet;
 use crate::auth::api::AuthApi;
 use crate::runtime::{self, BoxFuture};
 
-/// K6: how long a fetched key set is good for.
+/// K6: lifetime of a fetched key set.
 pub const KEY_SET_LIFETIME_MS: i64 = 600_000;
-/// At most one fetch in this time because of a key that is not in the set.
+/// Minimum interval between fetches caused by an unknown key.
 pub const REFETCH_INTERVAL_MS: i64 = 30_000;
-/// How long keys go on being used when they cannot be fetched again.
+/// How long keys are used when they cannot be refetched.
 pub const STALE_LIFETIME_MS: i64 = 24 * 60 * 60 * 1000;
-/// How long a fetch may take.
+/// Timeout of a fetch.
 pub const FETCH_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Keeps the key set of one project. Share one among all clients of a process.
+/// The cached key set of one project. Share one among all clients of a process.
 #[derive(Default)]
 pub struct JwksCache(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
     keys: KeySet,
-    /// When `keys` came.
+    /// When `keys` was fetched.
     at_ms: Option<i64>,
-    /// When a fetch was last begun.
+    /// When the last fetch began.
     tried_ms: Option<i64>,
     failures: u64,
     fetching: Option<Fetching>,
 }
 
-/// A fetch that is under way. It goes on when whoever began it leaves.
+/// A fetch in flight. It continues when its first caller is cancelled.
 type Fetching = Shared<BoxFuture<'static, ()>>;
 
 impl State {
-    /// The keys, unless they are too old to be believed.
+    /// The keys, unless they are too old.
     fn alive(&self, now_ms: i64) -> KeySet {
         match self.at_ms {
             Some(at) if now_ms.saturating_sub(at) < STALE_LIFETIME_MS => self.keys.clone(),
@@ -48,14 +47,15 @@ impl State {
         }
     }
 
-    /// Whether whoever asks for a key should wait for a fetch.
+    /// Whether the caller should wait for a fetch.
     fn is_fetch_due(&self, now_ms: i64, kid: Option<&str>) -> bool {
         let is_since =
             |at: Option<i64>, limit: i64| at.is_some_and(|at| now_ms.saturating_sub(at) < limit);
         let is_known = kid.is_none_or(|kid| self.keys.has(kid));
-        match is_known && is_since(self.at_ms, KEY_SET_LIFETIME_MS) {
-            true => false,
-            false => self.fetching.is_some() || !is_since(self.tried_ms, REFETCH_INTERVAL_MS),
+        if is_known && is_since(self.at_ms, KEY_SET_LIFETIME_MS) {
+            false
+        } else {
+            self.fetching.is_some() || !is_since(self.tried_ms, REFETCH_INTERVAL_MS)
         }
     }
 }
@@ -66,7 +66,7 @@ impl JwksCache {
         Self::default()
     }
 
-    /// A cache that begins with these keys, as if they had just been fetched.
+    /// A cache with these keys, as if they had just been fetched.
     pub fn with_keys(keys: KeySet, now_ms: i64) -> Self {
         Self(Arc::new(Mutex::new(State {
             keys,
@@ -85,13 +85,13 @@ impl JwksCache {
         self.state().failures
     }
 
-    /// The keys, fetched if those that are there are older than ten minutes. That is tried at most
-    /// once in 30 s, and while it fails, keys of the last 24 hours are used.
+    /// The keys, refetched if they are older than ten minutes. Fetches are at least 30 s apart, and while they fail, keys
+    /// of the last 24 hours are used.
     pub async fn keys(&self, api: &AuthApi) -> KeySet {
         self.keys_with(api, None).await
     }
 
-    /// The same, fetched also when a key of this id is missing, at most once in 30 s.
+    /// The same, also refetched if a key of this id is missing, at most once in 30 s.
     pub async fn keys_for(&self, api: &AuthApi, kid: &str) -> KeySet {
         self.keys_with(api, Some(kid)).await
     }
@@ -109,13 +109,13 @@ impl JwksCache {
         self.state().alive(api.clock().now_ms())
     }
 
-    /// The fetch that is under way, or a new one: many who miss a key make one request.
+    /// The fetch in flight, or a new one: concurrent callers share one request.
     fn fetch(&self, state: &mut State, api: &AuthApi) -> Fetching {
         if let Some(fetching) = &state.fetching {
             return fetching.clone();
         }
         state.tried_ms = Some(api.clock().now_ms());
-        // Weak: a fetch that nobody takes to its end must not keep its own cache alive.
+        // Weak: an unfinished fetch must not keep its own cache alive.
         let work: BoxFuture<'static, ()> =
             Box::pin(fetch_into(Arc::downgrade(&self.0), api.clone()));
         let fetching = work.shared();

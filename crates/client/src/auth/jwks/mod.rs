@@ -1,4 +1,4 @@
-//! The project's published keys, and what they say about tokens (client contract S46–S49).
+//! The project's published keys, and verifying tokens (client contract S46–S49).
 
 mod cache;
 
@@ -12,31 +12,30 @@ pub use cache::{
     FETCH_TIMEOUT, JwksCache, KEY_SET_LIFETIME_MS, REFETCH_INTERVAL_MS, STALE_LIFETIME_MS,
 };
 
-/// The most keys that are taken from a set.
+/// Maximum number of keys in a set.
 pub const MAX_KEYS: usize = 64;
-/// The most bytes that a set may have.
+/// Maximum size of a set.
 pub const MAX_KEY_SET_BYTES: usize = 256 * 1024;
 
-/// Keys by which tokens can be checked without asking the server.
+/// Keys for verifying tokens locally.
 #[derive(Clone, Default)]
 pub struct KeySet {
     #[cfg(not(target_arch = "wasm32"))]
     keys: std::sync::Arc<Vec<plinth_token::VerifyingKey>>,
 }
 
-/// What a key set says about a token.
+/// Result of verifying a token with a key set.
 #[derive(Debug)]
 pub enum Verdict {
-    /// The signature is right.
-    Genuine(Claims),
-    /// No key can decide: the token is signed with a shared secret, or by a key that is not here.
-    /// [`AuthApi::user`] can.
+    /// The signature is valid.
+    Verified(Claims),
+    /// No key applies: the token is signed with a shared secret, or by an unknown key. [`AuthApi::user`] can
+    /// decide.
     Undecided(Decoded),
 }
 
 impl KeySet {
-    /// Reads a published key set. Keys that cannot check signatures here are passed over, and so
-    /// are all beyond [`MAX_KEYS`].
+    /// Parses a published key set. Unsupported keys are skipped, and so are all beyond [`MAX_KEYS`].
     pub fn from_json(text: &str) -> Result<Self, AuthError> {
         let set: Value = serde_json::from_str(text).map_err(|_| AuthError::unreadable())?;
         let keys = set.get("keys").and_then(Value::as_array);
@@ -56,8 +55,7 @@ impl KeySet {
         }
     }
 
-    /// The library that checks signatures does not exist for the browser; there the server is
-    /// asked (S46).
+    /// There is no signature library for the browser; the server is asked instead (S46).
     #[cfg(target_arch = "wasm32")]
     fn of_keys(_keys: &[Value]) -> Self {
         Self::default()
@@ -92,9 +90,9 @@ impl KeySet {
         false
     }
 
-    /// Checks a token's signature. The key is the one that the header names, never one that the
-    /// token brings along (`jwk`, `jku`, `x5u`), and its algorithm must be the header's (S49).
-    /// Expiry is the next question: [`Decoded::check_expiry`].
+    /// Verifies a token's signature. The key is the one that the header names, never one in the token (`jwk`, `jku`,
+    /// `x5u`), and its algorithm must be the header's (S49). Check the expiry with
+    /// [`Decoded::check_expiry`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn verify(&self, token: &str) -> Result<Verdict, AuthError> {
         let decoded = Decoded::parse(token)?;
@@ -104,20 +102,20 @@ impl KeySet {
         let Some(key) = self.keys.iter().find(|key| key.kid() == Some(kid)) else {
             return Ok(Verdict::Undecided(decoded));
         };
-        let refused = |text: &str| AuthError::InvalidJwt(text.to_owned());
+        let rejected = |text: &str| AuthError::InvalidJwt(text.to_owned());
         if !matches!(decoded.alg(), Some("ES256" | "RS256")) {
-            return Err(refused("Unsupported JWT algorithm"));
+            return Err(rejected("Unsupported JWT algorithm"));
         }
         plinth_token::KeySet::builder()
             .foreign_key(key.clone())
             .build()
-            .map_err(|_| refused("Unusable key"))?
+            .map_err(|_| rejected("Unusable key"))?
             .verify(token)
-            .map_err(|_| refused("Invalid JWT signature"))?;
-        Ok(Verdict::Genuine(decoded.into_claims()))
+            .map_err(|_| rejected("Invalid JWT signature"))?;
+        Ok(Verdict::Verified(decoded.into_claims()))
     }
 
-    /// Decides nothing: there is no library for it here.
+    /// Undecided: there is no signature library here.
     #[cfg(target_arch = "wasm32")]
     pub fn verify(&self, token: &str) -> Result<Verdict, AuthError> {
         Decoded::parse(token).map(Verdict::Undecided)
@@ -133,25 +131,25 @@ impl fmt::Debug for KeySet {
     }
 }
 
-/// Whether a published key could decide at all: shared secrets are not published (S46).
+/// Whether a published key can apply at all: shared secrets are not published (S46).
 fn is_asymmetric(decoded: &Decoded) -> bool {
     let can_check_here = cfg!(not(target_arch = "wasm32"));
     can_check_here && decoded.alg().is_some_and(|alg| !alg.starts_with("HS"))
 }
 
-/// How [`verify`] may go.
+/// Options of [`verify`].
 #[derive(Clone, Debug, Default)]
 pub struct VerifyOptions {
-    /// Accept tokens that have ended.
+    /// Accept expired tokens.
     pub allow_expired: bool,
-    /// Keys to look at before the cache.
+    /// Keys to use before the cache.
     pub keys: Option<KeySet>,
 }
 
-/// Proves a token and gives its claims (S45–S47).
+/// Verifies a token and returns its claims (S45–S47).
 ///
-/// By a published key where one decides; else by asking the server, which also knows whether the
-/// session has been ended.
+/// With a published key if one applies; otherwise by asking the server, which also knows whether the session has
+/// ended.
 pub async fn verify(
     token: &str,
     api: &AuthApi,
@@ -168,7 +166,7 @@ pub async fn verify(
             Some(keys) => keys.clone(),
             None => cache.keys_for(api, kid).await,
         };
-        if let Verdict::Genuine(claims) = keys.verify(token)? {
+        if let Verdict::Verified(claims) = keys.verify(token)? {
             return Ok(claims);
         }
     }

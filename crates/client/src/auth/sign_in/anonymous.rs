@@ -10,8 +10,7 @@ use super::SignedIn;
 use crate::call_options::{CallOptions, with_call_options};
 
 impl Auth {
-    /// Signs in somebody who does not say who they are. Add an address later with
-    /// [`Auth::update_user`].
+    /// Signs in anonymously. Add an e-mail address later with [`Auth::update_user`].
     pub fn sign_in_anonymously(&self) -> AnonymousRequest {
         AnonymousRequest {
             auth: self.clone(),
@@ -34,13 +33,13 @@ pub struct AnonymousRequest {
 with_call_options!(AnonymousRequest);
 
 impl AnonymousRequest {
-    /// What to keep about the user, an object.
+    /// User metadata, an object.
     pub fn data(mut self, data: &impl Serialize) -> Self {
         self.data = to_value(data);
         self
     }
 
-    /// The answer to a captcha.
+    /// The captcha token.
     pub fn captcha(mut self, token: impl Into<String>) -> Self {
         self.captcha = Some(token.into());
         self

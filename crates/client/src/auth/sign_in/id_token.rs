@@ -1,4 +1,4 @@
-//! `POST /token?grant_type=id_token`: a token that an identity provider gave to the app.
+//! `POST /token?grant_type=id_token`: an ID token of an identity provider.
 
 use super::super::api::Call;
 use super::super::body::Body;
@@ -17,7 +17,7 @@ impl Auth {
         IdTokenRequest::new(self, provider, token.into(), false)
     }
 
-    /// Adds a provider to the signed-in user's account, by an ID token.
+    /// Links a provider to the signed-in user, by an ID token.
     pub fn link_id_token(&self, provider: Provider, token: impl Into<String>) -> IdTokenRequest {
         IdTokenRequest::new(self, provider, token.into(), true)
     }
@@ -52,19 +52,19 @@ impl IdTokenRequest {
         }
     }
 
-    /// The provider's access token, where the ID token names its hash.
+    /// The provider's access token, if the ID token contains its hash.
     pub fn access_token(mut self, token: impl Into<String>) -> Self {
         self.access_token = Some(token.into());
         self
     }
 
-    /// The nonce whose hash the ID token carries.
+    /// The nonce whose hash the ID token contains.
     pub fn nonce(mut self, nonce: impl Into<String>) -> Self {
         self.nonce = Some(nonce.into());
         self
     }
 
-    /// The answer to a captcha.
+    /// The captcha token.
     pub fn captcha(mut self, token: impl Into<String>) -> Self {
         self.captcha = Some(token.into());
         self

@@ -1,4 +1,4 @@
-//! Ways to sign in (client contract §3.2).
+//! Sign-in methods (client contract §3.2).
 
 mod anonymous;
 mod id_token;
@@ -10,7 +10,7 @@ mod sign_up;
 
 use super::engine::AuthEvent;
 use super::pkce::{Flow, RedirectType, with_flow_id};
-use super::{Auth, AuthError, TokenAnswer, WeakPassword};
+use super::{Auth, AuthError, TokenResponse, WeakPassword};
 use crate::session::Session;
 use crate::user::User;
 pub use anonymous::AnonymousRequest;
@@ -22,23 +22,23 @@ pub use password::PasswordRequest;
 pub use redirect::{ExchangeRequest, Exchanged, FromRedirect};
 pub use sign_up::{SignUp, SignUpRequest};
 
-/// Somebody has signed in.
+/// A completed sign-in.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SignedIn {
     /// The new session, already stored.
     pub session: Session,
-    /// Who it is, as the server says.
+    /// The user, from the server.
     pub user: User,
     /// The password should be changed.
     pub weak_password: Option<WeakPassword>,
 }
 
 impl Auth {
-    /// Makes a token answer the session.
+    /// Stores the session of a token response.
     pub(super) async fn adopt(
         &self,
-        tokens: TokenAnswer,
+        tokens: TokenResponse,
         event: AuthEvent,
     ) -> Result<SignedIn, AuthError> {
         let (Some(session), Some(user)) = (tokens.session, tokens.user) else {
@@ -52,20 +52,21 @@ impl Auth {
         })
     }
 
-    /// Begins a sign-in that comes back; `None` where there is nothing to come back from.
+    /// Begins a PKCE flow; `None` where no redirect will follow.
     pub(super) async fn begin_flow(
         &self,
         is_needed: bool,
         redirect_type: RedirectType,
     ) -> Result<Option<Flow>, AuthError> {
         self.engine.ready().await;
-        match is_needed {
-            true => self.engine.flows.begin(redirect_type).await.map(Some),
-            false => Ok(None),
+        if is_needed {
+            self.engine.flows.begin(redirect_type).await.map(Some)
+        } else {
+            Ok(None)
         }
     }
 
-    /// Passes a result on, forgetting the sign-in if it could not be started.
+    /// Passes a result on; removes the flow if the sign-in could not be started.
     pub(super) async fn settle_flow<T>(
         &self,
         flow: Option<&Flow>,
@@ -77,7 +78,7 @@ impl Auth {
         result
     }
 
-    /// Where to come back to, naming the sign-in if the client was told to.
+    /// The redirect URL, with the flow id if configured.
     pub(super) fn redirect_for(&self, url: Option<&str>, flow: Option<&Flow>) -> Option<String> {
         match (url, flow) {
             (Some(url), Some(flow)) if self.engine.settings.append_flow_id => {
@@ -88,7 +89,7 @@ impl Auth {
     }
 }
 
-/// The two ways to reach a person.
+/// E-mail address or phone number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contact {
     pub(crate) email: Option<String>,
@@ -96,7 +97,7 @@ pub(crate) struct Contact {
 }
 
 impl Contact {
-    /// A phone number counts only where there is no address, as everywhere.
+    /// The phone number is used only without an e-mail address, as in other clients.
     pub(crate) fn check(&self) -> Result<(), AuthError> {
         match (&self.email, &self.phone) {
             (None, None) => Err(AuthError::InvalidInput(

@@ -1,12 +1,11 @@
-//! Signing in at a provider or an organisation: where to send the browser (client contract S64).
+//! OAuth and SSO: the URL to open in a browser (client contract S64).
 
 use super::super::body::Body;
 use super::super::pkce::RedirectType;
 use super::super::{Auth, AuthError};
 use crate::call_options::{CallOptions, with_call_options};
 
-/// Who vouches for the person. Any provider that the project knows can be named with
-/// [`Provider::Other`].
+/// An identity provider. Use [`Provider::Other`] for those not listed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs)]
@@ -30,12 +29,12 @@ pub enum Provider {
     Twitter,
     Workos,
     Zoom,
-    /// Any other, by the name that the server gives it.
+    /// Any other, by its name on the server.
     Other(String),
 }
 
 impl Provider {
-    /// The name that the server gives it.
+    /// Its name on the server.
     pub fn name(&self) -> &str {
         match self {
             Self::Apple => "apple",
@@ -62,19 +61,19 @@ impl Provider {
     }
 }
 
-/// Where to send the browser, and by which name the sign-in waits for its return.
+/// The URL to open, and the flow id of the pending sign-in.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct OAuthStart {
     /// Open this.
     pub url: String,
-    /// Goes to [`ExchangeRequest::flow_id`](super::ExchangeRequest::flow_id) when several
-    /// sign-ins may be under way at once.
+    /// For [`ExchangeRequest::flow_id`](super::ExchangeRequest::flow_id) if several sign-ins may be
+    /// pending at once.
     pub flow_id: String,
 }
 
 impl Auth {
-    /// Begins to sign in at a provider. The browser comes back with a code, for
+    /// Begins an OAuth sign-in. The browser is redirected back with a code, for
     /// [`Auth::session_from_redirect`] or [`Auth::exchange_code`].
     ///
     /// ```
@@ -97,12 +96,12 @@ impl Auth {
         OAuthRequest::new(self, provider, false)
     }
 
-    /// Begins to add a provider to the signed-in user's account.
+    /// Begins to link a provider to the signed-in user.
     pub fn link_identity(&self, provider: Provider) -> OAuthRequest {
         OAuthRequest::new(self, provider, true)
     }
 
-    /// Begins to sign in at an organisation's own page.
+    /// Begins an SSO sign-in at an organisation.
     pub fn sign_in_with_sso(&self, at: Sso) -> SsoRequest {
         SsoRequest {
             auth: self.clone(),
@@ -141,32 +140,32 @@ impl OAuthRequest {
         }
     }
 
-    /// What to ask the provider for, separated by spaces.
+    /// Requested scopes, separated by spaces.
     pub fn scopes(mut self, scopes: impl Into<String>) -> Self {
         self.scopes = Some(scopes.into());
         self
     }
 
-    /// Where to come back to.
+    /// The redirect URL.
     pub fn redirect_to(mut self, url: impl Into<String>) -> Self {
         self.redirect_to = Some(url.into());
         self
     }
 
-    /// A parameter for the provider, such as `prompt`.
+    /// An additional parameter for the provider, such as `prompt`.
     pub fn query_param(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.extra.push((name.into(), value.into()));
         self
     }
 
-    /// Keeps the secret of this sign-in and gives the address to open. Only linking makes a
-    /// request.
+    /// Stores the PKCE verifier and returns the URL to open. Only linking makes a request.
     pub async fn build(self) -> Result<OAuthStart, AuthError> {
         let auth = self.auth.with_options(&self.options);
         let api = auth.api().for_call(&self.options)?;
-        let token = match self.is_linking {
-            true => Some(auth.signed_in().await?),
-            false => None,
+        let token = if self.is_linking {
+            Some(auth.signed_in().await?)
+        } else {
+            None
         };
         auth.ready().await;
         let flow = auth.engine.flows.begin(RedirectType::SignIn).await?;
@@ -201,12 +200,12 @@ impl OAuthRequest {
     }
 }
 
-/// Which organisation signs the person in.
+/// The organisation of an SSO sign-in.
 #[derive(Clone, Debug)]
 pub enum Sso {
-    /// The one of this mail domain.
+    /// By e-mail domain.
     Domain(String),
-    /// The one with this id, a UUID.
+    /// By provider id, a UUID.
     Provider(String),
 }
 
@@ -221,19 +220,19 @@ pub struct SsoRequest {
 }
 
 impl SsoRequest {
-    /// Where to come back to.
+    /// The redirect URL.
     pub fn redirect_to(mut self, url: impl Into<String>) -> Self {
         self.redirect_to = Some(url.into());
         self
     }
 
-    /// The answer to a captcha.
+    /// The captcha token.
     pub fn captcha(mut self, token: impl Into<String>) -> Self {
         self.captcha = Some(token.into());
         self
     }
 
-    /// Asks where the organisation's page is.
+    /// Requests the URL of the organisation's sign-in page.
     pub async fn send(self) -> Result<OAuthStart, AuthError> {
         let auth = self.auth;
         auth.ready().await;

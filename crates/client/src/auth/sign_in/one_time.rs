@@ -12,7 +12,7 @@ use crate::call_options::{CallOptions, with_call_options};
 use crate::session::Session;
 use crate::user::User;
 
-/// How a phone is sent its code.
+/// The channel for a phone's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channel {
     /// A text message.
@@ -22,7 +22,7 @@ pub enum Channel {
 }
 
 impl Channel {
-    /// The word for it in requests.
+    /// The value in requests.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sms => "sms",
@@ -31,7 +31,7 @@ impl Channel {
     }
 }
 
-/// What a code or link by e-mail was sent for.
+/// Purpose of a code or link by e-mail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum EmailOtp {
@@ -40,12 +40,12 @@ pub enum EmailOtp {
     Magiclink,
     Recovery,
     EmailChange,
-    /// Signing in or up, whichever it was.
+    /// Signing in or up.
     Email,
 }
 
 impl EmailOtp {
-    /// The word for it in requests.
+    /// The value in requests.
     pub fn name(self) -> &'static str {
         match self {
             Self::Signup => "signup",
@@ -58,7 +58,7 @@ impl EmailOtp {
     }
 }
 
-/// What a code by phone was sent for.
+/// Purpose of a code by phone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PhoneOtp {
     /// Signing in.
@@ -68,7 +68,7 @@ pub enum PhoneOtp {
 }
 
 impl PhoneOtp {
-    /// The word for it in requests.
+    /// The value in requests.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sms => "sms",
@@ -77,7 +77,7 @@ impl PhoneOtp {
     }
 }
 
-/// What the person shows.
+/// A one-time code or token hash.
 #[derive(Clone)]
 pub enum Otp {
     /// A code from an e-mail.
@@ -86,7 +86,7 @@ pub enum Otp {
         email: String,
         /// The code.
         token: String,
-        /// What for.
+        /// Its purpose.
         kind: EmailOtp,
     },
     /// A code from a phone.
@@ -95,14 +95,14 @@ pub enum Otp {
         phone: String,
         /// The code.
         token: String,
-        /// What for.
+        /// Its purpose.
         kind: PhoneOtp,
     },
-    /// The hash from a link.
+    /// The token hash of a link.
     TokenHash {
         /// The hash.
         token_hash: String,
-        /// What for.
+        /// Its purpose.
         kind: EmailOtp,
     },
 }
@@ -133,7 +133,7 @@ impl Otp {
 }
 
 impl Auth {
-    /// Sends a link and a code by which the person signs in; see [`Auth::verify_otp`].
+    /// Sends a sign-in link and code; see [`Auth::verify_otp`].
     pub fn sign_in_with_otp(&self) -> OtpRequest {
         OtpRequest {
             auth: self.clone(),
@@ -147,7 +147,7 @@ impl Auth {
         }
     }
 
-    /// Signs in by a code or the hash from a link.
+    /// Signs in with a code or the token hash of a link.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -209,37 +209,37 @@ impl OtpRequest {
         self
     }
 
-    /// What to keep about a user who is new, an object.
+    /// Metadata of a new user, an object.
     pub fn data(mut self, data: &impl Serialize) -> Self {
         self.data = to_value(data).map(Some);
         self
     }
 
-    /// Whether somebody without an account gets one. They do unless this says no.
+    /// Whether a user is created if there is none. Default true.
     pub fn create_user(mut self, create: bool) -> Self {
         self.create_user = create;
         self
     }
 
-    /// How a phone is sent its code.
+    /// The channel for a phone's code.
     pub fn channel(mut self, channel: Channel) -> Self {
         self.channel = Some(channel);
         self
     }
 
-    /// Where the link leads back to.
+    /// The redirect URL of the link.
     pub fn redirect_to(mut self, url: impl Into<String>) -> Self {
         self.redirect_to = Some(url.into());
         self
     }
 
-    /// The answer to a captcha.
+    /// The captcha token.
     pub fn captcha(mut self, token: impl Into<String>) -> Self {
         self.captcha = Some(token.into());
         self
     }
 
-    /// Sends the message. The id of a text message, where the server names it.
+    /// Sends the message. Returns the id of a text message, if the server has one.
     pub async fn send(self) -> Result<Option<String>, AuthError> {
         self.contact.check()?;
         let (auth, is_email) = (self.auth, self.contact.is_email());
@@ -258,24 +258,24 @@ impl OtpRequest {
         let sent = api
             .otp(body, redirect.as_deref().filter(|_| is_email))
             .await;
-        let answer = auth.settle_flow(flow.as_ref(), sent).await?;
-        Ok(message_id(&answer))
+        let response = auth.settle_flow(flow.as_ref(), sent).await?;
+        Ok(message_id(&response))
     }
 }
 
 /// The id of a text message that was sent.
-pub(crate) fn message_id(answer: &Value) -> Option<String> {
-    answer.get("message_id")?.as_str().map(str::to_owned)
+pub(crate) fn message_id(response: &Value) -> Option<String> {
+    response.get("message_id")?.as_str().map(str::to_owned)
 }
 
-/// What a code led to.
+/// Result of verifying a code.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Verified {
-    /// The new session, already stored. None after the first of two confirmations of an e-mail
+    /// The new session, already stored. `None` after the first of two confirmations of an e-mail
     /// change.
     pub session: Option<Session>,
-    /// Who it is, as the server says.
+    /// The user, from the server.
     pub user: Option<User>,
 }
 
@@ -290,25 +290,26 @@ pub struct VerifyOtpRequest {
 }
 
 impl VerifyOtpRequest {
-    /// Where a page of the server's would lead back to.
+    /// The redirect URL of the server's page.
     pub fn redirect_to(mut self, url: impl Into<String>) -> Self {
         self.redirect_to = Some(url.into());
         self
     }
 
-    /// The answer to a captcha.
+    /// The captcha token.
     pub fn captcha(mut self, token: impl Into<String>) -> Self {
         self.captcha = Some(token.into());
         self
     }
 
-    /// Shows the code.
+    /// Verifies the code.
     pub async fn send(self) -> Result<Verified, AuthError> {
         self.auth.ready().await;
         let api = self.auth.api().for_call(&self.options)?;
-        let event = match self.otp.is_recovery() {
-            true => AuthEvent::PasswordRecovery,
-            false => AuthEvent::SignedIn,
+        let event = if self.otp.is_recovery() {
+            AuthEvent::PasswordRecovery
+        } else {
+            AuthEvent::SignedIn
         };
         let body = self.otp.body().captcha(self.captcha.as_deref());
         let tokens = api

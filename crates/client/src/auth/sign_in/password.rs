@@ -66,7 +66,7 @@ impl PasswordRequest {
         self
     }
 
-    /// The answer to a captcha.
+    /// The captcha token.
     pub fn captcha(mut self, token: impl Into<String>) -> Self {
         self.captcha = Some(token.into());
         self

@@ -1,4 +1,4 @@
-//! Coming back from a provider or a link (client contract S53, S55–S58).
+//! Completing a sign-in after a redirect (client contract S53, S55–S58).
 
 use std::collections::HashMap;
 
@@ -11,25 +11,25 @@ use crate::call_options::{CallOptions, with_call_options};
 use crate::session::Session;
 use crate::user::User;
 
-/// A code was exchanged for a session.
+/// Result of exchanging a code.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Exchanged {
     /// The new session, already stored.
     pub session: Session,
-    /// Who it is, as the server says.
+    /// The user, from the server.
     pub user: User,
-    /// Whether the user should now choose a password.
+    /// Whether it is a password recovery.
     pub redirect_type: RedirectType,
 }
 
-/// What a redirect brought.
+/// Result of a redirect.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum FromRedirect {
     /// A sign-in is complete.
     SignedIn(Box<Exchanged>),
-    /// Nothing but a text for the user, such as that the other address must confirm too.
+    /// Only a message for the user, such as that the other address must confirm too.
     Message(String),
 }
 
@@ -44,9 +44,9 @@ impl Auth {
         }
     }
 
-    /// Completes a sign-in from the URL that the browser came back to.
+    /// Completes a sign-in from the URL that the browser was redirected to.
     ///
-    /// Only codes are taken. Tokens in a URL are refused: whoever made the link chose them.
+    /// Only codes are accepted. Tokens in a URL are rejected: an attacker could have put them there.
     pub async fn session_from_redirect(&self, url: &str) -> Result<FromRedirect, AuthError> {
         let params = params_of(url);
         let param = |name: &str| params.get(name).cloned();
@@ -78,7 +78,7 @@ impl Auth {
     }
 }
 
-/// Fragment and query; the query wins.
+/// Fragment and query parameters; the query takes precedence.
 fn params_of(url: &str) -> HashMap<String, String> {
     let (rest, fragment) = url.split_once('#').unwrap_or((url, ""));
     let (_, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -102,13 +102,13 @@ pub struct ExchangeRequest {
 with_call_options!(ExchangeRequest);
 
 impl ExchangeRequest {
-    /// Which of several sign-ins this completes; without it, the one that began last.
+    /// The flow id of the sign-in; without it, the latest one.
     pub fn flow_id(mut self, id: impl Into<String>) -> Self {
         self.flow_id = Some(id.into());
         self
     }
 
-    /// Exchanges the code. The secret that the sign-in began with is used up, however it goes.
+    /// Exchanges the code. The PKCE verifier is removed even if that fails.
     pub async fn send(self) -> Result<Exchanged, AuthError> {
         self.auth.ready().await;
         let api = self.auth.api().for_call(&self.options)?;

@@ -11,18 +11,18 @@ use super::{Channel, Contact, SignedIn};
 use crate::call_options::{CallOptions, with_call_options};
 use crate::user::User;
 
-/// What signing up led to.
+/// Result of a sign-up.
 #[derive(Clone, Debug)]
 pub enum SignUp {
-    /// The account can be used at once, and its owner is signed in.
+    /// The user is signed in.
     Session(Box<SignedIn>),
-    /// A message was sent to confirm the address. The user looks the same whether or not the
-    /// address already had an account.
+    /// A confirmation message was sent. The user looks the same whether or not the address already had an
+    /// account.
     ConfirmationSent(User),
 }
 
 impl Auth {
-    /// Makes an account.
+    /// Creates an account.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -91,25 +91,25 @@ impl SignUpRequest {
         self
     }
 
-    /// What to keep about the user, an object.
+    /// User metadata, an object.
     pub fn data(mut self, data: &impl Serialize) -> Self {
         self.data = to_value(data).map(Some);
         self
     }
 
-    /// How a phone is sent its code.
+    /// The channel for a phone's code.
     pub fn channel(mut self, channel: Channel) -> Self {
         self.channel = Some(channel);
         self
     }
 
-    /// Where the link in the message leads back to.
+    /// The redirect URL of the confirmation link.
     pub fn redirect_to(mut self, url: impl Into<String>) -> Self {
         self.redirect_to = Some(url.into());
         self
     }
 
-    /// The answer to a captcha.
+    /// The captcha token.
     pub fn captcha(mut self, token: impl Into<String>) -> Self {
         self.captcha = Some(token.into());
         self
@@ -138,7 +138,7 @@ impl SignUpRequest {
             .await;
         let tokens = auth.settle_flow(flow.as_ref(), sent).await?;
         if tokens.session.is_some() {
-            // Nobody will come back by a link.
+            // No link is sent, so no redirect will follow.
             if let Some(flow) = &flow {
                 auth.engine.flows.abandon(flow).await?;
             }

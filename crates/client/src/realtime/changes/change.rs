@@ -1,4 +1,4 @@
-//! A row that changed.
+//! A row change.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -7,47 +7,46 @@ use serde_json::{Map, Value};
 use super::convert::convert;
 use crate::realtime::RealtimeError;
 
-/// A row, by the names of its columns.
+/// A row, by column name.
 pub type Row = Map<String, Value>;
 
-/// What happened to a row.
+/// Kind of a row change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
 pub enum ChangeKind {
-    /// It is new.
+    /// Inserted.
     #[serde(rename = "INSERT")]
     Insert,
-    /// It was changed.
+    /// Updated.
     #[serde(rename = "UPDATE")]
     Update,
-    /// It is gone.
+    /// Deleted.
     #[serde(rename = "DELETE")]
     Delete,
 }
 
-/// A row that changed.
+/// A row change.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Change<T = Row> {
-    /// What happened.
+    /// Its kind.
     pub kind: ChangeKind,
     /// The schema of its table.
     pub schema: String,
     /// Its table.
     pub table: String,
-    /// When, in UTC.
+    /// When it was committed, in UTC.
     pub commit_timestamp: Option<String>,
-    /// What it is now. Nothing for rows that are gone, and for those that may not be seen
-    /// (`errors` says why).
+    /// The new row. `None` for deleted rows and for rows that may not be seen (see `errors`).
     pub new: Option<T>,
-    /// What is known of what it was: usually the primary key; more with `replica identity full`.
+    /// What is known of the old row: usually the primary key; more with `replica identity full`.
     pub old: Row,
-    /// Why it is not whole: too large, no right to see it, no primary key.
+    /// Why the row is incomplete: too large, no permission, no primary key.
     pub errors: Vec<String>,
 }
 
 impl Change {
-    /// With what it is now read as this type.
+    /// With the new row deserialized as this type.
     pub fn typed<T: DeserializeOwned>(self) -> Result<Change<T>, RealtimeError> {
         let typed = |row| serde_json::from_value(Value::Object(row));
         let new = self.new.map(typed).transpose();
@@ -64,7 +63,7 @@ impl Change {
 }
 
 impl<T> Change<T> {
-    /// What is known of what it was, read as this type.
+    /// The old row, deserialized as this type.
     pub fn old_as<O: DeserializeOwned>(&self) -> Result<O, RealtimeError> {
         let old = Value::Object(self.old.clone());
         serde_json::from_value(old).map_err(RealtimeError::unreadable)

@@ -1,5 +1,5 @@
-//! Values of rows that came as PostgreSQL writes them, as JSON has them (realtime contract §9.6).
-//! What is JSON already stays as it is.
+//! Converts column values from PostgreSQL's text format to JSON (realtime contract §9.6). JSON values stay
+//! as they are.
 
 use serde_json::{Number, Value};
 
@@ -26,7 +26,7 @@ pub(super) fn convert(kind: &str, value: Value) -> Value {
     }
 }
 
-/// Whole numbers stay exact.
+/// Integers stay exact.
 fn number(text: &str) -> Option<Number> {
     let text = text.trim();
     let whole = text.parse::<i64>().map(Number::from);
@@ -42,9 +42,12 @@ fn array(element: &str, text: String) -> Value {
         return Value::String(text);
     };
     let items = serde_json::from_str::<Vec<Value>>(&format!("[{inner}]"));
-    let items = items.unwrap_or_else(|_| match inner.is_empty() {
-        true => Vec::new(),
-        false => inner.split(',').map(Value::from).collect(),
+    let items = items.unwrap_or_else(|_| {
+        if inner.is_empty() {
+            Vec::new()
+        } else {
+            inner.split(',').map(Value::from).collect()
+        }
     });
     let items = items.into_iter().map(|item| convert(element, item));
     Value::Array(items.collect())

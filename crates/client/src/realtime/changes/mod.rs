@@ -1,4 +1,4 @@
-//! Rows that change (realtime contract §9).
+//! Row changes (realtime contract §9).
 
 mod change;
 mod convert;
@@ -7,5 +7,5 @@ mod request;
 
 pub(super) use change::WireChange;
 pub use change::{Change, ChangeKind, Row};
-pub(super) use request::{Agreed, Wanted};
+pub(super) use request::{BindingRequest, ConfirmedBinding};
 pub use request::{ChangesRequest, Event};

@@ -1,4 +1,4 @@
-//! Conditions on changed rows (realtime contract §9.4).
+//! Filters of row changes (realtime contract §9.4).
 //!
 //! ```
 //! use plinth_client::realtime::pg::{self, Filter, Is};
@@ -18,20 +18,20 @@ pub struct Condition {
     test: String,
 }
 
-/// Conditions that have to hold all together.
+/// A conjunction of conditions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter(String);
 
 /// What [`is`] compares with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Is {
-    /// No value.
+    /// NULL.
     Null,
     /// True.
     True,
     /// False.
     False,
-    /// Neither true nor false.
+    /// UNKNOWN.
     Unknown,
 }
 
@@ -65,12 +65,12 @@ pub fn gte(column: &str, value: impl fmt::Display) -> Condition {
     scalar(column, "gte", value)
 }
 
-/// The column fits the pattern: `%` is any text, `_` any character.
+/// The column matches the pattern: `%` is any text, `_` any character.
 pub fn like(column: &str, pattern: impl fmt::Display) -> Condition {
     scalar(column, "like", pattern)
 }
 
-/// [`like`], whatever the case of letters.
+/// [`like`], ignoring case.
 pub fn ilike(column: &str, pattern: impl fmt::Display) -> Condition {
     scalar(column, "ilike", pattern)
 }
@@ -80,17 +80,17 @@ pub fn match_(column: &str, pattern: impl fmt::Display) -> Condition {
     scalar(column, "match", pattern)
 }
 
-/// [`match_`], whatever the case of letters.
+/// [`match_`], ignoring case.
 pub fn imatch(column: &str, pattern: impl fmt::Display) -> Condition {
     scalar(column, "imatch", pattern)
 }
 
-/// The column is another value than this, or none.
+/// The column is distinct from the value; NULL is.
 pub fn is_distinct(column: &str, value: impl fmt::Display) -> Condition {
     scalar(column, "isdistinct", value)
 }
 
-/// The column is one of these values; the server takes up to a hundred.
+/// The column is one of these values; the server accepts up to a hundred.
 pub fn in_(column: &str, values: impl IntoIterator<Item = impl fmt::Display>) -> Condition {
     let mut items: Vec<String> = Vec::new();
     for value in values {
@@ -125,20 +125,19 @@ fn condition(column: &str, test: String) -> Condition {
     }
 }
 
-/// In quotes, where its characters would be taken for something else.
+/// Quotes values with special characters.
 fn quoted(value: &str) -> String {
     let is_plain = !value.contains([',', '(', ')', '"', '\\']) && value.trim() == value;
-    match is_plain {
-        true => value.to_owned(),
-        false => {
-            let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
-            format!("\"{escaped}\"")
-        }
+    if is_plain {
+        value.to_owned()
+    } else {
+        let escaped = value.replace('\\', "\\\\").replace('"', "\\\"");
+        format!("\"{escaped}\"")
     }
 }
 
 impl Condition {
-    /// The opposite. Columns that are null fit neither.
+    /// Negates it. NULLs match neither.
     #[expect(
         clippy::should_implement_trait,
         reason = "it reads in a chain, beside `and`"
@@ -148,14 +147,14 @@ impl Condition {
         self
     }
 
-    /// Both.
+    /// Requires both.
     pub fn and(self, other: impl Into<Filter>) -> Filter {
         Filter::from(self).and(other)
     }
 }
 
 impl Filter {
-    /// Both.
+    /// Requires both.
     pub fn and(self, other: impl Into<Filter>) -> Self {
         let parts = [self.0, other.into().0];
         let parts = parts.iter().filter(|part| !part.is_empty());

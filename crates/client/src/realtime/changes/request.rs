@@ -1,4 +1,4 @@
-//! Which changes a channel asks for, and whether the server agreed to the same.
+//! Subscriptions to row changes, and comparing them with what the server confirmed.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,20 +7,20 @@ use super::ChangeKind;
 use super::pg::Filter;
 use crate::realtime::{Changes, Channel, RealtimeError};
 
-/// What happens to a row.
+/// Kind of row changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub enum Event {
     /// Anything.
     #[default]
     #[serde(rename = "*")]
     All,
-    /// It is new.
+    /// Inserts.
     #[serde(rename = "INSERT")]
     Insert,
-    /// It was changed.
+    /// Updates.
     #[serde(rename = "UPDATE")]
     Update,
-    /// It is gone.
+    /// Deletes.
     #[serde(rename = "DELETE")]
     Delete,
 }
@@ -47,7 +47,7 @@ impl Event {
 
 /// An entry of a join's `postgres_changes`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub(in crate::realtime) struct Wanted {
+pub(in crate::realtime) struct BindingRequest {
     pub(in crate::realtime) event: Event,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::realtime) schema: Option<String>,
@@ -59,10 +59,10 @@ pub(in crate::realtime) struct Wanted {
     pub(in crate::realtime) select: Vec<String>,
 }
 
-/// An entry of the answer.
+/// An entry of the reply's `postgres_changes`.
 #[derive(Clone, Debug, Deserialize)]
-pub(in crate::realtime) struct Agreed {
-    /// By which changes will name it.
+pub(in crate::realtime) struct ConfirmedBinding {
+    /// The id that changes refer to.
     #[serde(default)]
     pub(in crate::realtime) id: Value,
     #[serde(default)]
@@ -75,45 +75,45 @@ pub(in crate::realtime) struct Agreed {
     filter: Option<String>,
 }
 
-impl Wanted {
-    /// Whether the server speaks of the same.
-    pub(in crate::realtime) fn is_same(&self, agreed: &Agreed) -> bool {
-        self.event.name() == agreed.event
-            && self.schema == agreed.schema
-            && self.table == agreed.table
-            && self.filter == agreed.filter
+impl BindingRequest {
+    /// Whether the server confirmed this request.
+    pub(in crate::realtime) fn is_same(&self, confirmed: &ConfirmedBinding) -> bool {
+        self.event.name() == confirmed.event
+            && self.schema == confirmed.schema
+            && self.table == confirmed.table
+            && self.filter == confirmed.filter
     }
 }
 
-/// Asks for changes of rows; see [`Channel::on_postgres`].
-#[must_use = "nothing is heard before `listen`"]
+/// Subscribes to row changes; see [`Channel::on_postgres`].
+#[must_use = "nothing is received before `listen`"]
 pub struct ChangesRequest {
     channel: Channel,
-    wanted: Wanted,
+    request: BindingRequest,
 }
 
 impl ChangesRequest {
     pub(in crate::realtime) fn new(channel: Channel, event: Event) -> Self {
-        let wanted = Wanted {
+        let request = BindingRequest {
             event,
-            ..Wanted::default()
+            ..BindingRequest::default()
         };
-        Self { channel, wanted }
+        Self { channel, request }
     }
 
-    /// Of tables in this schema. With a table and without this, it is `public`.
+    /// Tables in this schema. If only a table is given, it is `public`.
     pub fn schema(mut self, name: impl Into<String>) -> Self {
-        self.wanted.schema = Some(name.into());
+        self.request.schema = Some(name.into());
         self
     }
 
-    /// Of this table.
+    /// This table.
     pub fn table(mut self, name: impl Into<String>) -> Self {
-        self.wanted.table = Some(name.into());
+        self.request.table = Some(name.into());
         self
     }
 
-    /// Of rows that fit. It needs the names of a table and of its schema.
+    /// Rows that match. Requires a schema and a table.
     ///
     /// ```no_run
     /// use plinth_client::realtime::{Event, pg};
@@ -129,20 +129,20 @@ impl ChangesRequest {
     /// # }
     /// ```
     pub fn filter(mut self, filter: impl Into<Filter>) -> Self {
-        self.wanted.filter = Some(filter.into().to_string());
+        self.request.filter = Some(filter.into().to_string());
         self
     }
 
-    /// Only these columns of theirs, and the primary key.
+    /// Only these columns, and the primary key.
     pub fn select(mut self, columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        self.wanted.select = columns.into_iter().map(Into::into).collect();
+        self.request.select = columns.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Listens, and reads new rows as this type. Has to be called before the channel is
+    /// Subscribes; new rows are deserialized as this type. Must be called before the channel is
     /// subscribed.
     pub fn listen<T>(self) -> Result<Changes<T>, RealtimeError> {
-        self.channel.listen_to_changes(self.wanted)
+        self.channel.listen_to_changes(self.request)
     }
 }
 
@@ -152,24 +152,24 @@ mod tests {
 
     use super::*;
 
-    fn wanted() -> Wanted {
-        Wanted {
+    fn request() -> BindingRequest {
+        BindingRequest {
             event: Event::Insert,
             schema: Some("public".to_owned()),
             table: Some("t".to_owned()),
-            ..Wanted::default()
+            ..BindingRequest::default()
         }
     }
 
     #[test]
     fn what_was_not_said_is_not_sent() {
-        let sent = |wanted: &Wanted| serde_json::to_value(wanted).unwrap();
+        let sent = |request: &BindingRequest| serde_json::to_value(request).unwrap();
 
-        assert_eq!(sent(&Wanted::default()), json!({ "event": "*" }));
-        let all = Wanted {
+        assert_eq!(sent(&BindingRequest::default()), json!({ "event": "*" }));
+        let all = BindingRequest {
             filter: Some("id=eq.1".to_owned()),
             select: vec!["id".to_owned()],
-            ..wanted()
+            ..request()
         };
         assert_eq!(
             sent(&all),
@@ -182,7 +182,8 @@ mod tests {
 
     #[test]
     fn the_server_has_to_agree_to_the_same() {
-        let agrees = |agreed: Value| wanted().is_same(&serde_json::from_value(agreed).unwrap());
+        let agrees =
+            |confirmed: Value| request().is_same(&serde_json::from_value(confirmed).unwrap());
 
         assert!(agrees(
             json!({ "id": 1, "event": "INSERT", "schema": "public", "table": "t" })

@@ -1,4 +1,4 @@
-//! Broadcasts in binary form: kind 3 to the server, kind 4 from it (realtime contract §3.4).
+//! Binary broadcasts: kind 3 to the server, kind 4 from it (realtime contract §3.4).
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -11,7 +11,7 @@ const BROADCAST: u8 = 4;
 const AS_BYTES: u8 = 0;
 const AS_JSON: u8 = 1;
 
-/// `None` if a name is too long for the form.
+/// `None` if a name is too long for the format.
 pub(super) fn encode(message: &Outgoing, event: &str, payload: &Payload) -> Option<SocketMessage> {
     let (encoding, payload) = match payload {
         Payload::Bytes(bytes) => (AS_BYTES, bytes),
@@ -22,7 +22,7 @@ pub(super) fn encode(message: &Outgoing, event: &str, payload: &Payload) -> Opti
         &message.reference,
         &message.topic,
         event,
-        // Metadata, of which there is none.
+        // No metadata.
         "",
     ];
     let length: usize = names.iter().map(|name| name.len()).sum();
@@ -68,9 +68,10 @@ pub(super) fn decode(frame: &Bytes) -> Option<Incoming> {
 }
 
 fn read_meta(meta: &[u8]) -> Option<BroadcastMeta> {
-    match meta.is_empty() {
-        true => None,
-        false => serde_json::from_slice(meta).ok(),
+    if meta.is_empty() {
+        None
+    } else {
+        serde_json::from_slice(meta).ok()
     }
 }
 

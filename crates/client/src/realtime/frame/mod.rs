@@ -1,5 +1,4 @@
-//! Messages on the wire (realtime contract §3). Values in, values out: nothing here knows of a
-//! connection.
+//! Encoding and decoding of messages (realtime contract §3), independent of a connection.
 
 mod binary;
 mod text;
@@ -10,7 +9,7 @@ use serde_json::{Value, json};
 use super::event::{Broadcast, Payload};
 use super::{SocketMessage, Vsn};
 
-/// The most bytes of a name that a binary frame can hold.
+/// Maximum length of a name in a binary frame.
 pub(super) const MAX_NAME_BYTES: usize = 255;
 const BROADCAST: &str = "broadcast";
 
@@ -24,18 +23,28 @@ pub(super) struct Outgoing {
     pub(super) payload: Body,
 }
 
-/// What a message to the server carries.
-#[derive(Clone, Debug, PartialEq)]
+/// Payload of a message to the server.
+#[derive(Clone, PartialEq)]
 pub(super) enum Body {
     Json(Value),
-    /// A broadcast, which has a binary form.
+    /// A broadcast, which has a binary format.
     Broadcast {
         event: String,
         payload: Payload,
     },
 }
 
-/// A message of the server.
+/// The kind only: payloads carry access tokens.
+impl std::fmt::Debug for Body {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Json(_) => formatter.write_str("Json(***)"),
+            Self::Broadcast { event, .. } => write!(formatter, "Broadcast({event:?})"),
+        }
+    }
+}
+
+/// A message from the server.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Incoming {
     pub(super) join_ref: Option<String>,
@@ -46,11 +55,11 @@ pub(super) struct Incoming {
     pub(super) bytes: usize,
 }
 
-/// What a message of the server says.
+/// Content of a message from the server.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Content {
     Broadcast(Broadcast),
-    /// Anything else: an event and its JSON, not read yet.
+    /// Any other event, with its JSON unparsed.
     Event {
         name: String,
         payload: Bytes,
@@ -58,7 +67,7 @@ pub(super) enum Content {
 }
 
 impl Outgoing {
-    /// `None` for bytes that the version has no form for.
+    /// `None` for bytes that this version cannot encode.
     pub(super) fn encode(&self, vsn: Vsn) -> Option<SocketMessage> {
         match (&self.payload, vsn) {
             (Body::Json(payload), vsn) => Some(text::encode(self, payload, vsn)),
@@ -83,7 +92,7 @@ impl Outgoing {
 }
 
 impl Incoming {
-    /// `None` for what makes no sense; such messages are skipped.
+    /// `None` for malformed messages, which are skipped.
     pub(super) fn decode(message: &SocketMessage, vsn: Vsn) -> Option<Self> {
         match (message, vsn) {
             (SocketMessage::Text(text), vsn) => text::decode(text, vsn),

@@ -1,4 +1,4 @@
-//! Messages in JSON: objects in version 1, lists in version 2.
+//! JSON messages: objects in version 1, arrays in version 2.
 
 use bytes::Bytes;
 use serde::Deserialize;
@@ -31,7 +31,7 @@ pub(super) fn encode(message: &Outgoing, payload: &Value, vsn: Vsn) -> SocketMes
 }
 
 #[derive(Deserialize)]
-struct InObject<'a> {
+struct ObjectMessage<'a> {
     topic: String,
     event: String,
     #[serde(borrow)]
@@ -42,9 +42,9 @@ struct InObject<'a> {
     join_ref: Option<String>,
 }
 
-/// The payload of a broadcast. Others may have left out any part of it.
+/// The payload of a broadcast. Any part may be missing.
 #[derive(Deserialize)]
-struct Said<'a> {
+struct BroadcastPayload<'a> {
     #[serde(default)]
     event: String,
     #[serde(borrow, default)]
@@ -58,19 +58,20 @@ pub(super) fn decode(text: &str, vsn: Vsn) -> Option<Incoming> {
         Vsn::V1 => serde_json::from_str(text).ok()?,
         Vsn::V2 => in_list(text)?,
     };
-    let InObject {
+    let ObjectMessage {
         topic,
         event,
         payload,
         reference,
         join_ref,
     } = parts;
-    let content = match event == BROADCAST {
-        true => Content::Broadcast(broadcast(payload)?),
-        false => Content::Event {
+    let content = if event == BROADCAST {
+        Content::Broadcast(broadcast(payload)?)
+    } else {
+        Content::Event {
             name: event,
             payload: Bytes::copy_from_slice(payload.get().as_bytes()),
-        },
+        }
     };
     Some(Incoming {
         join_ref,
@@ -81,13 +82,13 @@ pub(super) fn decode(text: &str, vsn: Vsn) -> Option<Incoming> {
     })
 }
 
-/// More than five elements do not matter.
-fn in_list(text: &str) -> Option<InObject<'_>> {
+/// Elements beyond the fifth are ignored.
+fn in_list(text: &str) -> Option<ObjectMessage<'_>> {
     let parts: Vec<&RawValue> = serde_json::from_str(text).ok()?;
     let [join_ref, reference, topic, event, payload, ..] = parts[..] else {
         return None;
     };
-    Some(InObject {
+    Some(ObjectMessage {
         topic: serde_json::from_str(topic.get()).ok()?,
         event: serde_json::from_str(event.get()).ok()?,
         payload,
@@ -97,7 +98,7 @@ fn in_list(text: &str) -> Option<InObject<'_>> {
 }
 
 fn broadcast(payload: &RawValue) -> Option<Broadcast> {
-    let said: Said<'_> = serde_json::from_str(payload.get()).ok()?;
+    let said: BroadcastPayload<'_> = serde_json::from_str(payload.get()).ok()?;
     let payload = said.payload.map_or("null", RawValue::get);
     Some(Broadcast {
         event: said.event,

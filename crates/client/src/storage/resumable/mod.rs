@@ -1,6 +1,6 @@
-//! Uploads in parts that go on where they stopped (TUS 1.0.0).
+//! Resumable uploads (TUS 1.0.0).
 //!
-//! `protocol` is the requests, `upload` when they are made, `source` where bytes come from.
+//! `protocol` has the requests, `upload` their order, `source` the bytes.
 
 mod protocol;
 mod source;
@@ -16,14 +16,13 @@ use crate::runtime::{MaybeSend, MaybeSync};
 use protocol::Protocol;
 pub use source::ReadAt;
 use upload::Progress;
-pub use upload::{RETRY_WAITS_MS, ResumableUpload};
+pub use upload::{RETRY_BACKOFF_MS, ResumableUpload};
 
-/// How much is sent in one request, unless the upload says otherwise: what the hosted service
-/// asks for.
+/// Default chunk size, which the hosted service requires.
 pub const CHUNK_BYTES: usize = 6 * 1024 * 1024;
 
-/// What another run of a program needs to go on with an upload; see [`ResumableUpload::token`].
-/// It is no secret: the server asks who goes on.
+/// Identifies an upload, to resume it in another run; see [`ResumableUpload::token`]. Not a secret: the server checks
+/// the caller's permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResumeToken(String);
 
@@ -40,7 +39,7 @@ impl<T: Into<String>> From<T> for ResumeToken {
     }
 }
 
-/// An upload in parts; see [`Files::upload_resumable`].
+/// A resumable upload; see [`Files::upload_resumable`].
 #[must_use = "nothing is sent before `send` or `start`"]
 pub struct ResumableUploadRequest {
     files: Files,
@@ -72,40 +71,42 @@ impl ResumableUploadRequest {
         }
     }
 
-    /// How much is sent in one request, and kept in memory meanwhile. Some servers take nothing
-    /// but [`CHUNK_BYTES`].
+    /// The chunk size, which is also buffered in memory. Some servers accept nothing but [`CHUNK_BYTES`].
     pub fn chunk_bytes(mut self, bytes: usize) -> Self {
         self.chunk_bytes = bytes.max(1);
         self
     }
 
-    /// Is told how many bytes the server has, and how many there are.
-    pub fn progress(mut self, tell: impl Fn(u64, u64) + MaybeSend + MaybeSync + 'static) -> Self {
-        self.progress = Some(Arc::new(tell));
+    /// Called with the number of uploaded bytes and the total.
+    pub fn progress(
+        mut self,
+        report_progress: impl Fn(u64, u64) + MaybeSend + MaybeSync + 'static,
+    ) -> Self {
+        self.progress = Some(Arc::new(report_progress));
         self
     }
 
-    /// Goes on with an upload that an earlier run began with the same source.
+    /// Resumes an upload of an earlier run with the same source.
     pub fn resume(mut self, token: impl Into<ResumeToken>) -> Self {
         self.resume = Some(token.into());
         self
     }
 
-    /// On the word of a [signed upload](Files::signed_upload_url) instead of the user's rights.
+    /// Authorizes with a [signed upload](Files::signed_upload_url) instead of the user's permissions.
     pub fn signed_with(mut self, token: impl Into<String>) -> Self {
         self.signature = Some(token.into());
         self
     }
 
-    /// Uploads it all.
+    /// Uploads everything.
     pub async fn send(self) -> Result<UploadedFile, StorageError> {
         self.start().await?.finish().await
     }
 
-    /// Begins, or finds out how far an earlier run came. The bytes are sent by
-    /// [`ResumableUpload::finish`].
+    /// Creates the upload, or queries the offset of an earlier run. [`ResumableUpload::finish`] sends the
+    /// bytes.
     pub async fn start(self) -> Result<ResumableUpload, StorageError> {
-        // Paths that no other request could name are refused here, too.
+        // Paths that are invalid in other requests are rejected here, too.
         path::object(&self.files.bucket, &self.path)?;
         let length = self.source.length().await.map_err(unreadable_source)?;
         let FileOptions {
@@ -141,7 +142,7 @@ impl ResumableUploadRequest {
         match self.resume {
             Some(token) => {
                 upload.token = token;
-                upload.look().await?;
+                upload.query_offset().await?;
             }
             None => {
                 let content_type = content_type.unwrap_or_else(|| by_name().to_owned());

@@ -1,4 +1,4 @@
-//! The requests of the protocol, one by one.
+//! The requests of the protocol.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,24 +7,24 @@ use http::Method;
 
 use super::ResumeToken;
 use crate::call_options::CallOptions;
-use crate::http::Answer;
+use crate::http::HttpResponse;
 use crate::storage::StorageError;
 use crate::storage::path;
-use crate::storage::request::{Call, Context};
+use crate::storage::request::{Call, RequestContext};
 
-/// How requests of one upload are made.
+/// Parameters of one upload's requests.
 pub(super) struct Protocol {
-    pub(super) context: Context,
+    pub(super) context: RequestContext,
     pub(super) signature: Option<String>,
     pub(super) is_upsert: bool,
     pub(super) options: CallOptions,
 }
 
-/// How far an upload came.
+/// Progress of an upload.
 pub(super) struct State {
     pub(super) offset: u64,
     pub(super) length: Option<u64>,
-    /// `bucket` and `path`, where the answer tells them.
+    /// `bucket` and `path`, if the response has them.
     pub(super) place: Option<(String, String)>,
 }
 
@@ -40,10 +40,10 @@ impl Protocol {
             .call(Method::POST, self.base().to_owned())
             .header("upload-length", length)
             .header("upload-metadata", about);
-        let answer = self.context.answer(call, &self.options).await?;
-        // Only the upload's name is taken from there: a server that is wrong about its own
-        // address would send us, and the key, to another one.
-        let location = answer.header("location").unwrap_or_default();
+        let response = self.context.response(call, &self.options).await?;
+        // Only the upload's name is taken from `Location`: a misconfigured server would send us, and the key, to
+        // another host.
+        let location = response.header("location").unwrap_or_default();
         let location = location.split(['?', '#']).next().unwrap_or_default();
         match location.rsplit('/').next() {
             Some(id) if !id.is_empty() => Ok(ResumeToken(id.to_owned())),
@@ -55,15 +55,15 @@ impl Protocol {
 
     pub(super) async fn state(&self, token: &ResumeToken) -> Result<State, StorageError> {
         let call = self.call(Method::HEAD, self.place(token)?);
-        let answer = self.context.answer(call, &self.options).await?;
+        let response = self.context.response(call, &self.options).await?;
         Ok(State {
-            offset: offset_of(&answer)?,
-            length: number(&answer, "upload-length"),
-            place: answer.header("upload-metadata").and_then(place_in),
+            offset: offset_of(&response)?,
+            length: number(&response, "upload-length"),
+            place: response.header("upload-metadata").and_then(place_in),
         })
     }
 
-    /// Gives how much the server has then.
+    /// Returns the new offset.
     pub(super) async fn append(
         &self,
         token: &ResumeToken,
@@ -75,12 +75,12 @@ impl Protocol {
             .header("upload-offset", offset)
             .header("content-type", "application/offset+octet-stream")
             .bytes(chunk);
-        offset_of(&self.context.answer(call, &self.options).await?)
+        offset_of(&self.context.response(call, &self.options).await?)
     }
 
     pub(super) async fn terminate(&self, token: &ResumeToken) -> Result<(), StorageError> {
         let call = self.call(Method::DELETE, self.place(token)?);
-        self.context.answer(call, &self.options).await.map(drop)
+        self.context.response(call, &self.options).await.map(drop)
     }
 
     fn base(&self) -> &'static str {
@@ -98,7 +98,7 @@ impl Protocol {
         Ok(format!("{}/{}", self.base(), path::encode(id)))
     }
 
-    /// Whether files are replaced is asked with every request.
+    /// The upsert header is sent with every request.
     fn call(&self, method: Method, place: String) -> Call {
         let call = Call::new(method, place)
             .header("tus-resumable", "1.0.0")
@@ -110,13 +110,13 @@ impl Protocol {
     }
 }
 
-fn number(answer: &Answer, name: &str) -> Option<u64> {
-    answer.header(name)?.trim().parse().ok()
+fn number(response: &HttpResponse, name: &str) -> Option<u64> {
+    response.header(name)?.trim().parse().ok()
 }
 
-fn offset_of(answer: &Answer) -> Result<u64, StorageError> {
+fn offset_of(response: &HttpResponse) -> Result<u64, StorageError> {
     let unknown = || StorageError::unreadable("it does not say how much has arrived");
-    number(answer, "upload-offset").ok_or_else(unknown)
+    number(response, "upload-offset").ok_or_else(unknown)
 }
 
 fn place_in(metadata: &str) -> Option<(String, String)> {

@@ -1,4 +1,4 @@
-//! Where the bytes of a resumable upload come from: something that can be read again.
+//! Rereadable sources of resumable uploads.
 
 use std::io;
 
@@ -6,16 +6,15 @@ use bytes::Bytes;
 
 use crate::runtime::{BoxFuture, MaybeSend, MaybeSync};
 
-/// Bytes that can be read from anywhere, as often as needed: bytes in memory, or a file, named by
-/// its path. Implement it for anything else.
+/// Bytes that can be read at any offset: bytes in memory, or a file by its path. Implement it for anything else.
 pub trait ReadAt: MaybeSend + MaybeSync + 'static {
     /// How many bytes there are. It must not change while they are uploaded.
     fn length(&self) -> BoxFuture<'_, io::Result<u64>>;
 
-    /// The bytes from this place on: so many, or fewer at the end.
+    /// Bytes from this offset: this many, or fewer at the end.
     fn read_at(&self, offset: u64, bytes: usize) -> BoxFuture<'_, io::Result<Bytes>>;
 
-    /// What the bytes are, as far as that is known.
+    /// The content type, if known.
     fn content_type(&self) -> Option<&'static str> {
         None
     }

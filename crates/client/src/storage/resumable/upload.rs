@@ -1,4 +1,4 @@
-//! An upload that is under way.
+//! An upload in progress.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,23 +8,22 @@ use super::{ReadAt, ResumeToken, unreadable_source};
 use crate::runtime::{MaybeSend, MaybeSync};
 use crate::storage::{StorageError, UploadedFile};
 
-/// How long to wait after a failure, and after the next one, as long as nothing arrives. Then the
-/// upload gives up.
-pub const RETRY_WAITS_MS: [u64; 5] = [0, 3000, 5000, 10_000, 20_000];
+/// Backoff after consecutive failures without progress. Then the upload fails.
+pub const RETRY_BACKOFF_MS: [u64; 5] = [0, 3000, 5000, 10_000, 20_000];
 
-/// Who is told how far an upload came.
+/// Progress callback.
 pub(super) trait Progress: MaybeSend + MaybeSync + 'static {
-    fn tell(&self, sent: u64, total: u64);
+    fn report_progress(&self, sent: u64, total: u64);
 }
 
 impl<F: Fn(u64, u64) + MaybeSend + MaybeSync + 'static> Progress for F {
-    fn tell(&self, sent: u64, total: u64) {
+    fn report_progress(&self, sent: u64, total: u64) {
         self(sent, total);
     }
 }
 
-/// An upload that has begun; see [`ResumableUploadRequest::start`](super::ResumableUploadRequest::start).
-/// Dropping it loses nothing: with its [token](Self::token) another one can go on.
+/// An upload in progress; see [`ResumableUploadRequest::start`](super::ResumableUploadRequest::start). It can be dropped and
+/// resumed with its [token](Self::token).
 #[must_use = "the bytes are sent by `finish`"]
 pub struct ResumableUpload {
     pub(super) protocol: Protocol,
@@ -34,34 +33,34 @@ pub struct ResumableUpload {
     pub(super) path: String,
     pub(super) offset: u64,
     pub(super) length: u64,
-    /// Whether `offset` is what the server has, as far as we know.
+    /// Whether `offset` is known to match the server's.
     pub(super) is_sure: bool,
     pub(super) chunk_bytes: usize,
     pub(super) progress: Option<Arc<dyn Progress>>,
 }
 
 impl ResumableUpload {
-    /// What another run of the program needs to go on.
+    /// Identifies the upload, to resume it in another run.
     pub fn token(&self) -> &ResumeToken {
         &self.token
     }
 
-    /// How many bytes the server has.
+    /// How many bytes were uploaded.
     pub fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// How many bytes there are.
+    /// The total number of bytes.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Sends what is missing. Lost connections and troubles of the moment are waited out as
-    /// [`RETRY_WAITS_MS`] says; when it fails nevertheless, it can be called again.
+    /// Sends the remaining bytes. Connection losses and temporary errors are retried with the backoff
+    /// [`RETRY_BACKOFF_MS`]; after a failure it can be called again.
     pub async fn finish(&mut self) -> Result<UploadedFile, StorageError> {
         let mut failures = 0;
         if !self.is_sure {
-            self.look().await?;
+            self.query_offset().await?;
         }
         while self.offset < self.length {
             match self.send_chunk().await {
@@ -76,15 +75,15 @@ impl ResumableUpload {
         })
     }
 
-    /// Gives the upload up; the server forgets what it has.
+    /// Aborts the upload; the server deletes what it has.
     pub async fn abort(self) -> Result<(), StorageError> {
         self.protocol.terminate(&self.token).await
     }
 
     pub(super) async fn create(&mut self, about: &[(&str, &str)]) -> Result<(), StorageError> {
-        let mut waits = RETRY_WAITS_MS.iter();
+        let mut waits = RETRY_BACKOFF_MS.iter();
         loop {
-            // One that was made and whose answer got lost is forgotten by the server in time.
+            // If the response to a successful creation was lost, the server expires that upload.
             match self.protocol.create(self.length, about).await {
                 Ok(token) => {
                     self.token = token;
@@ -98,8 +97,8 @@ impl ResumableUpload {
         }
     }
 
-    /// Asks the server what it has.
-    pub(super) async fn look(&mut self) -> Result<(), StorageError> {
+    /// Queries the server's offset.
+    pub(super) async fn query_offset(&mut self) -> Result<(), StorageError> {
         let state = self.protocol.state(&self.token).await?;
         let is_ours = state.length.is_none_or(|length| length == self.length)
             && state.offset <= self.length
@@ -113,7 +112,7 @@ impl ResumableUpload {
         }
         self.is_sure = true;
         self.offset = state.offset;
-        self.tell();
+        self.report_progress();
         Ok(())
     }
 
@@ -139,11 +138,11 @@ impl ResumableUpload {
         }
         self.is_sure = true;
         self.offset = arrived;
-        self.tell();
+        self.report_progress();
         Ok(())
     }
 
-    /// Waits and finds out where to go on, if that makes sense after this failure.
+    /// Waits and queries the offset, if a retry makes sense after this error.
     async fn recover(
         &mut self,
         mut error: StorageError,
@@ -155,13 +154,13 @@ impl ResumableUpload {
         }
         let before = self.offset;
         loop {
-            let Some(wait) = RETRY_WAITS_MS.get(*failures) else {
+            let Some(wait) = RETRY_BACKOFF_MS.get(*failures) else {
                 return Err(error);
             };
             *failures += 1;
             self.wait(*wait).await;
-            match self.look().await {
-                // Not about the place where to go on, then: the file is there already.
+            match self.query_offset().await {
+                // Not an offset conflict: the file exists already.
                 Ok(()) if is_conflict && self.offset == before => return Err(error),
                 Ok(()) => {
                     if self.offset > before {
@@ -180,9 +179,9 @@ impl ResumableUpload {
         clock.sleep(Duration::from_millis(millis)).await;
     }
 
-    fn tell(&self) {
+    fn report_progress(&self) {
         if let Some(progress) = &self.progress {
-            progress.tell(self.offset, self.length);
+            progress.report_progress(self.offset, self.length);
         }
     }
 }

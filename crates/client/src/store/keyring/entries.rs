@@ -9,10 +9,10 @@ use linux_keyutils_keyring_store::Store;
 #[cfg(target_os = "windows")]
 use windows_native_keyring_store::Store;
 
-/// Elsewhere a refusal is one, and asking again would show people another dialog.
-const LOOKS: usize = if cfg!(target_os = "linux") { 5 } else { 1 };
+/// Retries are for a race on Linux; elsewhere another attempt would show another dialog.
+const MAX_ATTEMPTS: usize = if cfg!(target_os = "linux") { 5 } else { 1 };
 
-/// What one program keeps in the keyring.
+/// Entries of one application in the keyring.
 #[derive(Clone, Debug)]
 pub(super) struct Entries {
     service: String,
@@ -27,38 +27,38 @@ impl Entries {
         found(self.with_entry(name, Entry::get_secret))
     }
 
-    /// Replaces an entry in one step.
+    /// Replaces an entry atomically.
     ///
-    /// Reading first matters on Linux: every login has a session keyring of its own, and only a key
-    /// that was found is changed in place, for all of them. A second key of the same name would leave
-    /// the other logins with the first one.
+    /// Reading first matters on Linux: every login has its own session keyring, and only a key that was found is
+    /// updated in place, for all of them. A second key of the same name would leave the other logins with the
+    /// first one.
     pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
         self.read(name)?;
         self.with_entry(name, |entry| entry.set_secret(bytes))
     }
 
-    /// An entry that is not there is no error.
+    /// A missing entry is no error.
     pub(super) fn remove(&self, name: &str) -> Result<()> {
         found(self.with_entry(name, Entry::delete_credential)).map(drop)
     }
 
-    /// On Linux nobody may touch a key that is removed between being found and being used. Another
-    /// look tells that from a key that is really kept from us.
+    /// On Linux, access fails for a key that is removed between lookup and use. A retry distinguishes that from
+    /// missing permission.
     fn with_entry<T>(&self, name: &str, work: impl Fn(&Entry) -> Result<T>) -> Result<T> {
         let entry = Store::new()?.build(&self.service, name, None)?;
         let mut looks = 1;
         loop {
             match work(&entry) {
-                Err(Error::NoStorageAccess(_)) if looks < LOOKS => looks += 1,
-                answer => return answer,
+                Err(Error::NoStorageAccess(_)) if looks < MAX_ATTEMPTS => looks += 1,
+                response => return response,
             }
         }
     }
 }
 
-fn found<T>(answer: Result<T>) -> Result<Option<T>> {
-    match answer {
+fn found<T>(response: Result<T>) -> Result<Option<T>> {
+    match response {
         Err(Error::NoEntry) => Ok(None),
-        answer => answer.map(Some),
+        response => response.map(Some),
     }
 }

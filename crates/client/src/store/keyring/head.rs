@@ -1,4 +1,4 @@
-//! The first line of an entry, which says whether it holds the text or where the text is.
+//! The header of an entry: whether it holds the text or refers to its parts.
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use sha2::{Digest, Sha256};
 const WHOLE: &[u8] = b"whole\n";
 const SPLIT: &[u8] = b"split ";
 
-/// What stands under a key.
+/// Content of the main entry of a key.
 #[derive(Debug, PartialEq)]
 pub(super) enum Head<'a> {
     /// The text itself.
     Whole(Text<'a>),
-    /// The text is in entries of its own.
+    /// The text is split into other entries.
     Split(Split),
 }
 
-/// Never shown.
+/// Never printed.
 #[derive(PartialEq)]
 pub(super) struct Text<'a>(pub(super) &'a [u8]);
 
@@ -28,38 +28,38 @@ impl fmt::Debug for Text<'_> {
     }
 }
 
-/// Which parts make up a text, and how to know that they belong together.
+/// Number and checksum of the parts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Split {
-    pub(super) place: Place,
+    pub(super) slot: Slot,
     pub(super) count: usize,
     digest: String,
 }
 
-/// Parts have two places, so that new ones never overwrite those that are still in use.
+/// Parts alternate between two slots, so that a write never overwrites the current ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Place {
+pub(super) enum Slot {
     A,
     B,
 }
 
 impl<'a> Head<'a> {
-    /// `None` for what we have not written.
+    /// `None` if the entry was not written by us.
     pub(super) fn parse(bytes: &'a [u8]) -> Option<Self> {
         if let Some(text) = bytes.strip_prefix(WHOLE) {
             return Some(Self::Whole(Text(text)));
         }
         let line = std::str::from_utf8(bytes.strip_prefix(SPLIT)?).ok()?;
         let mut words = line.split(' ');
-        let place = match words.next()? {
-            "a" => Place::A,
-            "b" => Place::B,
+        let slot = match words.next()? {
+            "a" => Slot::A,
+            "b" => Slot::B,
             _ => return None,
         };
         let count = words.next()?.parse().ok()?;
         let digest = words.next()?.to_owned();
         words.next().is_none().then_some(Self::Split(Split {
-            place,
+            slot,
             count,
             digest,
         }))
@@ -69,23 +69,23 @@ impl<'a> Head<'a> {
         match self {
             Self::Whole(Text(text)) => [WHOLE, text].concat(),
             Self::Split(split) => {
-                let (place, count, digest) = (split.place, split.count, &split.digest);
-                [SPLIT, format!("{place} {count} {digest}").as_bytes()].concat()
+                let (slot, count, digest) = (split.slot, split.count, &split.digest);
+                [SPLIT, format!("{slot} {count} {digest}").as_bytes()].concat()
             }
         }
     }
 }
 
 impl Split {
-    pub(super) fn of(text: &[u8], place: Place, count: usize) -> Self {
+    pub(super) fn of(text: &[u8], slot: Slot, count: usize) -> Self {
         Self {
-            place,
+            slot,
             count,
             digest: digest(text),
         }
     }
 
-    /// Whether these are the bytes that were split.
+    /// Whether the bytes match the checksum.
     pub(super) fn is_of(&self, text: &[u8]) -> bool {
         self.digest == digest(text)
     }
@@ -95,7 +95,7 @@ fn digest(text: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(text))
 }
 
-impl Place {
+impl Slot {
     pub(super) const BOTH: [Self; 2] = [Self::A, Self::B];
 
     pub(super) fn other(self) -> Self {
@@ -105,13 +105,13 @@ impl Place {
         }
     }
 
-    /// What the part with this number is called; the first is 1.
+    /// The name of a part, numbered from 1.
     pub(super) fn part(self, key: &str, number: usize) -> String {
         format!("{key} (part {self}{number})")
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Slot {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::A => "a",
@@ -130,8 +130,8 @@ mod tests {
         let heads = [
             Head::Whole(Text(b"")),
             Head::Whole(Text(b"split a 1 x")),
-            Head::Split(Split::of(long.as_bytes(), Place::A, 12)),
-            Head::Split(Split::of(b"", Place::B, 0)),
+            Head::Split(Split::of(long.as_bytes(), Slot::A, 12)),
+            Head::Split(Split::of(b"", Slot::B, 0)),
         ];
         for head in heads {
             assert_eq!(Head::parse(&head.to_bytes()), Some(head));

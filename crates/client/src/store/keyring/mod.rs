@@ -9,24 +9,24 @@ use super::blocking::blocking;
 use super::{SessionStore, StoreError};
 use crate::runtime::BoxFuture;
 
-/// Keeps texts in the keyring of whoever runs the program: the kernel's on Linux, the login keychain
-/// on macOS, the Credential Manager on Windows. Needs the feature `keyring`.
+/// Stores texts in the user's keyring: the kernel's on Linux, the login keychain on macOS, the Credential Manager
+/// on Windows. Needs the feature `keyring`.
 ///
-/// Nothing touches a disk in clear text. On Linux neither D-Bus nor a desktop is needed, so it also
-/// works over SSH; but the kernel forgets when it restarts, and three days after the last use, and
-/// gives a user 20,000 bytes in all (`keyrings(7)`). In containers it is often switched off: then
-/// every call is an error, and [`FileStore`](super::FileStore) the better choice.
+/// Nothing is written to a disk in clear text. On Linux neither D-Bus nor a desktop is needed, so it also works
+/// over SSH; but the kernel's keyring is lost on reboot and three days after the last use, and is limited to
+/// 20,000 bytes per user (`keyrings(7)`). In containers it is often disabled: then every call fails, and
+/// [`FileStore`](super::FileStore) is the better choice.
 ///
-/// Several processes may share it. What is longer than an entry is split, and replaced as a whole all
-/// the same: a write that was cut short leaves the old text.
+/// Several processes may share it. Long texts are split into several entries, but still replaced atomically: an
+/// interrupted write leaves the old text.
 #[derive(Clone, Debug)]
 pub struct KeyringStore {
     texts: Texts,
 }
 
 impl KeyringStore {
-    /// Keeps what belongs to this program, for example `com.example.my-tool`. People see the name
-    /// where their system shows its keyring.
+    /// Stores entries of this application, for example `com.example.my-tool`. The name is shown by the system's
+    /// keyring application.
     pub fn new(service: impl Into<String>) -> Self {
         Self {
             texts: Texts::of(service.into()),
@@ -34,7 +34,7 @@ impl KeyringStore {
     }
 }
 
-/// Only the message: some of these errors hold the stored bytes.
+/// The message only: some of these errors hold the stored bytes.
 fn without_bytes(error: &keyring_core::Error) -> String {
     format!("the system's keyring: {error}")
 }

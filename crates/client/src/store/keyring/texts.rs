@@ -1,17 +1,16 @@
-//! Texts of any length in entries that have a limit.
+//! Texts of any length in entries of limited size.
 
 use std::sync::{Mutex, PoisonError};
 
 use keyring_core::Result;
 
 use super::entries::Entries;
-use super::head::{Head, Place, Split, Text};
+use super::head::{Head, Slot, Split, Text};
 
 /// How many bytes fit into an entry: 2,560 on Windows, 32,767 in the kernel of Linux.
 const ENTRY_BYTES: usize = if cfg!(windows) { 2_560 } else { 32_000 };
 
-/// The texts of one program. What is longer than an entry is split, and replaced as a whole all the
-/// same.
+/// The texts of one application. Long ones are split, but still replaced atomically.
 #[derive(Clone, Debug)]
 pub(super) struct Texts {
     entries: Entries,
@@ -39,7 +38,7 @@ impl Texts {
                     if let Some(text) = self.join(key, &split)? {
                         return Ok(Some(text));
                     }
-                    // Another process may have replaced it meanwhile. If not, it is damaged.
+                    // Another process may have replaced it meanwhile; otherwise it is damaged.
                     if torn.as_ref() == Some(&split) {
                         return Ok(None);
                     }
@@ -52,7 +51,7 @@ impl Texts {
     fn join(&self, key: &str, split: &Split) -> Result<Option<String>> {
         let mut text = Vec::new();
         for number in 1..=split.count {
-            match self.entries.read(&split.place.part(key, number))? {
+            match self.entries.read(&split.slot.part(key, number))? {
                 Some(part) => text.extend(part),
                 None => return Ok(None),
             }
@@ -61,56 +60,56 @@ impl Texts {
         Ok(is_it.then(|| String::from_utf8(text).ok()).flatten())
     }
 
-    /// The head comes last: until it is there, the old text is.
+    /// The header is written last: until then the old text is current.
     pub(super) fn write(&self, key: &str, text: &[u8]) -> Result<()> {
         let _alone = alone();
         let whole = Head::Whole(Text(text)).to_bytes();
         if whole.len() <= self.entry_bytes {
             self.entries.write(key, &whole)?;
-            return self.remove_parts(key, &Place::BOTH);
+            return self.remove_parts(key, &Slot::BOTH);
         }
-        let place = self.free_place(key)?;
-        // A longer text may have been cut short here.
-        self.remove_parts(key, &[place])?;
+        let slot = self.free_slot(key)?;
+        // A longer write may have been interrupted here.
+        self.remove_parts(key, &[slot])?;
         let parts = text.chunks(self.entry_bytes);
-        let head = Head::Split(Split::of(text, place, parts.len()));
+        let head = Head::Split(Split::of(text, slot, parts.len()));
         for (number, part) in (1..).zip(parts) {
-            self.entries.write(&place.part(key, number), part)?;
+            self.entries.write(&slot.part(key, number), part)?;
         }
         self.entries.write(key, &head.to_bytes())?;
-        self.remove_parts(key, &[place.other()])
+        self.remove_parts(key, &[slot.other()])
     }
 
-    fn free_place(&self, key: &str) -> Result<Place> {
+    fn free_slot(&self, key: &str) -> Result<Slot> {
         let bytes = self.entries.read(key)?.unwrap_or_default();
         Ok(match Head::parse(&bytes) {
-            Some(Head::Split(split)) => split.place.other(),
-            _ => Place::A,
+            Some(Head::Split(split)) => split.slot.other(),
+            _ => Slot::A,
         })
     }
 
     pub(super) fn remove(&self, key: &str) -> Result<()> {
         let _alone = alone();
         self.entries.remove(key)?;
-        self.remove_parts(key, &Place::BOTH)
+        self.remove_parts(key, &Slot::BOTH)
     }
 
-    /// From the last to the first, so that none is left behind a gap.
-    fn remove_parts(&self, key: &str, places: &[Place]) -> Result<()> {
-        for place in places {
+    /// From last to first, so that no part is left behind a gap.
+    fn remove_parts(&self, key: &str, slots: &[Slot]) -> Result<()> {
+        for slot in slots {
             let mut count = 0;
-            while self.entries.read(&place.part(key, count + 1))?.is_some() {
+            while self.entries.read(&slot.part(key, count + 1))?.is_some() {
                 count += 1;
             }
             for number in (1..=count).rev() {
-                self.entries.remove(&place.part(key, number))?;
+                self.entries.remove(&slot.part(key, number))?;
             }
         }
         Ok(())
     }
 }
 
-/// Two writers at once could take the same free place.
+/// Two concurrent writers could choose the same free slot.
 fn alone() -> impl Drop {
     static WRITING: Mutex<()> = Mutex::new(());
     WRITING.lock().unwrap_or_else(PoisonError::into_inner)
@@ -156,10 +155,10 @@ pub(super) mod tests {
         /// How many parts there are in both places.
         fn parts(&self) -> [usize; 2] {
             let entries = self.entries();
-            Place::BOTH.map(|place| {
+            Slot::BOTH.map(|slot| {
                 let numbers = 1..20;
                 let is_there = |number: &usize| {
-                    let part = entries.read(&place.part(KEY, *number));
+                    let part = entries.read(&slot.part(KEY, *number));
                     part.unwrap().is_some()
                 };
                 numbers.filter(is_there).count()
@@ -233,7 +232,7 @@ pub(super) mod tests {
         let (texts, entries) = (scratch.texts(), scratch.entries());
         texts.write(KEY, long('a', 2).as_bytes()).unwrap();
         for number in 1..=4 {
-            entries.write(&Place::B.part(KEY, number), b"new").unwrap();
+            entries.write(&Slot::B.part(KEY, number), b"new").unwrap();
         }
 
         assert_eq!(texts.read(KEY).unwrap(), Some(long('a', 2)));
@@ -251,9 +250,9 @@ pub(super) mod tests {
         let (texts, entries) = (scratch.texts(), scratch.entries());
         texts.write(KEY, long('a', 2).as_bytes()).unwrap();
 
-        entries.write(&Place::A.part(KEY, 2), b"other").unwrap();
+        entries.write(&Slot::A.part(KEY, 2), b"other").unwrap();
         assert_eq!(texts.read(KEY).unwrap(), None);
-        entries.remove(&Place::A.part(KEY, 3)).unwrap();
+        entries.remove(&Slot::A.part(KEY, 3)).unwrap();
         assert_eq!(texts.read(KEY).unwrap(), None);
         entries.write(KEY, b"somebody else's").unwrap();
         assert_eq!(texts.read(KEY).unwrap(), None);
@@ -263,7 +262,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn whoever_reads_during_writes_sees_one_text_or_the_other() {
+    fn concurrent_readers_see_the_old_text_or_the_new_one() {
         let Some(scratch) = Scratch::new("together") else {
             return;
         };

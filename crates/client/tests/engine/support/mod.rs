@@ -1,4 +1,4 @@
-//! A server that answers what it is told to, and clients of it that live by a clock of their own.
+//! A scripted server, and clients of it with a manual clock.
 
 mod server;
 
@@ -31,8 +31,8 @@ impl Bench {
     }
 
     /// Waiting takes no time.
-    pub(crate) fn hurrying() -> Self {
-        Self::with_clock(ManualClock::hurrying(NOW_S * 1000))
+    pub(crate) fn auto_advancing() -> Self {
+        Self::with_clock(ManualClock::auto_advancing(NOW_S * 1000))
     }
 
     fn with_clock(clock: ManualClock) -> Self {
@@ -113,7 +113,7 @@ pub(crate) fn jwt(claims: Value) -> String {
     )
 }
 
-pub(crate) fn refused(status: u16, code: &str) -> Reply {
+pub(crate) fn rejected(status: u16, code: &str) -> Reply {
     Reply::json(status, json!({ "code": code, "message": code }))
         .header("x-supabase-api-version", "2024-01-01")
 }
@@ -126,20 +126,22 @@ pub(crate) async fn settle() {
 }
 
 /// The names of the events that are there now.
-pub(crate) async fn heard(events: &mut AuthEvents) -> Vec<&'static str> {
-    let notices = all_heard(events).await;
+pub(crate) async fn received_events(events: &mut AuthEvents) -> Vec<&'static str> {
+    let notices = all_received_events(events).await;
     notices.iter().map(|(event, _)| event.name()).collect()
 }
 
 /// The events that are there now.
-pub(crate) async fn all_heard(events: &mut AuthEvents) -> Vec<(AuthEvent, Option<Session>)> {
-    let mut heard = Vec::new();
+pub(crate) async fn all_received_events(
+    events: &mut AuthEvents,
+) -> Vec<(AuthEvent, Option<Session>)> {
+    let mut received_events = Vec::new();
     for _ in 0..50 {
         match futures_util::poll!(events.next()) {
-            std::task::Poll::Ready(Some(notice)) => heard.push(notice),
+            std::task::Poll::Ready(Some(notice)) => received_events.push(notice),
             std::task::Poll::Ready(None) => break,
             std::task::Poll::Pending => tokio::task::yield_now().await,
         }
     }
-    heard
+    received_events
 }

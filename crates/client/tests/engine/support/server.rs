@@ -1,4 +1,4 @@
-//! Answers by script, and remembers what was asked.
+//! A scripted server that records requests.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};

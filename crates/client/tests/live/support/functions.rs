@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use plinth_functions::{Deno, FunctionsParts, FunctionsService};
-use plinth_project::{BoxFuture, FunctionHost, FunctionSurroundings, ProjectRef};
+use plinth_project::{BoxFuture, FunctionEnvironment, FunctionHost, ProjectRef};
 use plinth_token::Secret;
 
 use super::{Live, PUBLISHABLE_KEY, SECRET_KEY};
@@ -25,11 +25,11 @@ impl Live {
 pub(super) fn routes(folder: &Path, url: &str) -> Router {
     // Workers of a root Plinth are other users.
     fs::set_permissions(folder, Permissions::from_mode(0o755)).expect("an open folder");
-    let told = std::env::var_os("PLINTH_RUNTIME_DIR").map(PathBuf::from);
+    let reported = std::env::var_os("PLINTH_RUNTIME_DIR").map(PathBuf::from);
     let source = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../runtime"));
-    let runtime_dirs: Vec<_> = told.into_iter().chain([source]).collect();
+    let runtime_dirs: Vec<_> = reported.into_iter().chain([source]).collect();
     let service = FunctionsService::new(FunctionsParts {
-        door: None,
+        internal_address: None,
         deno: Deno::find(&runtime_dirs),
         home: folder.join("home"),
         folder: Some(folder.to_owned()),
@@ -44,12 +44,12 @@ pub(super) fn routes(folder: &Path, url: &str) -> Router {
 struct Host(String);
 
 impl FunctionHost for Host {
-    fn surroundings<'a>(
+    fn environment<'a>(
         &'a self,
         _project: &'a ProjectRef,
-    ) -> BoxFuture<'a, Result<FunctionSurroundings, Box<dyn Error + Send + Sync>>> {
+    ) -> BoxFuture<'a, Result<FunctionEnvironment, Box<dyn Error + Send + Sync>>> {
         let keys = |text: &str| [("default".to_owned(), Secret::new(text))].into();
-        let told = FunctionSurroundings {
+        let reported = FunctionEnvironment {
             api_url: self.0.clone(),
             public_url: "http://api.example".to_owned(),
             database_url: Secret::new("postgresql://127.0.0.1:1/none"),
@@ -58,6 +58,6 @@ impl FunctionHost for Host {
             publishable_keys: keys(PUBLISHABLE_KEY),
             secret_keys: keys(SECRET_KEY),
         };
-        Box::pin(async move { Ok(told) })
+        Box::pin(async move { Ok(reported) })
     }
 }

@@ -2,10 +2,8 @@
 
 mod functions;
 
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::{Extension, Router};
@@ -15,26 +13,21 @@ use plinth_auth::AuthService;
 use plinth_client::realtime::RealtimeOptions;
 use plinth_client::{AdminClient, Client, MemoryStore, RealtimeError};
 use plinth_db::{PoolConfig, Target};
-use plinth_log::LogStore;
-use plinth_project::{
-    ApiKey, ClientAddress, Credentials, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef,
-    PublicUrl,
-};
+use plinth_project::{Project, ProjectDb, PublicUrl};
 use plinth_realtime::RealtimeService;
 use plinth_rest::RestService;
-use plinth_settings::{Loader, SettingsHandle};
-use plinth_storage::{BlobStore, StorageService, StudioConfig};
-use plinth_testkit::TestDatabase;
-use plinth_token::{Algorithm, ApiKeyKind, KeySet, KeyStatus, SigningKey, credential_hash};
+use plinth_storage::{BlobStore, ImageRendererConfig, StorageService};
+use plinth_testkit::{
+    Listener, PUBLISHABLE_KEY, ProjectBuilder, SECRET_KEY, TestDatabase, bind_loopback,
+    load_settings, now, project_keys,
+};
+use plinth_token::{Algorithm, KeySet, KeyStatus, SigningKey};
 use serde_json::Value;
-use tokio::task::JoinHandle;
 use tower::ServiceExt;
 
-const PUBLISHABLE_KEY: &str = "sb_publishable_of_this_project";
-const SECRET_KEY: &str = "sb_secret_of_this_project";
+pub(crate) use plinth_testkit::TEST_TIMEOUT;
+
 pub(crate) const PASSWORD: &str = "correct horse battery";
-/// Longer than anything here takes, also on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A table of which users see their own rows, and a function.
 const SCHEMA: &str = "
@@ -58,21 +51,18 @@ const SCHEMA: &str = "
         as 'select a + b';
 ";
 
+/// All tests hash passwords at the same time, which takes a busy machine longer than the usual limit.
+const LONG_TIMEOUT: (&str, &str) = ("plinth.auth.request_timeout", "60s");
+
 /// One project's services; they stop with this.
 pub(crate) struct Live {
     url: String,
     pub(crate) db: TestDatabase,
     /// How many refresh requests there were.
     refreshes: Arc<AtomicUsize>,
-    server: JoinHandle<()>,
+    _listener: Listener,
     /// Where the bytes of files are, and functions.
     folder: tempfile::TempDir,
-}
-
-impl Drop for Live {
-    fn drop(&mut self) {
-        self.server.abort();
-    }
 }
 
 impl Live {
@@ -85,22 +75,16 @@ impl Live {
     pub(crate) async fn with(settings: &[(&str, &str)]) -> Self {
         let db = TestDatabase::create().await;
         install(&db).await;
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
-            .await
-            .expect("a port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let (socket, address) = bind_loopback().await;
+        let url = format!("http://{address}");
         let refreshes = Arc::new(AtomicUsize::new(0));
         let folder = tempfile::tempdir().expect("a folder");
         let router = router(&db, settings, &url, refreshes.clone(), &folder);
-        let service = router.into_make_service_with_connect_info::<SocketAddr>();
-        let server = tokio::spawn(async move {
-            axum::serve(listener, service).await.expect("served");
-        });
         Self {
             url,
             db,
             refreshes,
-            server,
+            _listener: Listener::serve((socket, address), router),
             folder,
         }
     }
@@ -181,7 +165,7 @@ pub(crate) fn client_of(url: &str, options: RealtimeOptions) -> Client {
 pub(crate) async fn next<T>(
     stream: &mut (impl Stream<Item = Result<T, RealtimeError>> + Unpin),
 ) -> T {
-    let next = tokio::time::timeout(PATIENCE, stream.try_next()).await;
+    let next = tokio::time::timeout(TEST_TIMEOUT, stream.try_next()).await;
     let next = next.expect("something arrives in time");
     next.expect("no failure").expect("no end")
 }
@@ -207,7 +191,11 @@ fn router(
         .build()
         .expect("keys");
     let auth_login = db.target().options("-c role=supabase_auth_admin");
-    let auth = project(auth_login, settings, &keyset);
+    let auth = project(
+        auth_login,
+        &[&[LONG_TIMEOUT][..], settings].concat(),
+        &keyset,
+    );
     let rest = project(
         db.target().login("live_login", "live_login"),
         settings,
@@ -231,7 +219,7 @@ fn router(
         &keyset,
     );
     let files = behind_gateway(plinth_storage::routes(storage(folder)), files, url);
-    // It takes the role of whoever asks, which only the full server's logins may without this.
+    // It switches to the caller's role, which only the full server's logins may without this.
     let realtime = project(db.target().clone(), settings, &keyset);
     let realtime = behind_gateway(
         plinth_realtime::routes(RealtimeService::new()),
@@ -261,73 +249,31 @@ fn router(
 fn storage(folder: &tempfile::TempDir) -> StorageService {
     let store = BlobStore::Local {
         folder: folder.path().join("files"),
-        syncs: false,
+        fsync: false,
     };
-    let studio = StudioConfig {
+    let studio = ImageRendererConfig {
         folder: folder.path().join("renditions"),
         cache_bytes: 1024 * 1024,
         workers: None,
+        max_memory: 256 * 1024 * 1024,
     };
     StorageService::new(store, &studio)
 }
 
 /// What the gateway of the full server does.
 fn behind_gateway(routes: Router, project: Project, url: &str) -> Router {
-    let gateway = project.clone();
-    routes
-        .layer(axum::middleware::map_request(
-            move |mut request: Request<_>| {
-                let project = gateway.clone();
-                async move {
-                    let now = time::OffsetDateTime::now_utc().unix_timestamp();
-                    let credentials = Credentials::read(&project, request.headers(), None, now);
-                    let ip = IpAddr::from([127, 0, 0, 1]);
-                    request.extensions_mut().insert(credentials);
-                    request
-                        .extensions_mut()
-                        .insert(ClientAddress { ip, peer: ip });
-                    request
-                }
-            },
-        ))
-        .layer(Extension(project))
-        .layer(Extension(PublicUrl::new(url)))
+    plinth_testkit::behind_gateway(routes, &project, now).layer(Extension(PublicUrl::new(url)))
 }
 
 fn project(login: Target, settings: &[(&str, &str)], keyset: &KeySet) -> Project {
-    let key = |kind| ApiKey::new(Default::default(), "default", kind).into();
-    let keys = ProjectKeys {
-        api_keys: [
-            (
-                credential_hash(PUBLISHABLE_KEY),
-                key(ApiKeyKind::Publishable),
-            ),
-            (credential_hash(SECRET_KEY), key(ApiKeyKind::Secret)),
-        ]
-        .into(),
-        ..ProjectKeys::new(keyset.clone())
-    };
     let usual = [
         ("auth.site_url", "http://localhost:3000"),
         // Refusals are not held back.
         ("plinth.realtime.connect_error_backoff", "1ms"),
         ("plinth.realtime.channel_error_backoff", "1ms"),
     ];
-    let loader = usual
-        .iter()
-        .chain(settings)
-        .fold(Loader::new(), |loader, (name, value)| {
-            loader.command_line(*name, *value)
-        });
-    let settings = loader.load().expect("good settings").settings;
-    let (logs, _writer) =
-        LogStore::open(std::env::temp_dir(), plinth_log::Config::default()).expect("a log store");
-    Project::new(
-        ProjectRef::generate(),
-        ProjectKind::Default,
-        ProjectDb::alone(login, PoolConfig::default()),
-        keys,
-        SettingsHandle::new(settings),
-        logs,
-    )
+    ProjectBuilder::new(ProjectDb::standalone(login, PoolConfig::default()))
+        .keys(project_keys(keyset.clone()))
+        .settings(load_settings(usual.iter().chain(settings)))
+        .build()
 }

@@ -1,4 +1,4 @@
-//! From bytes to messages.
+//! Decoding of messages.
 
 use bytes::{Buf as _, Bytes, TryGetError};
 
@@ -8,16 +8,16 @@ use super::{
 };
 use crate::replication::{Lsn, lsn::time_at};
 
-/// Bytes that are no message.
+/// Bytes that are not a valid message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// It ends before it is complete.
+    /// Truncated.
     #[error("a replication message ends too early")]
     TooShort,
-    /// It goes on where it should end.
+    /// Trailing bytes.
     #[error("a replication message has {0} bytes too many")]
     TooLong(usize),
-    /// A letter that means nothing there.
+    /// An unknown tag.
     #[error("a replication message has an unknown {0}: {1}")]
     Unknown(&'static str, u8),
 }
@@ -29,7 +29,7 @@ impl From<TryGetError> for Malformed {
 }
 
 impl Message {
-    /// Reads one message; its values share the bytes.
+    /// Decodes one message; its values share the bytes.
     pub fn decode(mut bytes: Bytes) -> Result<Self, Malformed> {
         let message = match bytes.try_get_u8()? {
             b'B' => Self::Begin(begin(&mut bytes)?),
@@ -67,7 +67,7 @@ fn commit(bytes: &mut Bytes) -> Result<Commit, Malformed> {
 fn relation(bytes: &mut Bytes) -> Result<Relation, Malformed> {
     let oid = bytes.try_get_u32()?;
     let schema = match text(bytes)? {
-        // So it writes the system's own.
+        // An empty name means `pg_catalog`.
         empty if empty.is_empty() => "pg_catalog".to_owned(),
         schema => schema,
     };

@@ -1,7 +1,7 @@
-//! What `pgoutput` writes in version 1 of its protocol: whole transactions, in commit order.
+//! Messages of `pgoutput`, protocol version 1: whole transactions, in commit order.
 //!
-//! Values stay where they arrived; names are copied, for a relation is described once and used
-//! often.
+//! Values are slices of the received bytes; names are copied, since a relation is described once
+//! and used often.
 
 mod decode;
 mod tuple;
@@ -16,39 +16,39 @@ pub use tuple::{Tuple, Value};
 /// One message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Message {
-    /// A transaction begins; all of it has been committed.
+    /// Begin of a committed transaction.
     Begin(Begin),
-    /// It is complete.
+    /// End of it.
     Commit(Commit),
-    /// What a table looks like, before its first change and whenever it looks different.
+    /// Description of a table, before its first change and after each schema change.
     Relation(Relation),
-    /// A new row.
+    /// An inserted row.
     Insert(Insert),
-    /// A row has changed.
+    /// An updated row.
     Update(Update),
-    /// A row is gone.
+    /// A deleted row.
     Delete(Delete),
-    /// Something else, by its letter: a truncation, a type, an origin, a message of somebody's.
+    /// Anything else, by its tag: truncate, type, origin, logical message.
     Other(u8),
 }
 
 /// The beginning of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Begin {
-    /// Where its commit stands.
+    /// LSN of the commit.
     pub commit_position: Lsn,
     /// When it was committed.
     pub committed_at: OffsetDateTime,
-    /// Its number.
+    /// Transaction id.
     pub xid: u32,
 }
 
 /// The end of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
-    /// Where its commit stands.
+    /// LSN of the commit.
     pub commit_position: Lsn,
-    /// Where the next one may begin: what to confirm.
+    /// End LSN of the transaction: the position to confirm.
     pub end: Lsn,
     /// When it was committed.
     pub committed_at: OffsetDateTime,
@@ -57,32 +57,32 @@ pub struct Commit {
 /// A table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relation {
-    /// Its number, which changes of it carry.
+    /// Its OID, which its changes carry.
     pub oid: u32,
-    /// Where it is.
+    /// Its schema.
     pub schema: String,
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What old rows have.
+    /// Which old values are sent.
     pub identity: ReplicaIdentity,
-    /// Those that the publication has, in the table's order.
+    /// The published columns, in the table's order.
     pub columns: Vec<RelationColumn>,
 }
 
 /// A column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelationColumn {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Whether it is part of the replica identity, which is not always the primary key.
     pub is_key: bool,
-    /// The number of its type.
+    /// OID of its type.
     pub type_oid: u32,
-    /// What the type was declared with, or -1.
+    /// The type modifier, or -1.
     pub type_modifier: i32,
 }
 
-/// What tells about a row that is no more.
+/// Which columns identify an old row (`REPLICA IDENTITY`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReplicaIdentity {
     /// The primary key.
@@ -98,37 +98,37 @@ pub enum ReplicaIdentity {
 /// A new row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Insert {
-    /// The table's number.
+    /// The table's OID.
     pub relation: u32,
-    /// What the row is.
+    /// The row.
     pub new: Tuple,
 }
 
 /// A changed row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Update {
-    /// The table's number.
+    /// The table's OID.
     pub relation: u32,
-    /// What the row was. Without a full identity there is something only if the key has changed.
+    /// The old row. Without a full identity it is sent only if the key has changed.
     pub old: Option<OldRow>,
-    /// What the row is.
+    /// The new row.
     pub new: Tuple,
 }
 
-/// A row that is gone.
+/// A deleted row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delete {
-    /// The table's number.
+    /// The table's OID.
     pub relation: u32,
-    /// What the row was.
+    /// The old row.
     pub old: OldRow,
 }
 
-/// What is told about a row that is no more.
+/// What is sent of an old row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OldRow {
-    /// Its identity. Columns that are not part of it are null, and that says nothing about them.
+    /// Its identity columns; all others are null, whatever their value was.
     Key(Tuple),
-    /// All of it.
+    /// All columns.
     Full(Tuple),
 }

@@ -6,7 +6,7 @@ use proptest::{collection::vec, prelude::*};
 use super::*;
 use crate::replication::pgoutput::Value;
 
-/// The writing side, which only tests need. Times are in microseconds of the server's.
+/// The encoder, which only tests need. Times are server timestamps in microseconds.
 fn written(message: &Message, clock: i64) -> Bytes {
     let mut out = BytesMut::new();
     match message {

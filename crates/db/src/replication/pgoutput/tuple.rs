@@ -11,21 +11,21 @@ pub struct Tuple(Vec<Value>);
 /// One value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Value {
-    /// None.
+    /// NULL.
     Null,
-    /// A large one that the change left alone, so that it was not read.
+    /// An unchanged TOASTed value, which is not sent.
     Unchanged,
-    /// As text, in the database's own encoding if that is `SQL_ASCII` and in UTF-8 otherwise.
+    /// Text format, in the database's encoding if that is `SQL_ASCII`, else in UTF-8.
     Text(Bytes),
-    /// As the type sends it, which has to be asked for.
+    /// Binary format, only sent on request.
     Binary(Bytes),
 }
 
-/// Room is made in advance for no more, whatever a message says.
+/// Upper bound for preallocation: PostgreSQL's limit of columns.
 const MAX_COLUMNS: usize = 1600;
 
 impl Tuple {
-    /// Of given values.
+    /// A row of these values.
     pub fn new(values: Vec<Value>) -> Self {
         Self(values)
     }
@@ -35,9 +35,9 @@ impl Tuple {
         &self.0
     }
 
-    /// The value at a place; `None` where there is no such column.
-    pub fn get(&self, place: usize) -> Option<&Value> {
-        self.0.get(place)
+    /// The value at an index; `None` where there is no such column.
+    pub fn get(&self, index: usize) -> Option<&Value> {
+        self.0.get(index)
     }
 
     pub(super) fn decode(bytes: &mut Bytes) -> Result<Self, Malformed> {
@@ -55,17 +55,18 @@ impl Value {
         match bytes.try_get_u8()? {
             b'n' => Ok(Self::Null),
             b'u' => Ok(Self::Unchanged),
-            b't' => counted(bytes).map(Self::Text),
-            b'b' => counted(bytes).map(Self::Binary),
+            b't' => length_prefixed(bytes).map(Self::Text),
+            b'b' => length_prefixed(bytes).map(Self::Binary),
             kind => Err(Malformed::Unknown("kind of value", kind)),
         }
     }
 }
 
-fn counted(bytes: &mut Bytes) -> Result<Bytes, Malformed> {
+fn length_prefixed(bytes: &mut Bytes) -> Result<Bytes, Malformed> {
     let length = bytes.try_get_u32()? as usize;
-    match length <= bytes.len() {
-        true => Ok(bytes.split_to(length)),
-        false => Err(Malformed::TooShort),
+    if length <= bytes.len() {
+        Ok(bytes.split_to(length))
+    } else {
+        Err(Malformed::TooShort)
     }
 }

@@ -1,4 +1,4 @@
--- Extensions, made by their owner: a trusted one by whoever may create in the database.
+-- Extensions, created by their owner: a trusted one by any role with CREATE on the database.
 select 'pg_extension'::regclass::oid as class, e.oid as object, e.extname::text as name,
        null::oid as relation,
        format('set role %I;

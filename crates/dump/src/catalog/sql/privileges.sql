@@ -74,7 +74,7 @@ statements as (
     from entries
     group by class, object, sub, what, columns, is_grant, at, grantor, owner, grantee, is_grantable
 )
--- Whoever passes a right on must be able to enter the schema, so that these come first by name.
+-- A role that passes a privilege on needs USAGE on the schema first, hence the order by name.
 select class, object,
        case when class = 'pg_namespace'::regclass then 'all of ' else '' end || what
            || coalesce(' ' || columns, '') as name,

@@ -53,7 +53,9 @@ with columns as (
                (select format(E'alter table only %1$I.%2$I alter column %3$I set (%4$s);\n',
                               n.nspname, c.relname, a.attname,
                               string_agg(format('%I = %L', o.option_name, o.option_value), ', '))
-                from pg_options_to_table(a.attoptions) o having count(*) > 0)) as settings
+                from pg_options_to_table(a.attoptions) o
+                -- Bookkeeping of newer minor releases, which each database makes for itself.
+                where o.option_name <> 'pg_attver' having count(*) > 0)) as settings
     from pg_attribute a
     join pg_class c on c.oid = a.attrelid
     join pg_namespace n on n.oid = c.relnamespace

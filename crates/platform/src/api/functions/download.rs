@@ -1,4 +1,4 @@
-//! `GET …/functions/{slug}/body`: the sources that requests go to, as they were deployed.
+//! `GET …/functions/{slug}/body`: the sources of the active version.
 
 use std::fmt::Write;
 
@@ -16,14 +16,14 @@ use uuid::Uuid;
 use super::{Operator, Segments};
 use crate::{Platform, PlatformError, SourceFile, StoredFunction};
 
-/// `GET …/functions/{slug}/body`. Bundles in the form of the hosted runtime are not made here.
+/// `GET …/functions/{slug}/body`. Bundles in the hosted runtime's format are not available.
 pub(in crate::api) async fn download(
     operator: Operator,
     State(platform): State<Platform>,
     Segments((text, slug)): Segments<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
     if accepted.is_some_and(|types| !types.contains("multipart/") && !types.contains("*/*")) {
         return Err(PlatformError::NotAvailable(
@@ -37,8 +37,8 @@ pub(in crate::api) async fn download(
     Ok(([(CONTENT_TYPE, content_type)], body).into_response())
 }
 
-/// Paths contain no line breaks, so they can stand in headers; the CLI reads `Supabase-Path`
-/// first, which needs no quotes.
+/// Paths contain no line breaks, so they are safe in headers; the CLI prefers `Supabase-Path`, which
+/// needs no quotes.
 fn form(boundary: &str, function: &StoredFunction, files: &[SourceFile]) -> Vec<u8> {
     let metadata = json!({ "deno2_entrypoint_path": function.source.entrypoint });
     let mut body = format!(

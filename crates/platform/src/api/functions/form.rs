@@ -1,5 +1,5 @@
-//! The form that sources come in. The official CLI sends files first and `metadata` last as plain
-//! text, the MCP server `metadata` first as a file of its own: any order and both forms are taken.
+//! The multipart form of a deployment. The official CLI sends files first and `metadata` last as
+//! text, the MCP server `metadata` first as a file: any order and both forms are accepted.
 
 use axum::{
     body::Body,
@@ -15,11 +15,11 @@ use crate::{
     Bundle, MAX_BUNDLE_BYTES, PlatformError, SourceFile, functions::bundle_too_large as too_large,
 };
 
-/// What headers and boundaries may add to the files.
-const FRAME_BYTES: u64 = 4 * 1024 * 1024;
+/// Allowance for headers and boundaries of the form.
+const FRAMING_BYTES: u64 = 4 * 1024 * 1024;
 const MAX_METADATA_BYTES: usize = 1024 * 1024;
 
-/// What was sent to be deployed.
+/// A parsed deployment.
 pub(super) struct DeployForm {
     pub(super) metadata: Metadata,
     files: Vec<SourceFile>,
@@ -39,11 +39,11 @@ pub(super) struct Metadata {
 }
 
 impl DeployForm {
-    /// The sources, checked.
+    /// The validated sources.
     pub(super) fn into_bundle(self) -> Result<Bundle, PlatformError> {
         let source = FunctionSource {
             entrypoint: self.metadata.entrypoint_path,
-            // The CLI says "" where there is none.
+            // The CLI sends "" if there is none.
             import_map: self
                 .metadata
                 .import_map_path
@@ -68,7 +68,7 @@ impl<S: Send + Sync> FromRequest<S> for DeployForm {
 }
 
 async fn read(body: Body, boundary: String) -> Result<DeployForm, PlatformError> {
-    let whole = MAX_BUNDLE_BYTES as u64 + FRAME_BYTES;
+    let whole = MAX_BUNDLE_BYTES as u64 + FRAMING_BYTES;
     let constraints = Constraints::new().size_limit(SizeLimit::new().whole_stream(whole));
     let mut form = Multipart::with_constraints(body.into_data_stream(), boundary, constraints);
     let (mut metadata, mut files, mut left) = (None, Vec::new(), MAX_BUNDLE_BYTES);
@@ -76,16 +76,16 @@ async fn read(body: Body, boundary: String) -> Result<DeployForm, PlatformError>
         match field.name() {
             Some("metadata") => {
                 if metadata.is_some() {
-                    return Err(wrong("metadata is given twice"));
+                    return Err(invalid("metadata is given twice"));
                 }
-                let text = take(field, MAX_METADATA_BYTES).await?;
-                let read = serde_json::from_slice::<Metadata>(&text);
-                metadata = Some(read.map_err(|error| wrong(&format!("metadata: {error}")))?);
+                let text = read_field(field, MAX_METADATA_BYTES).await?;
+                let parsed = serde_json::from_slice::<Metadata>(&text);
+                metadata = Some(parsed.map_err(|error| invalid(&format!("metadata: {error}")))?);
             }
             Some("file") => {
                 let path = field.file_name().map(decoded);
-                let path = path.ok_or_else(|| wrong("a file has no name"))?;
-                let content = take(field, left).await?;
+                let path = path.ok_or_else(|| invalid("a file has no name"))?;
+                let content = read_field(field, left).await?;
                 left -= content.len();
                 files.push(SourceFile { path, content });
             }
@@ -93,20 +93,20 @@ async fn read(body: Body, boundary: String) -> Result<DeployForm, PlatformError>
         }
     }
     Ok(DeployForm {
-        metadata: metadata.ok_or_else(|| wrong("metadata is missing"))?,
+        metadata: metadata.ok_or_else(|| invalid("metadata is missing"))?,
         files,
     })
 }
 
-/// Browsers and Node write quotes in names like this; backslashes before them are the parser's.
+/// Browsers and Node encode quotes in file names like this; multer handles backslashes.
 fn decoded(file_name: &str) -> String {
     file_name.replace("%22", "\"")
 }
 
-async fn take(mut field: Field<'_>, most: usize) -> Result<Bytes, PlatformError> {
+async fn read_field(mut field: Field<'_>, max_bytes: usize) -> Result<Bytes, PlatformError> {
     let mut bytes = BytesMut::new();
     while let Some(chunk) = field.chunk().await.map_err(unreadable)? {
-        if bytes.len() + chunk.len() > most {
+        if bytes.len() + chunk.len() > max_bytes {
             return Err(too_large());
         }
         bytes.extend_from_slice(&chunk);
@@ -114,14 +114,14 @@ async fn take(mut field: Field<'_>, most: usize) -> Result<Bytes, PlatformError>
     Ok(bytes.freeze())
 }
 
-fn wrong(what: &str) -> PlatformError {
+fn invalid(what: &str) -> PlatformError {
     PlatformError::Invalid(format!("The form cannot be used: {what}"))
 }
 
 fn unreadable(error: multer::Error) -> PlatformError {
     match error {
         multer::Error::StreamSizeExceeded { .. } => too_large(),
-        error => wrong(&error.to_string()),
+        error => invalid(&error.to_string()),
     }
 }
 
@@ -152,9 +152,9 @@ mod tests {
         part("name=\"metadata\"", text)
     }
 
-    async fn refusal(parts: &[String]) -> (StatusCode, String) {
+    async fn rejection(parts: &[String]) -> (StatusCode, String) {
         let read = parse(parts).await.and_then(DeployForm::into_bundle);
-        let error = read.expect_err("refused");
+        let error = read.expect_err("rejected");
         (error.status_and_code().0, error.to_string())
     }
 
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn forms_that_say_nothing_usable_are_refused() {
+    async fn invalid_forms_are_rejected() {
         let index = metadata("{\"entrypoint_path\":\"index.ts\"}");
         let bad = [
             vec![],
@@ -203,23 +203,24 @@ mod tests {
             vec![metadata("{\"entrypoint_path\":1}"), file("index.ts")],
         ];
         for form in bad {
-            let (status, message) = refusal(&form).await;
+            let (status, message) = rejection(&form).await;
             assert_eq!(status, 400, "{message}: {form:?}");
         }
-        let cut_off = read(Body::from(index), BOUNDARY.to_owned()).await;
-        assert_eq!(cut_off.err().expect("refused").status_and_code().0, 400);
+        let truncated = read(Body::from(index), BOUNDARY.to_owned()).await;
+        let error = truncated.err().expect("rejected");
+        assert_eq!(error.status_and_code().0, 400);
     }
 
     #[tokio::test]
-    async fn more_than_may_be_kept_is_not_read_to_its_end() {
+    async fn forms_beyond_the_limit_are_not_read_to_their_end() {
         let index = metadata("{\"entrypoint_path\":\"index.ts\"}");
         let half = " ".repeat(MAX_BUNDLE_BYTES / 2 + 1);
         let large = |path: &str| part(&format!("name=\"file\"; filename=\"{path}\""), &half);
-        let (status, _) = refusal(&[index.clone(), large("index.ts"), large("b.ts")]).await;
+        let (status, _) = rejection(&[index.clone(), large("index.ts"), large("b.ts")]).await;
         assert_eq!(status, 413);
 
         let ignored = part("name=\"other\"", &" ".repeat(MAX_BUNDLE_BYTES * 2));
-        let (status, _) = refusal(&[index, ignored]).await;
+        let (status, _) = rejection(&[index, ignored]).await;
         assert_eq!(status, 413);
     }
 }

@@ -1,8 +1,8 @@
 //! `/v1/projects/{ref}/functions` (console contract §2.4.3), and going back to older versions.
 
-mod at_work;
 mod download;
 mod form;
+mod keep_alive;
 mod write;
 
 use axum::{Json, extract::State};
@@ -22,9 +22,9 @@ use crate::{Platform, PlatformError, StoredFunction};
 pub(super) use download::download;
 pub(super) use write::{activate, create, delete, deploy, update};
 
-/// In the words of the Management API: times are Unix milliseconds (F23), and paths stand as the
-/// hosted service would name them. The MCP server reads nothing but URLs there, and takes the
-/// folder off again; the CLI takes no `null` for an import map that is not there. `url` is ours.
+/// In the form of the Management API: times are Unix milliseconds (F23), and paths are file URLs of
+/// the hosted service, because the MCP server parses them as such and strips the folder. The CLI
+/// does not accept `null` as import map. `url` is an addition.
 fn function_body(platform: &Platform, project: &ProjectRef, function: &StoredFunction) -> Value {
     let FunctionSource {
         entrypoint,
@@ -70,7 +70,7 @@ pub(super) async fn list(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     let functions = platform.list_functions(&project).await?;
     let reference = platform.reference_of(&project);
     let bodies = functions
@@ -85,7 +85,7 @@ pub(super) async fn show(
     State(platform): State<Platform>,
     Segments((text, slug)): Segments<(String, String)>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     let function = platform.load_function(&project, &slug).await?;
     Ok(Json(function_body(
         &platform,
@@ -100,7 +100,7 @@ pub(super) async fn versions(
     State(platform): State<Platform>,
     Segments((text, slug)): Segments<(String, String)>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
-    let project = operator.named(&platform, &text)?;
+    let project = operator.project_by_name(&platform, &text)?;
     let versions = platform.list_function_versions(&project, &slug).await?;
     let bodies = versions.iter().map(|version| {
         json!({
@@ -127,11 +127,11 @@ pub(super) async fn roll_back(
     Segments((text, slug)): Segments<(String, String)>,
     Body(body): Body<RollbackBody>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.named(&platform, &text)?;
+    let project = operator.project_by_name(&platform, &text)?;
     let function = platform
         .roll_back_function(&project, &slug, body.version)
         .await?;
-    note(
+    audit(
         &platform,
         &operator,
         &project,
@@ -146,7 +146,7 @@ pub(super) async fn roll_back(
     )))
 }
 
-async fn note(
+async fn audit(
     platform: &Platform,
     operator: &Operator,
     project: &ProjectName,
@@ -156,6 +156,6 @@ async fn note(
     let target = platform.reference_of(project);
     let details = json!({ "slug": function.slug, "version": function.version });
     platform
-        .note(operator, Some(&target), action, details)
+        .audit(operator, Some(&target), action, details)
         .await;
 }

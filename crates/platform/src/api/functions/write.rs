@@ -1,4 +1,4 @@
-//! What changes functions.
+//! Endpoints that change functions.
 
 use axum::{
     Json,
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{Operator, Segments, at_work::at_work, form::DeployForm, function_body, note};
+use super::{Operator, Segments, audit, form::DeployForm, function_body, keep_alive::keep_alive};
 use crate::{
     Activation, Bundle, Deployment, FunctionUpdate, Platform, PlatformError, SourceFile,
     api::body::{Body, Params},
@@ -27,21 +27,21 @@ pub(in crate::api) struct DeployParams {
     bundle_only: bool,
 }
 
-/// `POST …/functions/deploy?slug=[&bundleOnly=true]`. It shares its place with `…/{slug}`, since a
+/// `POST …/functions/deploy?slug=[&bundleOnly=true]`. Its route is that of `…/{slug}`, since a
 /// function may be called `deploy`.
 pub(in crate::api) async fn deploy(
     operator: Operator,
     State(platform): State<Platform>,
-    Segments((text, place)): Segments<(String, String)>,
+    Segments((text, action)): Segments<(String, String)>,
     Params(params): Params<DeployParams>,
     OriginalUri(uri): OriginalUri,
     request: Request,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    let project = operator.reference(&platform, &text)?;
-    if place != "deploy" {
+    let project = operator.project_by_ref(&platform, &text)?;
+    if action != "deploy" {
         return Err(PlatformError::NotAvailable(format!("POST {}", uri.path())));
     }
-    let edge = edge_of(&request);
+    let activity = activity_of(&request);
     let form = DeployForm::from_request(request, &platform).await?;
     let slug = params.slug.or_else(|| form.metadata.name.clone());
     let slug = slug.ok_or_else(|| {
@@ -54,14 +54,15 @@ pub(in crate::api) async fn deploy(
         bundle: form.into_bundle()?,
         activates: !params.bundle_only,
     };
-    let function = at_work(edge, platform.deploy_function(&project, &deployment)).await?;
-    let action = match params.bundle_only {
-        true => "function.bundle",
-        false => "function.deploy",
+    let function = keep_alive(activity, platform.deploy_function(&project, &deployment)).await?;
+    let action = if params.bundle_only {
+        "function.bundle"
+    } else {
+        "function.deploy"
     };
-    note(&platform, &operator, &project, action, &function).await;
-    let answer = function_body(&platform, &platform.reference_of(&project), &function);
-    Ok((StatusCode::CREATED, Json(answer)))
+    audit(&platform, &operator, &project, action, &function).await;
+    let body = function_body(&platform, &platform.reference_of(&project), &function);
+    Ok((StatusCode::CREATED, Json(body)))
 }
 
 #[derive(Deserialize)]
@@ -80,8 +81,8 @@ pub(in crate::api) async fn create(
     Segments(text): Segments<String>,
     request: Request,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
-    let project = operator.reference(&platform, &text)?;
-    let edge = edge_of(&request);
+    let project = operator.project_by_ref(&platform, &text)?;
+    let activity = activity_of(&request);
     let CreateBody {
         slug,
         name,
@@ -91,7 +92,7 @@ pub(in crate::api) async fn create(
     match platform.load_function(&project, &slug).await {
         Err(PlatformError::NotFound(_)) => {}
         Err(error) => return Err(error),
-        // The CLI goes on to change it when it reads this.
+        // The CLI recognises this message and sends a PATCH.
         Ok(_) => {
             return Err(PlatformError::Invalid(format!(
                 "Duplicated function slug: {slug}"
@@ -105,10 +106,10 @@ pub(in crate::api) async fn create(
         bundle: of_one_file(body)?,
         activates: true,
     };
-    let function = at_work(edge, platform.deploy_function(&project, &deployment)).await?;
-    note(&platform, &operator, &project, "function.deploy", &function).await;
-    let answer = function_body(&platform, &platform.reference_of(&project), &function);
-    Ok((StatusCode::CREATED, Json(answer)))
+    let function = keep_alive(activity, platform.deploy_function(&project, &deployment)).await?;
+    audit(&platform, &operator, &project, "function.deploy", &function).await;
+    let body = function_body(&platform, &platform.reference_of(&project), &function);
+    Ok((StatusCode::CREATED, Json(body)))
 }
 
 #[derive(Deserialize)]
@@ -128,8 +129,8 @@ pub(in crate::api) async fn update(
     Segments((text, slug)): Segments<(String, String)>,
     request: Request,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
-    let edge = edge_of(&request);
+    let project = operator.project_by_ref(&platform, &text)?;
+    let activity = activity_of(&request);
     let UpdateBody {
         name,
         verify_jwt,
@@ -149,10 +150,10 @@ pub(in crate::api) async fn update(
                 bundle: of_one_file(body)?,
                 activates: true,
             };
-            at_work(edge, platform.deploy_function(&project, &deployment)).await?
+            keep_alive(activity, platform.deploy_function(&project, &deployment)).await?
         }
     };
-    note(&platform, &operator, &project, "function.update", &function).await;
+    audit(&platform, &operator, &project, "function.update", &function).await;
     Ok(Json(function_body(
         &platform,
         &platform.reference_of(&project),
@@ -181,7 +182,7 @@ pub(in crate::api) async fn activate(
     Segments(text): Segments<String>,
     Body(bodies): Body<Vec<ActivationBody>>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     if let Some(other) = bodies.iter().find(|body| {
         body.status
             .as_deref()
@@ -206,7 +207,7 @@ pub(in crate::api) async fn activate(
         .collect();
     let functions = platform.activate_functions(&project, &activations).await?;
     for function in &functions {
-        note(
+        audit(
             &platform,
             &operator,
             &project,
@@ -229,18 +230,18 @@ pub(in crate::api) async fn delete(
     State(platform): State<Platform>,
     Segments((text, slug)): Segments<(String, String)>,
 ) -> Result<Json<Value>, PlatformError> {
-    let project = operator.reference(&platform, &text)?;
+    let project = operator.project_by_ref(&platform, &text)?;
     platform.delete_function(&project, &slug).await?;
     let target = platform.reference_of(&project);
     let details = json!({ "slug": slug });
     platform
-        .note(&operator, Some(&target), "function.delete", details)
+        .audit(&operator, Some(&target), "function.delete", details)
         .await;
     Ok(Json(json!({})))
 }
 
-/// Whoever waits for the answer.
-fn edge_of(request: &Request) -> Option<BodyLimit> {
+/// The edge's record of the request's activity.
+fn activity_of(request: &Request) -> Option<BodyLimit> {
     request.extensions().get::<BodyLimit>().cloned()
 }
 
@@ -257,7 +258,7 @@ fn of_one_file(text: String) -> Result<Bundle, PlatformError> {
     Bundle::new(source, vec![file])
 }
 
-/// Bundles that were made elsewhere cannot be run here, whoever sends them should learn that.
+/// Rejects bundles in the hosted runtime's format (eszip), which cannot be run here.
 async fn read_json<T: serde::de::DeserializeOwned>(request: Request) -> Result<T, PlatformError> {
     if is_eszip(request.headers()) {
         return Err(PlatformError::NotAvailable(

@@ -1,56 +1,56 @@
-//! What can be typed after `plinth functions`.
+//! Arguments of `plinth functions`.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::cli::args::WantedRecords;
+use crate::cli::args::RecordFilter;
 
 #[derive(Subcommand)]
 pub(crate) enum FunctionsCommand {
-    /// Write supabase/functions/NAME: a function that runs as it is.
+    /// Create supabase/functions/NAME from a template.
     New(NewArgs),
-    /// The functions that are deployed.
+    /// List deployed functions.
     List,
-    /// Send functions to the server, which makes them ready and then lets requests go to them.
+    /// Upload functions; the server prepares and activates them.
     ///
-    /// Without names: all of supabase/functions/ that config.toml does not switch off. Several
-    /// become active together, or none does. What they import from the folder is sent along.
+    /// Without names: all of supabase/functions/ that are enabled in config.toml. Several are
+    /// activated together, or none is. Files that they import from the folder are uploaded too.
     Deploy(DeployArgs),
-    /// Remove a function with all its versions from the server; the folder stays.
+    /// Delete a function with all its versions from the server; the folder is not changed.
     Delete {
         /// Its name.
         name: String,
     },
-    /// Fetch the sources of a function into supabase/functions/.
+    /// Download the sources of a function into supabase/functions/.
     Download {
         /// Its name.
         name: String,
     },
-    /// The versions of a function that are kept.
+    /// List the stored versions of a function.
     Versions {
         /// Its name.
         name: String,
     },
-    /// Go back to an older version, with its sources and settings.
+    /// Activate an older version, with its sources and settings.
     Rollback {
         /// Its name.
         name: String,
-        /// Which one [default: that which was active last before the present one].
+        /// The version [default: the previously active one].
         version: Option<i32>,
     },
-    /// What functions printed, and who called them.
+    /// Output and calls of functions.
     Logs {
         /// Only this function.
         name: Option<String>,
         #[command(flatten)]
-        wanted: WantedRecords,
+        filter: RecordFilter,
     },
 }
 
 #[derive(Args)]
 pub(crate) struct NewArgs {
-    /// What it is called in addresses: letters, digits, - and _.
+    /// Its name in URLs: letters, digits, - and _.
     pub(crate) name: String,
     /// Who may call it.
     #[arg(long, value_enum, default_value_t = Callers::Apikey)]
@@ -61,9 +61,9 @@ pub(crate) struct NewArgs {
 pub(crate) enum Callers {
     /// Everybody: webhooks, public pages.
     None,
-    /// Whoever has a key of the project, or a user's token.
+    /// Callers with an API key of the project, or a user's token.
     Apikey,
-    /// Users who are signed in; the function learns who.
+    /// Signed-in users; the function receives the user.
     User,
 }
 
@@ -71,16 +71,16 @@ pub(crate) enum Callers {
 pub(crate) struct DeployArgs {
     /// Which functions [default: all of the folder].
     pub(crate) names: Vec<String>,
-    /// Let everybody call them, whatever config.toml says.
+    /// Do not require a credential, whatever config.toml says.
     #[arg(long)]
     pub(crate) no_verify_jwt: bool,
     /// The import map or deno.json to use.
     #[arg(long, value_name = "FILE")]
     pub(crate) import_map: Option<PathBuf>,
-    /// Remove functions from the server that the folder does not have.
+    /// Delete functions from the server that the folder does not have.
     #[arg(long, conflicts_with = "names")]
     pub(crate) prune: bool,
-    /// List what would be sent, and send nothing.
+    /// List the files that would be uploaded, without uploading them.
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

@@ -14,27 +14,30 @@ use crate::{
         Client, Format, Global,
         client::segment,
         output::{confirm, print, print_list, to_json},
-        projects::{may_change, resolve, text},
+        projects::{confirm_change, resolve, text},
     },
     failure::{Failure, Outcome},
     folder::Folder,
 };
 
-/// What is to be sent.
-struct Gathered {
+/// Functions to upload.
+struct Collected {
     functions: Vec<(String, Sources)>,
-    /// All that the folder has, also what is switched off.
-    known: Vec<String>,
+    /// All functions of the folder, disabled ones included.
+    all_names: Vec<String>,
 }
 
 pub(super) async fn run(global: &Global, args: &DeployArgs) -> Outcome {
-    let Gathered { functions, known } = gather(global, args)?;
+    let Collected {
+        functions,
+        all_names,
+    } = collect(global, args)?;
     if args.dry_run {
         return show(global, &functions);
     }
     let client = Client::connect(global)?;
     let reference = resolve(&client, &global.reference).await?;
-    if !may_change(&client, global, &reference).await? {
+    if !confirm_change(&client, global, &reference).await? {
         return Ok(());
     }
     let base = base(&reference);
@@ -43,20 +46,18 @@ pub(super) async fn run(global: &Global, args: &DeployArgs) -> Outcome {
         all => deploy_together(&client, &base, all).await?,
     };
     if args.prune {
-        prune(&client, global, &base, &known).await?;
+        prune(&client, global, &base, &all_names).await?;
     }
     report(global, &deployed)?;
     let served = served_from_folder(&client, global)?;
     if functions.iter().any(|(name, _)| served.contains(name)) {
-        eprintln!(
-            "The server of this folder goes on answering with supabase/functions/ as it stands."
-        );
+        eprintln!("The server of this folder keeps serving supabase/functions/ from the folder.");
     }
     Ok(())
 }
 
-/// All that is to be sent, read before anything is sent.
-fn gather(global: &Global, args: &DeployArgs) -> Outcome<Gathered> {
+/// Reads all files before any is uploaded.
+fn collect(global: &Global, args: &DeployArgs) -> Outcome<Collected> {
     let root = Folder::find(global.workdir.as_deref(), global.data_dir.as_deref())?.root;
     let loaded = Loader::new().folder(&root).process_environment().load()?;
     let settings = loaded.settings;
@@ -67,13 +68,13 @@ fn gather(global: &Global, args: &DeployArgs) -> Outcome<Gathered> {
         check_name(name)?;
         if !sources::is_enabled(&settings, name) {
             return Err(Failure::usage(format!(
-                "config.toml switches the function {name} off (functions.{name}.enabled)"
+                "the function {name} is disabled in config.toml (functions.{name}.enabled)"
             )));
         }
     }
-    let known = sources::names(&root, &settings);
+    let all_names = sources::names(&root, &settings);
     if names.is_empty() {
-        let enabled = known
+        let enabled = all_names
             .iter()
             .filter(|name| sources::is_enabled(&settings, name));
         names = enabled.cloned().collect();
@@ -81,13 +82,13 @@ fn gather(global: &Global, args: &DeployArgs) -> Outcome<Gathered> {
     if names.is_empty() {
         return Err(
             Failure::usage("there is no function in supabase/functions/")
-                .next_step("Write one with `plinth functions new NAME`."),
+                .next_step("Create one with `plinth functions new NAME`."),
         );
     }
     let mut functions = Vec::new();
     for name in names {
         let import_map = args.import_map.as_deref();
-        let mut sources = sources::gather(&root, &settings, &name, import_map)?;
+        let mut sources = sources::collect(&root, &settings, &name, import_map)?;
         if args.no_verify_jwt {
             sources.verify_jwt = Some(false);
         }
@@ -96,7 +97,10 @@ fn gather(global: &Global, args: &DeployArgs) -> Outcome<Gathered> {
         }
         functions.push((name, sources));
     }
-    Ok(Gathered { functions, known })
+    Ok(Collected {
+        functions,
+        all_names,
+    })
 }
 
 fn show(global: &Global, functions: &[(String, Sources)]) -> Outcome {
@@ -126,35 +130,35 @@ async fn upload(
     client.upload(&path, form::write(name, sources)).await
 }
 
-/// Nothing becomes active before everything is ready.
+/// Uploads all of them first and then activates them together.
 async fn deploy_together(
     client: &Client,
     base: &str,
     all: &[(String, Sources)],
 ) -> Outcome<Vec<Value>> {
-    let mut ready = Vec::new();
+    let mut uploaded = Vec::new();
     for (name, sources) in all {
-        ready.push(upload(client, base, name, sources, false).await?);
+        uploaded.push(upload(client, base, name, sources, false).await?);
     }
-    let mut answer = client.put(base, Value::Array(ready)).await?;
-    match answer["functions"].take() {
+    let mut response = client.put(base, Value::Array(uploaded)).await?;
+    match response["functions"].take() {
         Value::Array(functions) => Ok(functions),
         _ => Ok(Vec::new()),
     }
 }
 
-async fn prune(client: &Client, global: &Global, base: &str, known: &[String]) -> Outcome {
+async fn prune(client: &Client, global: &Global, base: &str, local: &[String]) -> Outcome {
     let functions = client.get(base).await?;
     let functions = functions.as_array().into_iter().flatten();
     let names: Vec<String> = functions
         .map(|function| text(function, "slug"))
-        .filter(|slug| !known.contains(slug))
+        .filter(|slug| !local.contains(slug))
         .collect();
     if names.is_empty() {
         return Ok(());
     }
     let question = format!(
-        "Delete from the server what the folder does not have: {}?",
+        "Delete functions from the server that the folder does not have: {}?",
         names.join(", ")
     );
     if !confirm(&question, global.yes)? {

@@ -8,7 +8,7 @@ use std::{
 use futures_util::stream;
 use serde_json::Value;
 
-use super::{base, check_name, resolve, sources::normal};
+use super::{base, check_name, resolve, sources::normalized};
 use crate::{
     cli::{
         Client, Global,
@@ -19,7 +19,7 @@ use crate::{
     folder::Folder,
 };
 
-/// The sources of a function, as the server has them.
+/// Downloaded sources of a function.
 struct Downloaded {
     entrypoint: String,
     files: Vec<(String, Vec<u8>)>,
@@ -36,13 +36,13 @@ pub(super) async fn run(global: &Global, name: &str) -> Outcome {
     let functions = root.join("supabase/functions");
     let mut files = Vec::new();
     for (path, content) in downloaded.files {
-        let place = place(&functions, name, &downloaded.entrypoint, &path)?;
-        files.push((place, content));
+        let target = local_path(&functions, name, &downloaded.entrypoint, &path)?;
+        files.push((target, content));
     }
-    let changed = files.iter().filter(|(place, content)| {
-        place.exists() && fs::read(place).is_ok_and(|there| there != *content)
+    let changed = files.iter().filter(|(target, content)| {
+        target.exists() && fs::read(target).is_ok_and(|existing| existing != *content)
     });
-    let changed: Vec<String> = changed.map(|(place, _)| shown(&root, place)).collect();
+    let changed: Vec<String> = changed.map(|(target, _)| relative(&root, target)).collect();
     if !changed.is_empty() {
         let question = format!("Overwrite {}?", changed.join(", "));
         if !confirm(&question, global.yes)? {
@@ -50,12 +50,12 @@ pub(super) async fn run(global: &Global, name: &str) -> Outcome {
             return Ok(());
         }
     }
-    for (place, content) in files {
-        if let Some(folder) = place.parent() {
+    for (target, content) in files {
+        if let Some(folder) = target.parent() {
             fs::create_dir_all(folder)?;
         }
-        fs::write(&place, content)?;
-        print(&format!("{}\n", shown(&root, &place)))?;
+        fs::write(&target, content)?;
+        print(&format!("{}\n", relative(&root, &target)))?;
     }
     Ok(())
 }
@@ -85,33 +85,33 @@ async fn read(payload: Payload) -> Outcome<Downloaded> {
     Ok(downloaded)
 }
 
-/// Files stand around the module as they did where it was deployed from; none leaves
-/// `supabase/functions/`.
-fn place(functions: &Path, name: &str, entrypoint: &str, path: &str) -> Outcome<PathBuf> {
+/// The local path of a file, with the same relation to the entry point as where it was deployed
+/// from. It must be inside of `supabase/functions/`.
+fn local_path(functions: &Path, name: &str, entrypoint: &str, path: &str) -> Outcome<PathBuf> {
     let folder = entrypoint.rsplit_once('/').map_or("", |(folder, _)| folder);
     let mut up: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
     let mut down: Vec<&str> = path.split('/').collect();
-    // Both begin at the same place, so what they share says nothing.
+    // Both are relative to the same folder, so the common prefix is irrelevant.
     let shared = up.iter().zip(&down).take_while(|(a, b)| a == b).count();
     up.drain(..shared);
     down.drain(..shared);
-    let mut place = functions.join(name);
-    place.extend(up.iter().map(|_| ".."));
-    place.extend(down.iter().filter(|part| !part.is_empty()));
-    let place = normal(&place);
-    match place.starts_with(functions) && place != functions {
-        true => Ok(place),
-        false => Err(Failure::new(
+    let mut target = functions.join(name);
+    target.extend(up.iter().map(|_| ".."));
+    target.extend(down.iter().filter(|part| !part.is_empty()));
+    let target = normalized(&target);
+    if target.starts_with(functions) && target != functions {
+        Ok(target)
+    } else {
+        Err(Failure::new(
             Kind::Failure,
             format!("{path} does not fit into supabase/functions/, so nothing was written"),
-        )),
+        ))
     }
 }
 
-fn shown(root: &Path, place: &Path) -> String {
-    place
-        .strip_prefix(root)
-        .unwrap_or(place)
+fn relative(root: &Path, path: &Path) -> String {
+    path.strip_prefix(root)
+        .unwrap_or(path)
         .display()
         .to_string()
 }
@@ -121,12 +121,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_stand_around_their_module_and_nowhere_else() {
+    fn files_keep_their_relation_to_the_entrypoint() {
         let functions = Path::new("/p/supabase/functions");
         let check = |entrypoint: &str, path: &str, expected: Option<&str>| {
-            let place = place(functions, "hello", entrypoint, path).ok();
+            let target = local_path(functions, "hello", entrypoint, path).ok();
             let expected = expected.map(|path| functions.join(path));
-            assert_eq!(place, expected, "{path}");
+            assert_eq!(target, expected, "{path}");
         };
         let usual = "supabase/functions/hello/index.ts";
         check(usual, usual, Some("hello/index.ts"));

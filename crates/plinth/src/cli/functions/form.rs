@@ -1,4 +1,4 @@
-//! The form that sources are sent in: the one that the official CLI sends.
+//! The multipart form of an upload, as the official CLI sends it.
 
 use serde_json::json;
 use uuid::Uuid;

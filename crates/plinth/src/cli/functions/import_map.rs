@@ -1,4 +1,4 @@
-//! Import maps, as far as they name files of the folder.
+//! Import maps, as far as they map to files of the folder.
 
 use std::{
     fs,
@@ -13,11 +13,11 @@ use crate::failure::Outcome;
 /// The mappings of an import map or of a `deno.json`.
 #[derive(Debug, Default)]
 pub(super) struct ImportMap {
-    /// What targets are relative to.
+    /// Base of relative targets.
     folder: PathBuf,
     imports: Vec<(String, String)>,
     scopes: Vec<(String, Vec<(String, String)>)>,
-    /// A `deno.json` may leave the mappings to another file.
+    /// The file with the mappings, if `deno.json` refers to one.
     pub(super) other: Option<PathBuf>,
 }
 
@@ -40,7 +40,7 @@ impl ImportMap {
         })
     }
 
-    /// The file of the folder that a specifier means in this module, if it means one.
+    /// The file of the folder that a specifier in this module resolves to, if any.
     pub(super) fn resolve(&self, specifier: &str, module: &Path) -> Option<PathBuf> {
         if let Some(target) = self.mapped(specifier, module) {
             return is_relative(&target).then(|| self.folder.join(target));
@@ -63,10 +63,11 @@ impl ImportMap {
     }
 
     fn is_within(&self, module: &Path, scope: &str) -> bool {
-        let place = super::sources::normal(&self.folder.join(scope));
-        match scope.ends_with('/') {
-            true => module.starts_with(place),
-            false => module == place,
+        let target = super::sources::normalized(&self.folder.join(scope));
+        if scope.ends_with('/') {
+            module.starts_with(target)
+        } else {
+            module == target
         }
     }
 }
@@ -78,14 +79,15 @@ fn pairs(mappings: &Value) -> Vec<(String, String)> {
     texts.collect()
 }
 
-/// The longest key wins: the specifier itself, or what it begins with up to a `/`.
+/// The longest matching key wins: the specifier itself, or a prefix of it that ends with `/`.
 fn apply(mappings: &[(String, String)], specifier: &str) -> Option<String> {
-    let fitting = mappings
-        .iter()
-        .filter(|(key, target)| match key.ends_with('/') {
-            true => target.ends_with('/') && specifier.starts_with(key.as_str()),
-            false => specifier == key,
-        });
+    let fitting = mappings.iter().filter(|(key, target)| {
+        if key.ends_with('/') {
+            target.ends_with('/') && specifier.starts_with(key.as_str())
+        } else {
+            specifier == key
+        }
+    });
     let (key, target) = fitting.max_by_key(|(key, _)| key.len())?;
     Some(format!("{target}{}", &specifier[key.len()..]))
 }
@@ -118,12 +120,12 @@ mod tests {
     }
 
     #[test]
-    fn specifiers_lead_to_files_of_the_folder_or_nowhere() {
+    fn specifiers_resolve_to_files_of_the_folder_only() {
         let (folder, map) = map();
         let module = folder.path().join("a/index.ts");
         let check = |specifier: &str, expected: Option<&str>| {
             let resolved = map.resolve(specifier, &module);
-            let resolved = resolved.map(|path| super::super::sources::normal(&path));
+            let resolved = resolved.map(|path| super::super::sources::normalized(&path));
             let expected = expected.map(|path| folder.path().join(path));
             assert_eq!(resolved, expected, "{specifier}");
         };
@@ -145,12 +147,12 @@ mod tests {
     }
 
     #[test]
-    fn scopes_go_before_the_rest() {
+    fn scopes_take_precedence() {
         let (folder, map) = map();
         let module = folder.path().join("hello/index.ts");
         let resolved = map.resolve("shared", &module).expect("a file");
         assert_eq!(
-            super::super::sources::normal(&resolved),
+            super::super::sources::normalized(&resolved),
             folder.path().join("other.ts")
         );
     }

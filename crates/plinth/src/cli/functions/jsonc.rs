@@ -1,13 +1,13 @@
-//! JSON with comments and commas too many, as `deno.json` may be written.
+//! JSON with comments and trailing commas, as in `deno.json`.
 
 use serde_json::Value;
 
-/// Reads the text as JSON once what JSON does not know is taken out.
+/// Removes comments and trailing commas, then parses JSON.
 pub(super) fn parse(text: &str) -> serde_json::Result<Value> {
-    serde_json::from_str(&plain(text.trim_start_matches('\u{feff}')))
+    serde_json::from_str(&to_json(text.trim_start_matches('\u{feff}')))
 }
 
-fn plain(text: &str) -> String {
+fn to_json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_last_commas_are_taken_out() {
+    fn comments_and_trailing_commas_are_removed() {
         let text =
             "\u{feff}{ // one\n \"a\": [1, 2, /* , */ ], \"b\": \"// \\\" no, */ comment\",\n}";
         let expected = json!({ "a": [1, 2], "b": "// \" no, */ comment" });
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_refused() {
+    fn invalid_json_is_rejected() {
         for text in ["", "{", "\"", "/*", "{,}x", "// only"] {
             assert!(parse(text).is_err(), "{text}");
         }

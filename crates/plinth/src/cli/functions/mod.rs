@@ -1,4 +1,4 @@
-//! `plinth functions`: what stands in `supabase/functions/`, and what is deployed.
+//! `plinth functions`: functions in `supabase/functions/`, and deployed ones.
 
 mod command;
 mod deploy;
@@ -16,11 +16,11 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
     Client, Format, Global,
-    args::{LogsArgs, WantedRecords},
+    args::{LogsArgs, RecordFilter},
     client::segment,
     logs,
     output::{confirm, print, print_list, to_json},
-    projects::{may_change, name_target, resolve},
+    projects::{confirm_change, print_target, resolve},
 };
 use crate::{
     failure::{Failure, Outcome},
@@ -53,17 +53,17 @@ pub(super) async fn run(global: &Global, command: FunctionsCommand) -> Outcome {
         FunctionsCommand::Download { name } => download::run(global, &name).await,
         FunctionsCommand::Versions { name } => versions(global, &name).await,
         FunctionsCommand::Rollback { name, version } => roll_back(global, &name, version).await,
-        FunctionsCommand::Logs { name, wanted } => show_logs(global, name, wanted).await,
+        FunctionsCommand::Logs { name, filter } => show_logs(global, name, filter).await,
     }
 }
 
-/// Where the functions of the project are, on the server.
+/// Path of the project's functions in the Management API.
 fn base(reference: &str) -> String {
     format!("/v1/projects/{reference}/functions")
 }
 
-/// The same among Plinth's own calls.
-fn own_base(global: &Global, name: &str) -> String {
+/// Path of a function in the platform API.
+fn platform_path(global: &Global, name: &str) -> String {
     let (project, name) = (segment(&global.reference), segment(name));
     format!("/platform/projects/{project}/functions/{name}")
 }
@@ -85,7 +85,7 @@ async fn list(global: &Global) -> Outcome {
     Ok(())
 }
 
-/// Functions that the server of this folder serves as they stand there, whatever is deployed.
+/// Functions that the local server serves from the folder, instead of deployed ones.
 fn served_from_folder(client: &Client, global: &Global) -> Outcome<Vec<String>> {
     if client.remote().is_some() || global.reference != "default" {
         return Ok(Vec::new());
@@ -101,7 +101,7 @@ fn served_from_folder(client: &Client, global: &Global) -> Outcome<Vec<String>> 
     Ok(names)
 }
 
-/// Times of functions are numbers on the wire.
+/// The API has Unix milliseconds for functions.
 fn readable(milliseconds: &Value) -> Value {
     let seconds = milliseconds.as_i64().unwrap_or_default() / 1000;
     let at = OffsetDateTime::from_unix_timestamp(seconds).ok();
@@ -113,7 +113,7 @@ async fn delete(global: &Global, name: &str) -> Outcome {
     let reference = resolve(&client, &global.reference).await?;
     let path = format!("{}/{}", base(&reference), segment(name));
     client.get(&path).await?;
-    name_target(&client, &reference).await;
+    print_target(&client, &reference).await;
     let question = format!("Delete the function {name} with all its versions?");
     if !confirm(&question, global.yes)? {
         eprintln!("Nothing was deleted.");
@@ -126,17 +126,17 @@ async fn delete(global: &Global, name: &str) -> Outcome {
 
 async fn versions(global: &Global, name: &str) -> Outcome {
     let client = Client::connect(global)?;
-    let path = format!("{}/versions", own_base(global, name));
+    let path = format!("{}/versions", platform_path(global, name));
     print_list(global.output, &client.get(&path).await?, VERSIONS)
 }
 
 async fn roll_back(global: &Global, name: &str, version: Option<i32>) -> Outcome {
     let client = Client::connect(global)?;
     let reference = resolve(&client, &global.reference).await?;
-    if !may_change(&client, global, &reference).await? {
+    if !confirm_change(&client, global, &reference).await? {
         return Ok(());
     }
-    let path = format!("{}/rollback", own_base(global, name));
+    let path = format!("{}/rollback", platform_path(global, name));
     let body = json!({ "version": version });
     let function = client.post(&path, body).await?;
     if global.output == Format::Json {
@@ -146,31 +146,32 @@ async fn roll_back(global: &Global, name: &str, version: Option<i32>) -> Outcome
     Ok(())
 }
 
-async fn show_logs(global: &Global, name: Option<String>, mut wanted: WantedRecords) -> Outcome {
+async fn show_logs(global: &Global, name: Option<String>, mut filter: RecordFilter) -> Outcome {
     if let Some(name) = name {
         check_name(&name)?;
         let term = format!("function:{name}");
-        wanted.grep = Some(match wanted.grep {
+        filter.grep = Some(match filter.grep {
             Some(terms) => format!("{term} {terms}"),
             None => term,
         });
     }
     let args = LogsArgs {
         sources: vec!["functions".to_owned()],
-        wanted,
+        filter,
     };
     logs::run(global, args).await
 }
 
-/// What a function may be called, said before anything is written or sent.
+/// Checks a function's name before anything is written or uploaded.
 fn check_name(name: &str) -> Outcome {
-    let begins_well = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    let has_valid_start = name.starts_with(|c: char| c.is_ascii_alphabetic());
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    match begins_well && name.chars().all(is_plain) {
-        true => Ok(()),
-        false => Err(Failure::usage(format!(
+    if has_valid_start && name.chars().all(is_plain) {
+        Ok(())
+    } else {
+        Err(Failure::usage(format!(
             "Invalid Function name: {name}. Must start with at least one letter, and only include \
              alphanumeric characters, underscores, and hyphens."
-        ))),
+        )))
     }
 }

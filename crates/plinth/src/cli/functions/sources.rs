@@ -1,6 +1,5 @@
-//! What of the folder belongs to a function: its module, everything that it imports from the
-//! folder, its import map and its static files. Paths are told relative to the folder's root, as
-//! the official CLI does.
+//! Collects the files of a function: its module, everything that it imports from the folder, its
+//! import map and its static files. Paths are relative to the folder's root, as in the official CLI.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,7 +7,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-use plinth_settings::{Settings, Source, files_matching, join_path};
+use plinth_settings::{Settings, Source, files_matching, keys::functions as keys};
 
 use super::{import_map::ImportMap, specifiers};
 use crate::{
@@ -16,33 +15,36 @@ use crate::{
     folder::plain,
 };
 
-/// Import maps beside the module, the first that is there.
+/// Import maps beside the module; the first existing one is used.
 const MAPS: [&str; 3] = ["deno.json", "deno.jsonc", "import_map.json"];
-/// Files beside the module that say where packages come from.
+/// Files beside the module that configure packages.
 const COMPANIONS: [&str; 3] = ["package.json", ".npmrc", "deno.lock"];
-/// What may import something.
+/// Extensions of files whose imports are followed.
 const MODULES: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
 
-/// A function of the folder, ready to be sent.
+/// The collected files of a function.
 #[derive(Debug)]
 pub(super) struct Sources {
     pub(super) entrypoint: String,
     pub(super) import_map: Option<String>,
     pub(super) static_patterns: Vec<String>,
-    /// `None` leaves it as it is on the server.
+    /// `None` keeps the server's value.
     pub(super) verify_jwt: Option<bool>,
     pub(super) files: BTreeMap<String, Vec<u8>>,
-    /// What could not be found, for people.
+    /// Files that could not be read.
     pub(super) warnings: Vec<String>,
 }
 
-/// The names of all functions that the folder has or config.toml names.
+/// The names of all functions in the folder or in config.toml.
 pub(super) fn names(root: &Path, settings: &Settings) -> Vec<String> {
     let entries = fs::read_dir(root.join("supabase/functions"));
     let entries = entries.into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.path().join("index.ts").is_file());
     let folders = folders.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let configured = settings.entries("functions").into_iter().map(str::to_owned);
+    let configured = settings
+        .members(keys::FUNCTIONS)
+        .into_iter()
+        .map(str::to_owned);
     let names: BTreeSet<String> = folders.chain(configured).collect();
     let is_name = |name: &String| super::check_name(name).is_ok();
     names.into_iter().filter(is_name).collect()
@@ -50,66 +52,65 @@ pub(super) fn names(root: &Path, settings: &Settings) -> Vec<String> {
 
 /// Whether it is to be deployed.
 pub(super) fn is_enabled(settings: &Settings, name: &str) -> bool {
-    settings.bool(&join_path(["functions", name, "enabled"]))
+    settings.get(keys::ENABLED.of(name))
 }
 
-/// The module that a function begins with, whether it is there or not.
+/// The path of a function's module, which need not exist.
 pub(super) fn entrypoint(root: &Path, settings: &Settings, name: &str) -> PathBuf {
-    let named = settings.opt_path(&join_path(["functions", name, "entrypoint"]));
+    let named = settings.get(keys::ENTRYPOINT.of(name));
     let supabase = root.join("supabase");
-    normal(&match named {
+    normalized(&match named {
         Some(path) => supabase.join(path),
         None => supabase.join(format!("functions/{name}/index.ts")),
     })
 }
 
-/// Gathers one function. `import_map` goes before what the settings say.
-pub(super) fn gather(
+/// Collects one function. `import_map` overrides the settings.
+pub(super) fn collect(
     root: &Path,
     settings: &Settings,
     name: &str,
     import_map: Option<&Path>,
 ) -> Outcome<Sources> {
     let supabase = root.join("supabase");
-    let key = |key| join_path(["functions", name, key]);
     let entrypoint = entrypoint(root, settings, name);
     let map = match import_map {
-        Some(given) => Some(std::path::absolute(given)?),
+        Some(path) => Some(std::path::absolute(path)?),
         None => settings
-            .opt_path(&key("import_map"))
+            .get(keys::IMPORT_MAP.of(name))
             .map(|path| supabase.join(path))
             .or_else(|| nearest_map(&supabase, &entrypoint)),
     };
 
-    let mut gathering = Gathering::new(root)?;
+    let mut collector = Collector::new(root)?;
     let (map, map_path) = match map {
-        Some(path) => gathering.import_map(&normal(&path))?,
+        Some(path) => collector.add_import_map(&normalized(&path))?,
         None => (ImportMap::default(), None),
     };
-    let told = gathering.required(&entrypoint)?;
-    gathering.follow_imports(&entrypoint, &map);
+    let entrypoint_path = collector.add_required(&entrypoint)?;
+    collector.follow_imports(&entrypoint, &map);
     for companion in COMPANIONS {
         let beside = entrypoint.with_file_name(companion);
         if beside.is_file() {
-            gathering.add(&beside);
+            collector.add(&beside);
         }
     }
-    let patterns = settings.list(&key("static_files"));
+    let patterns = settings.get(keys::STATIC_FILES.of(name));
     for pattern in patterns {
-        gathering.static_files(&supabase, pattern);
+        collector.add_static_files(&supabase, pattern);
     }
-    let verify_jwt = key("verify_jwt");
-    let says_verify = settings.source(&verify_jwt) != Source::Default;
+    let verify_jwt = keys::VERIFY_JWT.of(name);
+    let is_set = settings.source_of(verify_jwt) != Source::Default;
     Ok(Sources {
-        entrypoint: told,
+        entrypoint: entrypoint_path,
         import_map: map_path,
         static_patterns: patterns
             .iter()
             .map(|pattern| below_supabase(pattern))
             .collect(),
-        verify_jwt: says_verify.then(|| settings.bool(&verify_jwt)),
-        files: gathering.files,
-        warnings: gathering.warnings,
+        verify_jwt: is_set.then(|| settings.get(verify_jwt)),
+        files: collector.files,
+        warnings: collector.warnings,
     })
 }
 
@@ -124,31 +125,31 @@ fn nearest_map(supabase: &Path, entrypoint: &Path) -> Option<PathBuf> {
 
 /// Patterns are written relative to `supabase/`.
 fn below_supabase(pattern: &str) -> String {
-    slashed(&normal(&Path::new("supabase").join(pattern)))
+    with_slashes(&normalized(&Path::new("supabase").join(pattern)))
 }
 
-struct Gathering {
-    /// Without links, so that it can be told what lies outside.
+struct Collector {
+    /// Canonical, to recognise symbolic links that lead out of it.
+    canonical_root: PathBuf,
     root: PathBuf,
-    given_root: PathBuf,
     files: BTreeMap<String, Vec<u8>>,
     warnings: Vec<String>,
 }
 
-impl Gathering {
+impl Collector {
     fn new(root: &Path) -> Outcome<Self> {
         Ok(Self {
-            root: fs::canonicalize(root)?,
-            given_root: normal(root),
+            canonical_root: fs::canonicalize(root)?,
+            root: normalized(root),
             files: BTreeMap::new(),
             warnings: Vec::new(),
         })
     }
 
-    /// Adds a file without which there is no function; its path as the server learns it.
-    fn required(&mut self, path: &Path) -> Outcome<String> {
+    /// Adds a file that must exist; returns its relative path.
+    fn add_required(&mut self, path: &Path) -> Outcome<String> {
         match self.add(path) {
-            Some(told) => Ok(told),
+            Some(relative) => Ok(relative),
             None => {
                 let why = self.warnings.pop().unwrap_or_default();
                 Err(Failure::new(Kind::Failure, why))
@@ -156,79 +157,79 @@ impl Gathering {
         }
     }
 
-    /// Adds a file; says why not, if it cannot be had.
+    /// Adds a file and returns its relative path, or adds a warning.
     fn add(&mut self, path: &Path) -> Option<String> {
-        let told = self.shown(path);
-        if self.files.contains_key(&told) {
-            return Some(told);
+        let relative = self.relative(path);
+        if self.files.contains_key(&relative) {
+            return Some(relative);
         }
-        let is_inside = path.starts_with(&self.given_root)
-            && fs::canonicalize(path).is_ok_and(|real| real.starts_with(&self.root));
+        let is_inside = path.starts_with(&self.root)
+            && fs::canonicalize(path).is_ok_and(|real| real.starts_with(&self.canonical_root));
         if path.exists() && !is_inside {
             self.warnings
-                .push(format!("{told} lies outside of the project's folder"));
+                .push(format!("{relative} is outside of the project's folder"));
             return None;
         }
         match fs::read(path) {
             Ok(content) => {
-                self.files.insert(told.clone(), content);
-                Some(told)
+                self.files.insert(relative.clone(), content);
+                Some(relative)
             }
             Err(error) => {
                 self.warnings
-                    .push(format!("{told} cannot be read: {}", plain(&error)));
+                    .push(format!("{relative} cannot be read: {}", plain(&error)));
                 None
             }
         }
     }
 
-    fn import_map(&mut self, path: &Path) -> Outcome<(ImportMap, Option<String>)> {
-        let told = self.required(path)?;
+    fn add_import_map(&mut self, path: &Path) -> Outcome<(ImportMap, Option<String>)> {
+        let relative = self.add_required(path)?;
         let map = ImportMap::read(path)?;
-        match map.other.as_deref().map(normal) {
+        match map.other.as_deref().map(normalized) {
             Some(other) => {
-                self.required(&other)?;
-                Ok((ImportMap::read(&other)?, Some(told)))
+                self.add_required(&other)?;
+                Ok((ImportMap::read(&other)?, Some(relative)))
             }
-            None => Ok((map, Some(told))),
+            None => Ok((map, Some(relative))),
         }
     }
 
     fn follow_imports(&mut self, entrypoint: &Path, map: &ImportMap) {
         let mut seen = BTreeSet::new();
-        let mut waiting = vec![entrypoint.to_owned()];
-        while let Some(module) = waiting.pop() {
+        let mut queue = vec![entrypoint.to_owned()];
+        while let Some(module) = queue.pop() {
             if !seen.insert(module.clone()) {
                 continue;
             }
-            let Some(told) = self.add(&module) else {
+            let Some(relative) = self.add(&module) else {
                 continue;
             };
             if !is_module(&module) {
                 continue;
             }
-            let text = String::from_utf8_lossy(&self.files[&told]).into_owned();
+            let text = String::from_utf8_lossy(&self.files[&relative]).into_owned();
             let imported = specifiers::find(&text);
             let imported = imported
                 .iter()
                 .filter_map(|name| map.resolve(name, &module));
-            waiting.extend(imported.map(|path| normal(&path)));
+            queue.extend(imported.map(|path| normalized(&path)));
         }
     }
 
-    fn static_files(&mut self, supabase: &Path, pattern: &str) {
+    fn add_static_files(&mut self, supabase: &Path, pattern: &str) {
         let found = files_matching(supabase, pattern);
         if found.is_empty() {
             self.warnings
-                .push(format!("no file is named by the pattern {pattern}"));
+                .push(format!("no file matches the pattern {pattern}"));
         }
         for path in found {
-            self.add(&normal(&path));
+            self.add(&normalized(&path));
         }
     }
 
-    fn shown(&self, path: &Path) -> String {
-        slashed(path.strip_prefix(&self.given_root).unwrap_or(path))
+    fn relative(&self, path: &Path) -> String {
+        with_slashes(path.strip_prefix(&self.root).unwrap_or(path))
     }
 }
 
@@ -237,27 +238,27 @@ fn is_module(path: &Path) -> bool {
     extension.is_some_and(|extension| MODULES.contains(&extension))
 }
 
-/// The same path without `.` and `..`, as far as names alone can tell.
-pub(super) fn normal(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
+/// The path without `.` and `..`, without looking at the file system.
+pub(super) fn normalized(path: &Path) -> PathBuf {
+    let mut normalized = PathBuf::new();
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir if plain.file_name().is_some() => {
-                plain.pop();
+            Component::ParentDir if normalized.file_name().is_some() => {
+                normalized.pop();
             }
-            part => plain.push(part),
+            part => normalized.push(part),
         }
     }
-    plain
+    normalized
 }
 
-fn slashed(path: &Path) -> String {
+fn with_slashes(path: &Path) -> String {
     let parts = path
         .components()
         .map(|part| part.as_os_str().to_string_lossy());
     let text = parts.collect::<Vec<_>>().join("/");
-    // The root itself is one of the parts.
+    // The root directory is a component too.
     text.replacen("//", "/", 1)
 }
 
@@ -312,7 +313,7 @@ mod tests {
         ]);
         let settings = settings(folder.path());
 
-        let sources = gather(folder.path(), &settings, "hello", None).expect("sources");
+        let sources = collect(folder.path(), &settings, "hello", None).expect("sources");
 
         assert_eq!(sources.entrypoint, "supabase/functions/hello/index.ts");
         let map = sources.import_map.as_deref();
@@ -331,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_say_where_things_are() {
+    fn settings_override_default_paths() {
         let folder = folder(&[
             (
                 "supabase/config.toml",
@@ -347,7 +348,7 @@ mod tests {
         ]);
         let settings = settings(folder.path());
 
-        let sources = gather(folder.path(), &settings, "hello", None).expect("sources");
+        let sources = collect(folder.path(), &settings, "hello", None).expect("sources");
 
         assert_eq!(names(folder.path(), &settings), ["hello", "off"]);
         assert!(!is_enabled(&settings, "off"));
@@ -364,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_or_outside_is_told() {
+    fn missing_and_outside_files_are_warnings() {
         let outside = folder(&[("secret.ts", "")]);
         let link = outside.path().join("secret.ts");
         let folder = folder(&[(
@@ -375,8 +376,8 @@ mod tests {
         std::os::unix::fs::symlink(link, here).expect("a link");
         let settings = settings(folder.path());
 
-        let sources = gather(folder.path(), &settings, "hello", None).expect("sources");
-        let missing = gather(folder.path(), &settings, "missing", None);
+        let sources = collect(folder.path(), &settings, "hello", None).expect("sources");
+        let missing = collect(folder.path(), &settings, "missing", None);
 
         assert_eq!(paths(&sources), ["supabase/functions/hello/index.ts"]);
         assert_eq!(sources.warnings.len(), 3, "{:?}", sources.warnings);

@@ -1,5 +1,5 @@
-//! What a module imports, as it is written. No parser: it is enough to know strings and comments
-//! from code, and which words stand before a string.
+//! Finds the import specifiers of a module with a scanner for strings, comments and templates, which
+//! is enough without a parser.
 
 /// The specifiers of `import … from "x"`, `export … from "x"`, `import "x"` and `import("x")`.
 pub(super) fn find(text: &str) -> Vec<String> {
@@ -12,10 +12,10 @@ pub(super) fn find(text: &str) -> Vec<String> {
     found
 }
 
-/// What stands before the present place.
+/// The token before the current position.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// `import`: a string that follows is a specifier, also behind a `(`.
+    /// `import`: a string that follows is a specifier, also after a `(`.
     Import,
     /// `import(`.
     Call,
@@ -24,8 +24,8 @@ enum Before {
     Other,
 }
 
-/// Nobody nests templates deeper than this.
-const DEEPEST: usize = 32;
+/// Nested templates beyond this depth are not scanned.
+const MAX_DEPTH: usize = 32;
 
 struct Scanner<'a> {
     rest: &'a str,
@@ -33,7 +33,7 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    /// Code up to its end, or up to the `}` that ends a part of a template.
+    /// Scans code up to its end, or up to the `}` that ends a template expression.
     fn code(&mut self, found: &mut Vec<String>, depth: usize) {
         let mut braces = 0;
         while let Some(c) = self.rest.chars().next() {
@@ -73,7 +73,7 @@ impl Scanner<'_> {
         self.take(end);
     }
 
-    /// A string ends on its line; what does not was no string, but a quote in other text.
+    /// A string ends on its line; otherwise the quote was no string delimiter.
     fn string(&mut self, quote: char, found: &mut Vec<String>) {
         self.take(1);
         let mut value = String::new();
@@ -111,7 +111,7 @@ impl Scanner<'_> {
                     self.take(1);
                     return;
                 }
-                '$' if self.rest.starts_with("${") && depth < DEEPEST => {
+                '$' if self.rest.starts_with("${") && depth < MAX_DEPTH => {
                     self.take(2);
                     self.code(found, depth + 1);
                     self.take(usize::from(self.rest.starts_with('}')));
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_to_import_is_seen() {
+    fn every_form_of_import_is_found() {
         let text = r#"
             import "./side.ts";
             import a, { b } from './a.ts'; import type { T } from "./types.ts"

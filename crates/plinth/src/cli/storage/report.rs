@@ -1,20 +1,20 @@
-//! What is shown of a check, as it comes: nothing of it is kept, however much there is.
+//! The report of a check, printed as findings arrive and not kept in memory.
 
 use std::io::{self, IsTerminal, Write as _};
 
 use serde_json::{Map, Value, json};
 
-use super::sentences::{summed_up, told};
+use super::messages::{describe_finding, describe_summary};
 use crate::{
     cli::Format,
     failure::{Failure, Kind, Outcome},
 };
 
-/// A report that is being printed.
+/// State of a report.
 pub(super) struct Report {
     format: Format,
     is_terminal: bool,
-    /// What is left to say of the project that is looked at.
+    /// The current project.
     project: Option<Project>,
     projects: u64,
     skipped: u64,
@@ -25,8 +25,8 @@ pub(super) struct Report {
 #[derive(Default)]
 struct Project {
     findings: u64,
-    /// Members that come after its findings.
-    ending: Map<String, Value>,
+    /// JSON members after its findings.
+    members: Map<String, Value>,
 }
 
 impl Report {
@@ -56,32 +56,33 @@ impl Report {
         self.show(&format!("{name} ({reference})\n"))
     }
 
-    /// It cannot be looked at.
-    pub(super) fn pass_over(&mut self, status: &str) -> Outcome {
+    /// The current project cannot be checked.
+    pub(super) fn skip_project(&mut self, status: &str) -> Outcome {
         self.skipped += 1;
-        self.say_at_its_end("skipped", json!(status));
-        self.show(&format!("  - not looked at: it is {status}\n"))?;
-        self.finish_project()
+        self.add_member("skipped", json!(status));
+        self.show(&format!("  - skipped: it is {status}\n"))?;
+        self.print_project_end()
     }
 
-    pub(super) fn take(&mut self, line: Value) -> Outcome {
+    /// Prints one line of the check: a finding, progress, the summary or an error.
+    pub(super) fn add_line(&mut self, line: Value) -> Outcome {
         if let Some(error) = line["error"].as_str() {
             return Err(Failure::new(
                 Kind::Failure,
-                format!("the check came to no end: {error}"),
+                format!("the check failed: {error}"),
             ));
         }
         if let Some(progress) = line.get("progress") {
             self.show_progress(&format!(
-                "  {} rows and {} blobs looked at",
+                "  {} rows and {} blobs checked",
                 progress["rows"], progress["files"]
             ));
             return Ok(());
         }
         self.show_progress("");
         if let Some(summary) = line.get("summary") {
-            self.say_at_its_end("summary", summary.clone());
-            return self.show(&summed_up(summary));
+            self.add_member("summary", summary.clone());
+            return self.show(&describe_summary(summary));
         }
         self.findings += 1;
         self.is_repairable |= line["finding"] == "orphan" && line["repaired"] == false;
@@ -92,29 +93,30 @@ impl Report {
         };
         project.findings += 1;
         self.show_json(&format!("{before}{line}"))?;
-        self.show(&format!("  ✗ {}\n", told(&line)))
+        self.show(&format!("  ✗ {}\n", describe_finding(&line)))
     }
 
-    /// A summary must have come.
+    /// Ends the current project; fails without a summary.
     pub(super) fn close_project(&mut self) -> Outcome {
         let project = self.project.get_or_insert_default();
-        match project.ending.contains_key("summary") {
-            true => self.finish_project(),
-            false => Err(Failure::new(
+        if project.members.contains_key("summary") {
+            self.print_project_end()
+        } else {
+            Err(Failure::new(
                 Kind::Failure,
-                "the check was cut off: the server stops",
-            )),
+                "the check was aborted: the server is shutting down",
+            ))
         }
     }
 
-    /// The last word, and how the command ends.
-    pub(super) fn end(mut self, looked: Outcome) -> Outcome {
-        let outcome = looked.and_then(|()| self.verdict());
-        if self.projects > 0 && !outcome.as_ref().is_err_and(Failure::is_unread) {
+    /// Prints the end of the report and returns the outcome of the command.
+    pub(super) fn finish(mut self, checked: Outcome) -> Outcome {
+        let outcome = checked.and_then(|()| self.outcome());
+        if self.projects > 0 && !outcome.as_ref().is_err_and(Failure::is_broken_pipe) {
             if self.project.is_some() {
                 let error = outcome.as_ref().err().map(ToString::to_string);
-                self.say_at_its_end("error", json!(error));
-                self.finish_project()?;
+                self.add_member("error", json!(error));
+                self.print_project_end()?;
             }
             let (is_clean, skipped) = (outcome.is_ok(), self.skipped);
             self.show_json(&format!(
@@ -124,17 +126,17 @@ impl Report {
         outcome
     }
 
-    fn verdict(&self) -> Outcome {
+    fn outcome(&self) -> Outcome {
         if self.findings > 0 {
             let problems = match self.findings {
                 1 => "1 problem was".to_owned(),
                 count => format!("{count} problems were"),
             };
             let failure = Failure::new(Kind::Failure, format!("{problems} found"));
-            return Err(match self.is_repairable {
-                true => failure
-                    .next_step("`plinth storage check --repair` lets bytes go that nothing names."),
-                false => failure,
+            return Err(if self.is_repairable {
+                failure.next_step("`plinth storage check --repair` removes orphaned blobs.")
+            } else {
+                failure
             });
         }
         if self.skipped > 0 {
@@ -142,30 +144,30 @@ impl Report {
                 1 => "1 project was".to_owned(),
                 count => format!("{count} projects were"),
             };
-            let failure = Failure::new(Kind::Conflict, format!("{projects} not looked at"));
-            return Err(failure.next_step("`plinth projects resume` wakes a paused project up."));
+            let failure = Failure::new(Kind::Conflict, format!("{projects} skipped"));
+            return Err(failure.next_step("`plinth projects resume` resumes a paused project."));
         }
         Ok(())
     }
 
-    fn say_at_its_end(&mut self, name: &str, value: Value) {
+    fn add_member(&mut self, name: &str, value: Value) {
         let project = self.project.get_or_insert_default();
-        project.ending.insert(name.to_owned(), value);
+        project.members.insert(name.to_owned(), value);
     }
 
-    fn finish_project(&mut self) -> Outcome {
-        let Project { findings, ending } = self.project.take().unwrap_or_default();
+    fn print_project_end(&mut self) -> Outcome {
+        let Project { findings, members } = self.project.take().unwrap_or_default();
         let mut end = match findings {
             0 => "]".to_owned(),
             _ => "\n]".to_owned(),
         };
-        for (name, value) in ending {
+        for (name, value) in members {
             end.push_str(&format!(",{}:{value}", json!(name)));
         }
         self.show_json(&format!("{end}}}"))
     }
 
-    /// For people.
+    /// Text output.
     fn show(&self, text: &str) -> Outcome {
         match self.format {
             Format::Json => Ok(()),
@@ -173,7 +175,7 @@ impl Report {
         }
     }
 
-    /// A piece of the one document for programs.
+    /// A part of the JSON document.
     fn show_json(&self, text: &str) -> Outcome {
         match self.format {
             Format::Json => write(text),
@@ -181,7 +183,7 @@ impl Report {
         }
     }
 
-    /// On a terminal, in one line that goes away.
+    /// One line of a terminal, which is overwritten.
     fn show_progress(&self, text: &str) {
         if self.is_terminal {
             _ = write!(io::stderr(), "\r\x1b[K{text}");
@@ -190,14 +192,14 @@ impl Report {
     }
 }
 
-/// Nobody looks on for a reader that went away (`| head`).
+/// A closed pipe (`| head`) ends the check.
 fn write(text: &str) -> Outcome {
     let mut stdout = io::stdout();
     match stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
     {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::unread()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::broken_pipe()),
         written => Ok(written?),
     }
 }

@@ -1,4 +1,4 @@
-//! Values of the types that are compared here exactly as Postgres compares them.
+//! Values of the types that are compared in process, exactly as PostgreSQL compares them.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use time::{Date, Month, Time};
 
 use super::super::{Column, json_value::oid};
 
-/// How a column's values are read and compared.
+/// How a column's values are parsed and compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Integer,
@@ -18,11 +18,11 @@ pub(super) enum Kind {
     Date,
     Timestamp,
     TimestampTz,
-    /// Equal texts are equal; their order is the database's to say.
+    /// Compared for equality only; the order depends on the collation.
     Text,
 }
 
-/// A value.
+/// A parsed value.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Comparable {
     Integer(i64),
@@ -30,12 +30,12 @@ pub(super) enum Comparable {
     Numeric(Numeric),
     Bool(bool),
     Uuid(u128),
-    /// Microseconds since some day.
+    /// Microseconds, from an arbitrary origin.
     Time(i128),
     Text(Box<str>),
 }
 
-/// A value that is found again by looking it up.
+/// A value as the key of a hash map.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum EqualityKey {
     Integer(i64),
@@ -47,7 +47,7 @@ pub enum EqualityKey {
 
 impl Kind {
     /// `None` for types that only the database can compare.
-    pub(super) fn of(column: &Column) -> Option<Self> {
+    pub(super) fn for_column(column: &Column) -> Option<Self> {
         match column.base_type_oid {
             oid::INT2 | oid::INT4 | oid::INT8 => Some(Self::Integer),
             oid::FLOAT4 => Some(Self::Float4),
@@ -67,8 +67,8 @@ impl Kind {
         self != Self::Text
     }
 
-    /// `None` for what Postgres may read in a way of its own.
-    pub(super) fn read(self, text: &str) -> Option<Comparable> {
+    /// `None` for what PostgreSQL might parse differently.
+    pub(super) fn parse(self, text: &str) -> Option<Comparable> {
         match self {
             Self::Integer => integer(text).map(Comparable::Integer),
             Self::Float4 => {
@@ -76,14 +76,14 @@ impl Kind {
                 Some(Comparable::Float(f64::from(number)))
             }
             Self::Float8 => Some(Comparable::Float(float(text)?.parse().ok()?)),
-            Self::Numeric => Numeric::read(text).map(Comparable::Numeric),
+            Self::Numeric => Numeric::parse(text).map(Comparable::Numeric),
             Self::Bool => boolean(text).map(Comparable::Bool),
             Self::Uuid => uuid(text).map(Comparable::Uuid),
             Self::Date => date(text).map(|days| Comparable::Time(days * DAY)),
             Self::Timestamp => timestamp(text).map(|(local, _)| Comparable::Time(local)),
             Self::TimestampTz => {
                 let (local, offset) = timestamp(text)?;
-                // Without an offset, it depends on where the session is.
+                // Without an offset, it depends on the session's time zone.
                 Some(Comparable::Time(local - offset?))
             }
             Self::Text => Some(Comparable::Text(text.into())),
@@ -96,7 +96,7 @@ impl Comparable {
     pub(super) fn compare(&self, other: &Self) -> Option<Ordering> {
         Some(match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => a.cmp(b),
-            // For Postgres NaN equals itself and is greater than everything, and zero has no sign.
+            // In PostgreSQL NaN equals itself and is greater than everything, and zero has no sign.
             (Self::Float(a), Self::Float(b)) => match (a.is_nan(), b.is_nan()) {
                 (false, false) => a.partial_cmp(b)?,
                 (a, b) => a.cmp(&b),
@@ -110,7 +110,7 @@ impl Comparable {
         })
     }
 
-    /// Numbers that are equal in several forms have none.
+    /// `None` for numbers that have several equal forms.
     pub(super) fn equality_key(&self) -> Option<EqualityKey> {
         match self {
             Self::Integer(number) => Some(EqualityKey::Integer(*number)),
@@ -123,18 +123,18 @@ impl Comparable {
     }
 }
 
-/// Digits, without zeros that do not count. Ordered as numbers are.
+/// A decimal number of any size, normalized.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Numeric {
     is_negative: bool,
-    /// Before the point, without leading zeros.
+    /// Digits before the point, without leading zeros.
     whole: Box<str>,
-    /// After the point, without trailing zeros.
+    /// Digits after the point, without trailing zeros.
     fraction: Box<str>,
 }
 
 impl Numeric {
-    fn read(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (is_negative, digits) = match text.strip_prefix('-') {
             Some(digits) => (true, digits),
@@ -173,11 +173,11 @@ impl Numeric {
 
 fn integer(text: &str) -> Option<i64> {
     let text = text.trim();
-    // Postgres also knows 0x10 and 1_000, which fail here and are asked for.
+    // PostgreSQL also accepts 0x10 and 1_000, which are left to it.
     text.parse().ok()
 }
 
-/// The names of infinity are many; only numbers are read here.
+/// Infinity has many names, which are left to PostgreSQL.
 fn float(text: &str) -> Option<&str> {
     let text = text.trim();
     let is_number = text.ends_with(|c: char| c.is_ascii_digit() || c == '.');
@@ -199,7 +199,7 @@ fn uuid(text: &str) -> Option<u128> {
 
 const DAY: i128 = 24 * 60 * 60 * 1_000_000;
 
-/// `2025-11-03`, as days.
+/// `2025-11-03` in days.
 fn date(text: &str) -> Option<i128> {
     let mut parts = text.split('-');
     let (year, month, day) = (parts.next()?, parts.next()?, parts.next()?);
@@ -211,14 +211,14 @@ fn date(text: &str) -> Option<i128> {
     Some(i128::from(date.ok()?.to_julian_day()))
 }
 
-/// `2025-11-03 09:32:55.123+01`, as local microseconds and the offset in microseconds.
+/// `2025-11-03 09:32:55.123+01`: local time and offset, both in microseconds.
 fn timestamp(text: &str) -> Option<(i128, Option<i128>)> {
     let text = text.trim();
     let Some((day, rest)) = text.split_once([' ', 'T', 't']) else {
         return Some((date(text)? * DAY, None));
     };
     let (clock, offset) = match rest.find(['+', '-', 'Z', 'z']) {
-        Some(place) => (&rest[..place], Some(offset(&rest[place..])?)),
+        Some(index) => (&rest[..index], Some(offset(&rest[index..])?)),
         None => (rest, None),
     };
     let local = date(day)? * DAY + time_of_day(clock)?;

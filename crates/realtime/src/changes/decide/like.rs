@@ -1,6 +1,6 @@
-//! `LIKE`, as Postgres understands it.
+//! PostgreSQL's `LIKE` and `ILIKE`.
 
-use super::Unclear;
+use super::Undecided;
 
 /// A pattern.
 #[derive(Debug, Clone)]
@@ -17,7 +17,7 @@ enum Token {
     One,
     /// `%`
     Many,
-    /// A backslash at the end, which Postgres refuses when it gets there.
+    /// A backslash at the end, which matches nothing.
     Nothing,
 }
 
@@ -40,17 +40,17 @@ impl Pattern {
         }
     }
 
-    /// Which letters are the same in another case is the database's to say, beyond ASCII.
-    pub(super) fn matches(&self, text: &str) -> Result<bool, Unclear> {
+    /// Case folding beyond ASCII depends on the collation and is left to the database.
+    pub(super) fn matches(&self, text: &str) -> Result<bool, Undecided> {
         if self.ignores_case && !(self.is_ascii && text.is_ascii()) {
-            return Err(Unclear);
+            return Err(Undecided);
         }
-        Ok(self.finds(text))
+        Ok(self.is_match(text))
     }
 
-    /// Whenever it fails after a `%`, that takes one character more and the rest is tried again; an
-    /// earlier `%` need not change, for the later one can take whatever it would.
-    fn finds(&self, text: &str) -> bool {
+    /// Backtracks to the last `%` only, which then takes one character more. Earlier ones need no
+    /// retry: the last can take whatever they would.
+    fn is_match(&self, text: &str) -> bool {
         let (mut token, mut rest) = (0, text.chars());
         let mut retry = None;
         loop {
@@ -61,7 +61,7 @@ impl Pattern {
                     continue;
                 }
                 None if rest.as_str().is_empty() => return true,
-                Some(expected) if self.fits(*expected, rest.next()) => {
+                Some(expected) if self.matches_char(*expected, rest.next()) => {
                     token += 1;
                     continue;
                 }
@@ -77,7 +77,7 @@ impl Pattern {
         }
     }
 
-    fn fits(&self, expected: Token, c: Option<char>) -> bool {
+    fn matches_char(&self, expected: Token, c: Option<char>) -> bool {
         match (expected, c) {
             (Token::Exactly(expected), Some(c)) if self.ignores_case => {
                 expected.eq_ignore_ascii_case(&c)
@@ -123,11 +123,11 @@ mod tests {
     #[test]
     fn case_is_ignored_within_ascii_only() {
         assert_eq!(Pattern::new("a%", true).matches("ABC"), Ok(true));
-        assert_eq!(Pattern::new("a%", true).matches("Ä"), Err(Unclear));
-        assert_eq!(Pattern::new("ä%", true).matches("abc"), Err(Unclear));
+        assert_eq!(Pattern::new("a%", true).matches("Ä"), Err(Undecided));
+        assert_eq!(Pattern::new("ä%", true).matches("abc"), Err(Undecided));
     }
 
-    /// The same, in the way that is slow and plain.
+    /// A simple implementation to compare with.
     fn slow(pattern: &[char], text: &[char]) -> bool {
         match (pattern, text) {
             ([], []) => true,
@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_quick_way_finds_the_same(pattern in "[ab%_]{0,8}", text in "[ab]{0,10}") {
+        fn it_agrees_with_a_simple_implementation(pattern in "[ab%_]{0,8}", text in "[ab]{0,10}") {
             let chars = |text: &str| text.chars().collect::<Vec<_>>();
             let expected = slow(&chars(&pattern), &chars(&text));
             prop_assert_eq!(Pattern::new(&pattern, false).matches(&text), Ok(expected));

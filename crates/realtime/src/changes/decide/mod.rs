@@ -1,8 +1,7 @@
-//! Whether a row is what a filter asks for, without asking the database wherever that can be known
-//! here (realtime contract §9.4, §14.2).
+//! Evaluating filters in process (realtime contract §9.4, §14.2).
 //!
-//! A condition is prepared once, when somebody subscribes, and decided for every change. What
-//! Postgres would do differently, or might, is left to Postgres: [`Decision::Ask`].
+//! A condition is prepared once, when a channel subscribes, and evaluated for every change. Wherever
+//! PostgreSQL might decide differently, it is left to PostgreSQL: [`Decision::NeedsDatabase`].
 
 mod comparable;
 mod like;
@@ -22,14 +21,14 @@ use super::{
 
 pub use comparable::EqualityKey;
 
-/// What is known of a condition.
+/// The result of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     Match,
-    /// It is false, or neither true nor false.
+    /// False or NULL.
     NoMatch,
-    /// Only the database can tell.
-    Ask,
+    /// Only the database can decide.
+    NeedsDatabase,
 }
 
 /// A filter, prepared for a column.
@@ -46,13 +45,13 @@ enum Test {
     /// `None` stands for NULL.
     In(Vec<Option<Comparable>>),
     Like(Pattern),
-    Is(IsWord),
-    /// Nothing that could be compared here.
-    Ask,
+    Is(IsKeyword),
+    /// Cannot be evaluated here.
+    NeedsDatabase,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum IsWord {
+enum IsKeyword {
     Null,
     True,
     False,
@@ -60,40 +59,39 @@ enum IsWord {
 }
 
 impl Condition {
-    /// Prepares a filter that the database has found to be good.
+    /// Prepares a filter that the database has validated.
     pub fn new(filter: Filter, column: &Column) -> Self {
-        let kind = Kind::of(column);
-        let test = Test::of(&filter, kind).unwrap_or(Test::Ask);
+        let kind = Kind::for_column(column);
+        let test = Test::new(&filter, kind).unwrap_or(Test::NeedsDatabase);
         Self { filter, test, kind }
     }
 
-    /// What it was made from.
     pub fn filter(&self) -> &Filter {
         &self.filter
     }
 
-    /// Whether the value fits; `None` stands for a column that the change does not have.
+    /// Evaluates it for a value; `None` stands for a column that the change does not have.
     pub fn decide(&self, value: Option<&Value>) -> Decision {
         let text = match value {
             None | Some(Value::Unchanged) => return Decision::NoMatch,
-            Some(Value::Binary(_)) => return Decision::Ask,
+            Some(Value::Binary(_)) => return Decision::NeedsDatabase,
             Some(Value::Null) => None,
             Some(Value::Text(text)) => match std::str::from_utf8(text) {
                 Ok(text) => Some(text),
-                Err(_) => return Decision::Ask,
+                Err(_) => return Decision::NeedsDatabase,
             },
         };
         match self.holds(text) {
             Ok(Some(holds)) if holds != self.filter.is_negated => Decision::Match,
             Ok(_) => Decision::NoMatch,
-            Err(Unclear) => Decision::Ask,
+            Err(Undecided) => Decision::NeedsDatabase,
         }
     }
 
-    /// SQL's three values, before negation.
-    fn holds(&self, text: Option<&str>) -> Result<Option<bool>, Unclear> {
+    /// The three-valued result before negation; `None` is NULL.
+    fn holds(&self, text: Option<&str>) -> Result<Option<bool>, Undecided> {
         match &self.test {
-            Test::Ask => Err(Unclear),
+            Test::NeedsDatabase => Err(Undecided),
             Test::Is(word) => word.holds(text).map(Some),
             Test::In(operands) if operands.is_empty() => Ok(Some(false)),
             Test::Compare(_) if text.is_none() => {
@@ -101,30 +99,30 @@ impl Condition {
             }
             Test::In(_) | Test::Like(_) if text.is_none() => Ok(None),
             Test::Compare(operand) => {
-                let ordering = self.read(text)?.compare(operand).ok_or(Unclear)?;
+                let ordering = self.parse(text)?.compare(operand).ok_or(Undecided)?;
                 Ok(Some(is_true(self.filter.operator, ordering)))
             }
-            Test::In(operands) => self.is_in(operands, &self.read(text)?),
+            Test::In(operands) => self.is_in(operands, &self.parse(text)?),
             Test::Like(pattern) => pattern.matches(text.unwrap_or_default()).map(Some),
         }
     }
 
-    fn read(&self, text: Option<&str>) -> Result<Comparable, Unclear> {
-        let value = self.kind.and_then(|kind| kind.read(text?));
-        value.ok_or(Unclear)
+    fn parse(&self, text: Option<&str>) -> Result<Comparable, Undecided> {
+        let value = self.kind.and_then(|kind| kind.parse(text?));
+        value.ok_or(Undecided)
     }
 
     fn is_in(
         &self,
         operands: &[Option<Comparable>],
         value: &Comparable,
-    ) -> Result<Option<bool>, Unclear> {
+    ) -> Result<Option<bool>, Undecided> {
         let mut has_null = false;
         for operand in operands {
             match operand {
                 None => has_null = true,
                 Some(operand) => {
-                    if value.compare(operand).ok_or(Unclear)? == Ordering::Equal {
+                    if value.compare(operand).ok_or(Undecided)? == Ordering::Equal {
                         return Ok(Some(true));
                     }
                 }
@@ -133,7 +131,7 @@ impl Condition {
         Ok((!has_null).then_some(false))
     }
 
-    /// For an index: the values that alone can fit, or `None` if that cannot be said.
+    /// For an index: the only values that can match, or `None` if they cannot be listed.
     pub fn only_values(&self) -> Option<Vec<EqualityKey>> {
         if self.filter.is_negated {
             return None;
@@ -142,7 +140,7 @@ impl Condition {
             Test::Compare(operand) if self.filter.operator == Operator::Equal => {
                 operand.equality_key().map(|key| vec![key])
             }
-            // A NULL in the list fits nothing.
+            // A NULL in the list matches nothing.
             Test::In(operands) => operands
                 .iter()
                 .flatten()
@@ -152,31 +150,31 @@ impl Condition {
         }
     }
 
-    /// The same for a changed row's value.
+    /// The index key of a changed row's value.
     pub fn key_of(column: &Column, text: &str) -> Option<EqualityKey> {
-        Kind::of(column)?.read(text)?.equality_key()
+        Kind::for_column(column)?.parse(text)?.equality_key()
     }
 }
 
-/// Only the database can tell.
+/// Only the database can decide.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Unclear;
+struct Undecided;
 
 impl Test {
-    fn of(filter: &Filter, kind: Option<Kind>) -> Option<Self> {
+    fn new(filter: &Filter, kind: Option<Kind>) -> Option<Self> {
         use Operator::*;
         match filter.operator {
-            Is => IsWord::named(&filter.value).map(Self::Is),
-            Equal | NotEqual | IsDistinct => Some(Self::Compare(kind?.read(&filter.value)?)),
+            Is => IsKeyword::parse(&filter.value).map(Self::Is),
+            Equal | NotEqual | IsDistinct => Some(Self::Compare(kind?.parse(&filter.value)?)),
             Less | LessOrEqual | Greater | GreaterOrEqual => {
                 let kind = kind.filter(|kind| kind.has_known_order())?;
-                Some(Self::Compare(kind.read(&filter.value)?))
+                Some(Self::Compare(kind.parse(&filter.value)?))
             }
             In => {
                 let elements = array_literal::parse(&filter.value, ',')?;
                 let operand = |element: Element| match element {
                     Element::Null => Some(None),
-                    Element::Text(text) => kind?.read(&text).map(Some),
+                    Element::Text(text) => kind?.parse(&text).map(Some),
                     Element::Array(_) => None,
                 };
                 elements
@@ -196,8 +194,8 @@ impl Test {
     }
 }
 
-impl IsWord {
-    fn named(word: &str) -> Option<Self> {
+impl IsKeyword {
+    fn parse(word: &str) -> Option<Self> {
         match word {
             "null" => Some(Self::Null),
             "true" => Some(Self::True),
@@ -207,13 +205,13 @@ impl IsWord {
         }
     }
 
-    fn holds(self, text: Option<&str>) -> Result<bool, Unclear> {
+    fn holds(self, text: Option<&str>) -> Result<bool, Undecided> {
         match (self, text) {
             (Self::Null | Self::Unknown, text) => Ok(text.is_none()),
             (Self::True | Self::False, None) => Ok(false),
             (Self::True, Some("t")) | (Self::False, Some("f")) => Ok(true),
             (Self::True, Some("f")) | (Self::False, Some("t")) => Ok(false),
-            (Self::True | Self::False, Some(_)) => Err(Unclear),
+            (Self::True | Self::False, Some(_)) => Err(Undecided),
         }
     }
 }
@@ -235,7 +233,7 @@ fn is_true(operator: Operator, ordering: Ordering) -> bool {
     }
 }
 
-/// All conditions together. `value` finds a column's value in the change.
+/// All conditions joined by AND. `value` finds a column's value in the change.
 pub fn decide_all<'a>(
     conditions: &[Condition],
     value: impl Fn(&str) -> Option<&'a Value>,
@@ -245,7 +243,7 @@ pub fn decide_all<'a>(
         match condition.decide(value(&condition.filter.column)) {
             Decision::Match => {}
             Decision::NoMatch => return Decision::NoMatch,
-            Decision::Ask => all = Decision::Ask,
+            Decision::NeedsDatabase => all = Decision::NeedsDatabase,
         }
     }
     all

@@ -1,4 +1,4 @@
-//! Every operator on every type that is decided here, and what is left to the database.
+//! Every operator on every type that is evaluated in process, and what is left to the database.
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -24,22 +24,27 @@ fn text(text: &str) -> Value {
 
 /// The condition and its negation, for a value.
 #[track_caller]
-fn check(type_oid: u32, value: &str, asked: &str, expected: bool) {
+fn check(type_oid: u32, value: &str, filter: &str, expected: bool) {
     let decided = |negated: &str| {
-        let condition = condition(type_oid, &format!("{negated}{asked}"));
+        let condition = condition(type_oid, &format!("{negated}{filter}"));
         condition.decide(Some(&text(value)))
     };
-    let (yes, no) = match expected {
-        true => (Decision::Match, Decision::NoMatch),
-        false => (Decision::NoMatch, Decision::Match),
+    let (yes, no) = if expected {
+        (Decision::Match, Decision::NoMatch)
+    } else {
+        (Decision::NoMatch, Decision::Match)
     };
-    assert_eq!((decided(""), decided("not.")), (yes, no), "{value} {asked}");
+    assert_eq!(
+        (decided(""), decided("not.")),
+        (yes, no),
+        "{value} {filter}"
+    );
 }
 
 #[track_caller]
-fn asks(type_oid: u32, value: &str, asked: &str) {
-    let decided = condition(type_oid, asked).decide(Some(&text(value)));
-    assert_eq!(decided, Decision::Ask, "{value} {asked}");
+fn needs_database(type_oid: u32, value: &str, filter: &str) {
+    let decided = condition(type_oid, filter).decide(Some(&text(value)));
+    assert_eq!(decided, Decision::NeedsDatabase, "{value} {filter}");
 }
 
 #[test]
@@ -78,24 +83,24 @@ fn numeric_keeps_all_digits() {
     );
     check(oid::NUMERIC, "-2", "gt.-10", true);
     check(oid::NUMERIC, "5", "gt..5", true);
-    asks(oid::NUMERIC, "NaN", "gt.1");
-    asks(oid::NUMERIC, "1000", "eq.1e3");
+    needs_database(oid::NUMERIC, "NaN", "gt.1");
+    needs_database(oid::NUMERIC, "1000", "eq.1e3");
 }
 
 #[test]
-fn floats_follow_postgres() {
+fn floats_are_compared_as_in_postgresql() {
     check(oid::FLOAT8, "NaN", "gt.1", true);
     check(oid::FLOAT8, "NaN", "eq.NaN", true);
     check(oid::FLOAT8, "-0", "eq.0", true);
     check(oid::FLOAT8, "1e+20", "eq.1e20", true);
     check(oid::FLOAT4, "0.1", "eq.0.1", true);
     check(oid::FLOAT4, "0.1", "eq.0.10000000149011612", true);
-    asks(oid::FLOAT8, "Infinity", "gt.1");
+    needs_database(oid::FLOAT8, "Infinity", "gt.1");
 }
 
 #[test]
-fn booleans_have_many_names() {
-    for (value, asked, expected) in [
+fn booleans_have_many_spellings() {
+    for (value, filter, expected) in [
         ("t", "eq.true", true),
         ("t", "eq.YES", true),
         ("f", "eq.off", true),
@@ -107,7 +112,7 @@ fn booleans_have_many_names() {
         ("f", "is.false", true),
         ("t", "is.null", false),
     ] {
-        check(oid::BOOL, value, asked, expected);
+        check(oid::BOOL, value, filter, expected);
     }
 }
 
@@ -132,7 +137,7 @@ fn uuids_are_equal_however_they_are_written() {
         "gt.00000000-0000-0000-0000-000000000000",
         true,
     );
-    asks(
+    needs_database(
         oid::UUID,
         value,
         "eq.a0ee-bc99-9c0b-4ef8-bb6d-6bb9-bd38-0a11",
@@ -150,9 +155,9 @@ fn times_are_compared_as_moments() {
     );
     check(oid::TIMESTAMPTZ, value, "lt.2025-11-03T09:32:56Z", true);
     check(oid::TIMESTAMPTZ, value, "gte.2025-11-02 23:59:59-12", false);
-    asks(oid::TIMESTAMPTZ, value, "gt.2025-11-03 09:00:00");
-    asks(oid::TIMESTAMPTZ, value, "gt.yesterday");
-    asks(oid::TIMESTAMPTZ, "infinity", "gt.2025-11-03T09:32:56Z");
+    needs_database(oid::TIMESTAMPTZ, value, "gt.2025-11-03 09:00:00");
+    needs_database(oid::TIMESTAMPTZ, value, "gt.yesterday");
+    needs_database(oid::TIMESTAMPTZ, "infinity", "gt.2025-11-03T09:32:56Z");
     check(oid::TIMESTAMP, "2025-11-03 09:32:55", "gt.2025-11-03", true);
     check(
         oid::TIMESTAMP,
@@ -161,12 +166,12 @@ fn times_are_compared_as_moments() {
         true,
     );
     check(oid::DATE, "2025-11-03", "lt.2025-11-10", true);
-    asks(oid::DATE, "0044-03-15 BC", "lt.2025-11-10");
-    asks(oid::DATE, "2025-11-03", "lt.2025-02-30");
+    needs_database(oid::DATE, "0044-03-15 BC", "lt.2025-11-10");
+    needs_database(oid::DATE, "2025-11-03", "lt.2025-02-30");
 }
 
 #[test]
-fn texts_are_equal_or_not_and_the_database_orders_them() {
+fn texts_are_compared_for_equality_and_ordered_by_the_database() {
     for type_oid in [oid::TEXT, oid::VARCHAR] {
         check(type_oid, "a", "eq.a", true);
         check(type_oid, "a", "eq.A", false);
@@ -176,41 +181,41 @@ fn texts_are_equal_or_not_and_the_database_orders_them() {
         check(type_oid, "hello", "like.h%o", true);
         check(type_oid, "hello", "ilike.H%", true);
         check(type_oid, "a", "isdistinct.b", true);
-        asks(type_oid, "a", "lt.b");
-        asks(type_oid, "ä", "ilike.Ä");
-        asks(type_oid, "a", "match.^a");
-        asks(type_oid, "a", "imatch.^a");
+        needs_database(type_oid, "a", "lt.b");
+        needs_database(type_oid, "ä", "ilike.Ä");
+        needs_database(type_oid, "a", "match.^a");
+        needs_database(type_oid, "a", "imatch.^a");
     }
 }
 
 #[test]
-fn other_types_and_collations_are_asked_for() {
+fn other_types_and_collations_are_left_to_the_database() {
     let bpchar = 1042;
-    asks(bpchar, "a  ", "eq.a");
-    asks(90_000, "a", "eq.a");
-    asks(oid::INT4, "5", "like.5%");
+    needs_database(bpchar, "a  ", "eq.a");
+    needs_database(90_000, "a", "eq.a");
+    needs_database(oid::INT4, "5", "like.5%");
     let mut loose = column(oid::TEXT);
     loose.has_deterministic_collation = false;
     let filter = condition(oid::TEXT, "eq.a").filter;
     let decided = Condition::new(filter, &loose).decide(Some(&text("A")));
-    assert_eq!(decided, Decision::Ask);
+    assert_eq!(decided, Decision::NeedsDatabase);
     let is_null = condition(90_000, "is.null");
     assert_eq!(is_null.decide(Some(&text("x"))), Decision::NoMatch);
     assert_eq!(is_null.decide(Some(&Value::Null)), Decision::Match);
 }
 
 #[test]
-fn null_compares_to_nothing() {
-    let null = |asked: &str| condition(oid::BOOL, asked).decide(Some(&Value::Null));
-    for asked in ["eq.t", "neq.t", "lt.t", "in.(t)"] {
-        assert_eq!(null(asked), Decision::NoMatch, "{asked}");
+fn null_matches_only_tests_for_null() {
+    let null = |filter: &str| condition(oid::BOOL, filter).decide(Some(&Value::Null));
+    for filter in ["eq.t", "neq.t", "lt.t", "in.(t)"] {
+        assert_eq!(null(filter), Decision::NoMatch, "{filter}");
         assert_eq!(
-            null(&format!("not.{asked}")),
+            null(&format!("not.{filter}")),
             Decision::NoMatch,
-            "not.{asked}"
+            "not.{filter}"
         );
     }
-    for (asked, expected) in [
+    for (filter, expected) in [
         ("is.null", Decision::Match),
         ("not.is.null", Decision::NoMatch),
         ("is.unknown", Decision::Match),
@@ -221,30 +226,30 @@ fn null_compares_to_nothing() {
         ("in.()", Decision::NoMatch),
         ("not.in.()", Decision::Match),
     ] {
-        assert_eq!(null(asked), expected, "{asked}");
+        assert_eq!(null(filter), expected, "{filter}");
     }
 }
 
 #[test]
 fn a_null_in_a_list_leaves_open_what_is_not_in_it() {
     check(oid::INT4, "1", "in.(1,null)", true);
-    for asked in ["in.(2,null)", "not.in.(2,null)"] {
-        let decided = condition(oid::INT4, asked).decide(Some(&text("1")));
-        assert_eq!(decided, Decision::NoMatch, "{asked}");
+    for filter in ["in.(2,null)", "not.in.(2,null)"] {
+        let decided = condition(oid::INT4, filter).decide(Some(&text("1")));
+        assert_eq!(decided, Decision::NoMatch, "{filter}");
     }
 }
 
 #[test]
-fn a_value_that_the_change_lacks_never_matches() {
-    for asked in ["eq.1", "not.eq.1", "is.null", "not.is.null", "gt.1"] {
-        let condition = condition(oid::INT4, asked);
+fn a_value_that_is_not_in_the_change_never_matches() {
+    for filter in ["eq.1", "not.eq.1", "is.null", "not.is.null", "gt.1"] {
+        let condition = condition(oid::INT4, filter);
         assert_eq!(condition.decide(None), Decision::NoMatch);
         assert_eq!(condition.decide(Some(&Value::Unchanged)), Decision::NoMatch);
     }
 }
 
 #[test]
-fn all_conditions_must_hold_and_one_that_fails_needs_no_asking() {
+fn all_conditions_must_hold_and_a_failing_one_needs_no_database() {
     let (one, ask) = (condition(oid::INT4, "eq.1"), condition(90_000, "eq.x"));
     let decide = |conditions: &[Condition], value: &str| {
         let value = text(value);
@@ -252,13 +257,16 @@ fn all_conditions_must_hold_and_one_that_fails_needs_no_asking() {
     };
     assert_eq!(decide(&[], "1"), Decision::Match);
     assert_eq!(decide(&[one.clone(), one.clone()], "1"), Decision::Match);
-    assert_eq!(decide(&[ask.clone(), one.clone()], "1"), Decision::Ask);
+    assert_eq!(
+        decide(&[ask.clone(), one.clone()], "1"),
+        Decision::NeedsDatabase
+    );
     assert_eq!(decide(&[ask, one], "2"), Decision::NoMatch);
 }
 
 #[test]
 fn an_index_finds_what_equality_finds() {
-    let only = |type_oid, asked: &str| condition(type_oid, asked).only_values();
+    let only = |type_oid, filter: &str| condition(type_oid, filter).only_values();
     let key = |type_oid, value: &str| Condition::key_of(&column(type_oid), value);
     assert_eq!(
         only(oid::INT4, "eq.07"),
@@ -269,8 +277,8 @@ fn an_index_finds_what_equality_finds() {
         listed,
         [key(oid::TEXT, "a"), key(oid::TEXT, "b")].map(|key| key.expect("a key"))
     );
-    for asked in ["not.eq.1", "gt.1", "neq.1", "is.null", "isdistinct.1"] {
-        assert_eq!(only(oid::INT4, asked), None, "{asked}");
+    for filter in ["not.eq.1", "gt.1", "neq.1", "is.null", "isdistinct.1"] {
+        assert_eq!(only(oid::INT4, filter), None, "{filter}");
     }
     assert_eq!(only(oid::NUMERIC, "eq.1.0"), None);
 }
@@ -295,16 +303,16 @@ proptest! {
     }
 
     #[test]
-    fn no_value_is_a_panic(value in ".*", asked in ".*", type_place in 0..10_usize) {
+    fn no_value_makes_it_panic(value in ".*", operand in ".*", type_index in 0..10_usize) {
         let types = [16, 20, 25, 700, 701, 1082, 1114, 1184, 1700, 2950];
         for operator in Operator::ALL {
             let filter = Filter {
                 column: "c".to_owned(),
                 operator,
-                value: asked.clone(),
+                value: operand.clone(),
                 is_negated: false,
             };
-            let condition = Condition::new(filter, &column(types[type_place]));
+            let condition = Condition::new(filter, &column(types[type_index]));
             _ = condition.decide(Some(&text(&value)));
         }
     }

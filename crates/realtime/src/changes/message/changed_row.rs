@@ -1,129 +1,127 @@
-//! A change with its values as JSON.
+//! A row change with its values as JSON.
 
 use plinth_db::replication::pgoutput::{OldRow, Relation, Tuple, Value};
 use time::OffsetDateTime;
 
-use super::super::{Event, Table, ask::ValueQuestion};
+use super::super::{Event, Table, queries::ValueCast};
 
-/// Above this, a message has only its small values.
+/// A larger change includes only small values.
 const MAX_BYTES: usize = 1_048_576;
-/// Values that are no larger are kept even then.
+/// The largest of those.
 const SMALL_BYTES: usize = 64;
 
-/// What happened to one row.
+/// One row change.
 #[derive(Debug, Clone)]
 pub struct ChangedRow<'a> {
     pub(super) table: &'a Table,
     pub(super) relation: &'a Relation,
     pub(super) event: Event,
     pub(super) committed_at: OffsetDateTime,
-    /// In the order of the relation's columns.
     pub(super) record: Cells,
     pub(super) old_record: Cells,
     pub(super) is_too_large: bool,
 }
 
-/// The values of a row; what it does not have is absent.
+/// The values of a row, in the order of the relation's columns.
 pub(super) type Cells = Vec<Cell>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Cell {
     Absent,
     Json(Vec<u8>),
-    /// The database has been asked; this is the number of the question.
-    Asked(usize),
+    /// To be converted by the database: the index of its [`ValueCast`].
+    Cast(usize),
 }
 
 impl Cell {
     pub(super) fn json(&self) -> Option<&[u8]> {
         match self {
             Self::Json(json) => Some(json),
-            Self::Absent | Self::Asked(_) => None,
+            Self::Absent | Self::Cast(_) => None,
         }
     }
 }
 
 impl<'a> ChangedRow<'a> {
-    /// A new row, and what only the database knows about its values.
+    /// An insert, and the values that only the database can convert.
     pub fn insert(
         table: &'a Table,
         relation: &'a Relation,
         committed_at: OffsetDateTime,
         new: &Tuple,
-    ) -> (Self, Vec<ValueQuestion>) {
+    ) -> (Self, Vec<ValueCast>) {
         let mut reader = Reader::new(table, relation);
-        let record = reader.row(|place| new.get(place));
+        let record = reader.row(|index| new.get(index));
         reader.finish(Event::Insert, committed_at, record, Vec::new())
     }
 
-    /// A changed row. Where the old one is not known, it has at least the key.
+    /// An update. Without an old row in the stream, `old_record` has the key alone.
     pub fn update(
         table: &'a Table,
         relation: &'a Relation,
         committed_at: OffsetDateTime,
         old: Option<&OldRow>,
         new: &Tuple,
-    ) -> (Self, Vec<ValueQuestion>) {
+    ) -> (Self, Vec<ValueCast>) {
         let mut reader = Reader::new(table, relation);
         let full = match old {
             Some(OldRow::Full(full)) => Some(full),
             Some(OldRow::Key(_)) | None => None,
         };
-        let record = reader.row(|place| match new.get(place) {
-            Some(Value::Unchanged) => full.and_then(|full| full.get(place)),
+        let record = reader.row(|index| match new.get(index) {
+            Some(Value::Unchanged) => full.and_then(|full| full.get(index)),
             value => value,
         });
         let old_record = match old {
-            Some(OldRow::Full(full)) => reader.row(|place| full.get(place)),
+            Some(OldRow::Full(full)) => reader.row(|index| full.get(index)),
             Some(OldRow::Key(key)) => {
-                let key = |place| old_key_value(table, relation, place, Some(key), new);
+                let key = |index| old_key_value(table, relation, index, Some(key), new);
                 reader.row(key)
             }
-            None => reader.row(|place| old_key_value(table, relation, place, None, new)),
+            None => reader.row(|index| old_key_value(table, relation, index, None, new)),
         };
         reader.finish(Event::Update, committed_at, record, old_record)
     }
 
-    /// A row that is gone. Where policies decide who sees rows, nobody can be asked about this one
-    /// any more, and only its key is told.
+    /// A delete. Policies cannot be checked for a row that is gone, so with row security only the
+    /// key is included.
     pub fn delete(
         table: &'a Table,
         relation: &'a Relation,
         committed_at: OffsetDateTime,
         old: &OldRow,
-    ) -> (Self, Vec<ValueQuestion>) {
+    ) -> (Self, Vec<ValueCast>) {
         let mut reader = Reader::new(table, relation);
-        let old_record = reader.row(|place| {
-            let column = relation.columns.get(place)?;
+        let old_record = reader.row(|index| {
+            let column = relation.columns.get(index)?;
             let is_known = match old {
                 OldRow::Full(_) => true,
                 OldRow::Key(_) => column.is_key,
             };
-            let may_be_told = !table.has_row_security || is_primary_key(table, relation, place);
+            let may_be_shown = !table.has_row_security || is_primary_key(table, relation, index);
             let (OldRow::Full(tuple) | OldRow::Key(tuple)) = old;
-            tuple.get(place).filter(|_| is_known && may_be_told)
+            tuple.get(index).filter(|_| is_known && may_be_shown)
         });
         reader.finish(Event::Delete, committed_at, Vec::new(), old_record)
     }
 
-    /// Puts the database's answers in; without all of them, what was asked for stays absent.
-    pub fn answer(&mut self, answers: &[Vec<u8>]) {
+    /// Sets the values that the database has converted; a missing one stays absent.
+    pub fn set_cast_values(&mut self, values: &[Vec<u8>]) {
         for cell in self.record.iter_mut().chain(&mut self.old_record) {
-            if let Cell::Asked(number) = cell {
-                *cell = answers
-                    .get(*number)
+            if let Cell::Cast(index) = cell {
+                *cell = values
+                    .get(*index)
                     .map_or(Cell::Absent, |json| Cell::Json(json.clone()));
             }
         }
-        self.keep_small();
+        self.drop_large_values();
     }
 
-    /// What was done.
     pub fn event(&self) -> Event {
         self.event
     }
 
-    fn keep_small(&mut self) {
+    fn drop_large_values(&mut self) {
         let cells = || self.record.iter().chain(&self.old_record);
         let values: usize = cells().filter_map(Cell::json).map(<[u8]>::len).sum();
         let names: usize = self
@@ -145,32 +143,33 @@ impl<'a> ChangedRow<'a> {
     }
 }
 
-fn is_primary_key(table: &Table, relation: &Relation, place: usize) -> bool {
-    let column = table.column_of(relation, place);
+fn is_primary_key(table: &Table, relation: &Relation, index: usize) -> bool {
+    let column = table.column_of(relation, index);
     column.is_some_and(|column| column.is_primary_key)
 }
 
-/// The old value of a key's column: what has not changed was not sent, and stands in the new row.
+/// The old value of a key column. PostgreSQL sends the old key only if it has changed; otherwise it
+/// is in the new row.
 fn old_key_value<'t>(
     table: &Table,
     relation: &Relation,
-    place: usize,
+    index: usize,
     old_key: Option<&'t Tuple>,
     new: &'t Tuple,
 ) -> Option<&'t Value> {
-    let is_identity = relation.columns.get(place)?.is_key;
+    let is_identity = relation.columns.get(index)?.is_key;
     match old_key {
-        Some(key) if is_identity => key.get(place),
-        _ if is_primary_key(table, relation, place) => new.get(place),
+        Some(key) if is_identity => key.get(index),
+        _ if is_primary_key(table, relation, index) => new.get(index),
         _ => None,
     }
 }
 
-/// Makes JSON of values and collects questions on the way.
+/// Converts values to JSON and collects those that only the database can convert.
 struct Reader<'a> {
     table: &'a Table,
     relation: &'a Relation,
-    questions: Vec<ValueQuestion>,
+    casts: Vec<ValueCast>,
 }
 
 impl<'a> Reader<'a> {
@@ -178,17 +177,19 @@ impl<'a> Reader<'a> {
         Self {
             table,
             relation,
-            questions: Vec::new(),
+            casts: Vec::new(),
         }
     }
 
     fn row<'t>(&mut self, value: impl Fn(usize) -> Option<&'t Value>) -> Cells {
-        let places = 0..self.relation.columns.len();
-        places.map(|place| self.cell(place, value(place))).collect()
+        let indexes = 0..self.relation.columns.len();
+        indexes
+            .map(|index| self.cell(index, value(index)))
+            .collect()
     }
 
-    fn cell(&mut self, place: usize, value: Option<&Value>) -> Cell {
-        let Some(column) = self.table.column_of(self.relation, place) else {
+    fn cell(&mut self, index: usize, value: Option<&Value>) -> Cell {
+        let Some(column) = self.table.column_of(self.relation, index) else {
             return Cell::Absent;
         };
         match value {
@@ -200,11 +201,11 @@ impl<'a> Reader<'a> {
                 if column.shape.write(&text, &mut json) {
                     return Cell::Json(json);
                 }
-                self.questions.push(ValueQuestion {
+                self.casts.push(ValueCast {
                     type_oid: column.type_oid,
                     text: text.into_owned(),
                 });
-                Cell::Asked(self.questions.len() - 1)
+                Cell::Cast(self.casts.len() - 1)
             }
         }
     }
@@ -215,7 +216,7 @@ impl<'a> Reader<'a> {
         committed_at: OffsetDateTime,
         record: Cells,
         old_record: Cells,
-    ) -> (ChangedRow<'a>, Vec<ValueQuestion>) {
+    ) -> (ChangedRow<'a>, Vec<ValueCast>) {
         let mut row = ChangedRow {
             table: self.table,
             relation: self.relation,
@@ -225,9 +226,9 @@ impl<'a> Reader<'a> {
             old_record,
             is_too_large: false,
         };
-        if self.questions.is_empty() {
-            row.keep_small();
+        if self.casts.is_empty() {
+            row.drop_large_values();
         }
-        (row, self.questions)
+        (row, self.casts)
     }
 }

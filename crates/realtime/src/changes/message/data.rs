@@ -1,4 +1,4 @@
-//! Bytes of a message.
+//! Assembling `data`.
 
 use std::collections::HashSet;
 
@@ -6,57 +6,64 @@ use plinth_db::replication::pgoutput::Relation;
 use time::OffsetDateTime;
 
 use super::{
-    super::{Column, Event, json_value::write_text, table::Rights},
+    super::{Column, Event, json_value::write_string, table::Rights},
     changed_row::{Cells, ChangedRow},
 };
 
-/// The columns that some subscribers may see and want to.
+/// The columns that a subscriber may see and has selected.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
-    /// What the role may see.
+    /// Of the subscriber's role.
     pub rights: &'a Rights,
-    /// What was selected, if anything was; the primary key is shown in any case.
+    /// `select`; the primary key is always included.
     pub select: Option<&'a HashSet<String>>,
 }
 
 impl Shown<'_> {
-    fn has(&self, column: &Column) -> bool {
-        let is_selected = |select: &HashSet<String>| select.contains(&column.name);
-        let is_wanted = column.is_primary_key || self.select.is_none_or(is_selected);
-        is_wanted && self.rights.can_read(column)
+    fn includes(&self, column: &Column) -> bool {
+        let selects = |select: &HashSet<String>| select.contains(&column.name);
+        let is_selected = column.is_primary_key || self.select.is_none_or(selects);
+        is_selected && self.rights.can_read(column)
     }
 }
 
-/// Why subscribers of a role are told of a change, but not what it was.
+/// An element of `errors`: why a message does not have all values of the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum ChangeError {
     /// The table has no primary key.
     NoPrimaryKey,
-    /// The role may not see it.
+    /// The role may not read the primary key.
     Unauthorized,
+    /// The change is over the size limit, and includes only small values.
+    TooLarge,
 }
 
-impl Refusal {
-    fn text(self) -> &'static str {
+impl ChangeError {
+    pub(crate) fn message(self) -> &'static str {
         match self {
             Self::NoPrimaryKey => "Error 400: Bad Request, no primary key",
             Self::Unauthorized => "Error 401: Unauthorized",
+            Self::TooLarge => "Error 413: Payload Too Large",
         }
     }
 }
 
-/// A change as those see it who may see these columns. All questions must have been answered.
+/// `data` for subscribers that see these columns. [`ChangedRow::set_cast_values`] comes before.
 pub fn data(change: &ChangedRow<'_>, shown: Shown<'_>) -> Vec<u8> {
     let relation = change.relation;
     let mut out = begin(relation, change.event, change.record.len() * 32);
     out.extend_from_slice(b",\"commit_timestamp\":");
-    write_text(&timestamp(change.committed_at), &mut out);
+    write_string(&timestamp(change.committed_at), &mut out);
     out.extend_from_slice(b",\"columns\":");
     write_columns(change, shown, &mut out);
-    out.extend_from_slice(match change.is_too_large {
-        true => b",\"errors\":[\"Error 413: Payload Too Large\"]",
-        false => b",\"errors\":null",
-    });
+    out.extend_from_slice(b",\"errors\":");
+    if change.is_too_large {
+        out.push(b'[');
+        write_string(ChangeError::TooLarge.message(), &mut out);
+        out.push(b']');
+    } else {
+        out.extend_from_slice(b"null");
+    }
     if change.event != Event::Delete {
         out.extend_from_slice(b",\"record\":");
         write_row(change, &change.record, shown, &mut out);
@@ -69,11 +76,11 @@ pub fn data(change: &ChangedRow<'_>, shown: Shown<'_>) -> Vec<u8> {
     out
 }
 
-/// The message in place of a change that cannot be told.
-pub fn refusal_data(relation: &Relation, event: Event, refusal: Refusal) -> Vec<u8> {
+/// `data` without values.
+pub fn error_data(relation: &Relation, event: Event, error: ChangeError) -> Vec<u8> {
     let mut out = begin(relation, event, 0);
     out.extend_from_slice(b",\"commit_timestamp\":null,\"columns\":[],\"errors\":[");
-    write_text(refusal.text(), &mut out);
+    write_string(error.message(), &mut out);
     out.extend_from_slice(b"],\"record\":{}");
     if event == Event::Update {
         out.extend_from_slice(b",\"old_record\":{}");
@@ -85,27 +92,27 @@ pub fn refusal_data(relation: &Relation, event: Event, refusal: Refusal) -> Vec<
 fn begin(relation: &Relation, event: Event, expected: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(256 + expected);
     out.extend_from_slice(b"{\"schema\":");
-    write_text(&relation.schema, &mut out);
+    write_string(&relation.schema, &mut out);
     out.extend_from_slice(b",\"table\":");
-    write_text(&relation.name, &mut out);
+    write_string(&relation.name, &mut out);
     out.extend_from_slice(b",\"type\":");
-    write_text(event.name(), &mut out);
+    write_string(event.name(), &mut out);
     out
 }
 
 fn write_columns(change: &ChangedRow<'_>, shown: Shown<'_>, out: &mut Vec<u8>) {
     out.push(b'[');
-    let places = 0..change.relation.columns.len();
-    let columns = places.filter_map(|place| change.table.column_of(change.relation, place));
-    for (place, column) in columns.filter(|column| shown.has(column)).enumerate() {
-        out.extend_from_slice(if place == 0 {
+    let indexes = 0..change.relation.columns.len();
+    let columns = indexes.filter_map(|index| change.table.column_of(change.relation, index));
+    for (index, column) in columns.filter(|column| shown.includes(column)).enumerate() {
+        out.extend_from_slice(if index == 0 {
             b"{\"name\":"
         } else {
             b",{\"name\":"
         });
-        write_text(&column.name, out);
+        write_string(&column.name, out);
         out.extend_from_slice(b",\"type\":");
-        write_text(&column.type_name, out);
+        write_string(&column.type_name, out);
         out.push(b'}');
     }
     out.push(b']');
@@ -113,12 +120,12 @@ fn write_columns(change: &ChangedRow<'_>, shown: Shown<'_>, out: &mut Vec<u8>) {
 
 fn write_row(change: &ChangedRow<'_>, cells: &Cells, shown: Shown<'_>, out: &mut Vec<u8>) {
     let mut separator = b'{';
-    for (place, cell) in cells.iter().enumerate() {
-        let column = change.table.column_of(change.relation, place);
-        let column = column.filter(|column| shown.has(column));
+    for (index, cell) in cells.iter().enumerate() {
+        let column = change.table.column_of(change.relation, index);
+        let column = column.filter(|column| shown.includes(column));
         if let (Some(column), Some(json)) = (column, cell.json()) {
             out.push(std::mem::replace(&mut separator, b','));
-            write_text(&column.name, out);
+            write_string(&column.name, out);
             out.push(b':');
             out.extend_from_slice(json);
         }
@@ -129,7 +136,7 @@ fn write_row(change: &ChangedRow<'_>, cells: &Cells, shown: Shown<'_>, out: &mut
     out.push(b'}');
 }
 
-/// In UTC, with exactly three decimals, which are cut and not rounded.
+/// In UTC, truncated to milliseconds.
 fn timestamp(at: OffsetDateTime) -> String {
     let at = at.to_offset(time::UtcOffset::UTC);
     format!(

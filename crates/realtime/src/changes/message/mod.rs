@@ -1,13 +1,13 @@
 //! The `data` of a `postgres_changes` message (realtime contract §9.5 to §9.7).
 //!
-//! A change's values become JSON once ([`ChangedRow`]), whoever may see them; a message is put
-//! together from them for every distinct set of columns that subscribers may see ([`data`]).
+//! The values of a change are converted to JSON once ([`ChangedRow`]); `data` is assembled from them
+//! for every distinct set of columns that subscribers may see ([`data`]).
 
 mod changed_row;
 mod data;
 
 pub use changed_row::ChangedRow;
-pub use data::{Refusal, Shown, data, refusal_data};
+pub use data::{ChangeError, Shown, data, error_data};
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! What subscribers are told, change by change.
+//! `data`, change by change.
 
 use std::collections::HashSet;
 
@@ -20,8 +20,8 @@ struct Fixture {
     rights: Rights,
 }
 
-/// A table `public.t` with `id int8` as its key, `note text` and `odd`, which only the database
-/// understands.
+/// A table `public.t` with `id int8` as its key, `note text`, and `odd`, which only the database can
+/// convert.
 fn fixture() -> Fixture {
     let mut columns = [("id", 20), ("note", 25), ("odd", 90_000)]
         .map(|(name, type_oid)| Column::for_test(name, type_oid));
@@ -61,7 +61,7 @@ fn rights(columns: &[&str]) -> Rights {
     }
 }
 
-/// `~` stands for a value that was left alone, `-` for NULL.
+/// `~` stands for an unchanged value, `-` for NULL.
 fn tuple(values: [&str; 3]) -> Tuple {
     let value = |text: &str| match text {
         "~" => Sent::Unchanged,
@@ -80,7 +80,7 @@ impl Fixture {
     }
 
     fn insert(&self, new: [&str; 3]) -> ChangedRow<'_> {
-        answered(ChangedRow::insert(
+        with_casts(ChangedRow::insert(
             &self.table,
             &self.relation,
             AT,
@@ -91,12 +91,12 @@ impl Fixture {
     fn update(&self, old: Option<OldRow>, new: [&str; 3]) -> Value {
         let new = tuple(new);
         let change = ChangedRow::update(&self.table, &self.relation, AT, old.as_ref(), &new);
-        self.read(&answered(change))
+        self.read(&with_casts(change))
     }
 
     fn delete(&self, old: &OldRow) -> Value {
         let change = ChangedRow::delete(&self.table, &self.relation, AT, old);
-        self.read(&answered(change))
+        self.read(&with_casts(change))
     }
 
     fn read(&self, change: &ChangedRow<'_>) -> Value {
@@ -104,15 +104,15 @@ impl Fixture {
     }
 }
 
-/// The database would say this of everything that it is asked.
-fn answered<'a>(
-    (mut change, questions): (ChangedRow<'a>, Vec<crate::changes::ask::ValueQuestion>),
+/// Sets what the database would return.
+fn with_casts<'a>(
+    (mut change, casts): (ChangedRow<'a>, Vec<crate::changes::queries::ValueCast>),
 ) -> ChangedRow<'a> {
-    let answers = questions.iter().map(|question| {
-        assert_eq!(question.type_oid, 90_000);
-        format!("{{\"odd\":\"{}\"}}", question.text).into_bytes()
+    let values = casts.iter().map(|cast| {
+        assert_eq!(cast.type_oid, 90_000);
+        format!("{{\"odd\":\"{}\"}}", cast.text).into_bytes()
     });
-    change.answer(&answers.collect::<Vec<_>>());
+    change.set_cast_values(&values.collect::<Vec<_>>());
     change
 }
 
@@ -144,7 +144,7 @@ fn an_insert_has_a_record_and_no_old_one() {
 }
 
 #[test]
-fn an_update_tells_the_key_although_it_was_not_sent() {
+fn an_update_includes_the_key_although_it_was_not_sent() {
     let message = fixture().update(None, ["1", "b", "-"]);
     assert_eq!(message["type"], "UPDATE");
     assert_eq!(
@@ -155,7 +155,7 @@ fn an_update_tells_the_key_although_it_was_not_sent() {
 }
 
 #[test]
-fn a_changed_key_is_told_as_it_was() {
+fn a_changed_key_has_its_old_value() {
     let old = OldRow::Key(tuple(["1", "-", "-"]));
     let message = fixture().update(Some(old), ["2", "b", "-"]);
     assert_eq!(message["record"]["id"], 2);
@@ -167,7 +167,7 @@ fn a_changed_key_is_told_as_it_was() {
 }
 
 #[test]
-fn a_full_identity_tells_the_whole_old_row_even_under_policies() {
+fn a_full_identity_includes_the_whole_old_row_even_with_row_security() {
     let mut fixture = fixture();
     fixture.table.has_row_security = true;
     let old = OldRow::Full(tuple(["1", "a", "-"]));
@@ -179,7 +179,7 @@ fn a_full_identity_tells_the_whole_old_row_even_under_policies() {
 }
 
 #[test]
-fn a_value_that_was_left_alone_comes_from_the_old_row_or_not_at_all() {
+fn an_unchanged_value_comes_from_the_old_row_or_is_absent() {
     let fixture = fixture();
     let message = fixture.update(None, ["1", "~", "-"]);
     assert_eq!(message["record"], json!({"id": 1, "odd": null}));
@@ -203,7 +203,7 @@ fn a_delete_has_an_old_record_only() {
 }
 
 #[test]
-fn under_policies_a_delete_tells_the_key_only() {
+fn with_row_security_a_delete_includes_the_key_only() {
     let mut fixture = fixture();
     fixture.table.has_row_security = true;
     let message = fixture.delete(&OldRow::Full(tuple(["1", "a", "-"])));
@@ -213,7 +213,7 @@ fn under_policies_a_delete_tells_the_key_only() {
 }
 
 #[test]
-fn columns_that_a_role_may_not_see_are_nowhere() {
+fn columns_that_a_role_may_not_read_are_left_out() {
     let mut fixture = fixture();
     fixture.rights = rights(&["id"]);
     let old = OldRow::Full(tuple(["1", "a", "-"]));
@@ -258,14 +258,14 @@ fn a_change_that_is_too_large_keeps_its_small_values() {
 }
 
 #[test]
-fn a_change_that_cannot_be_told_says_why() {
+fn an_error_replaces_the_values() {
     let fixture = fixture();
-    let read = |event, refusal| -> Value {
-        let bytes = refusal_data(&fixture.relation, event, refusal);
+    let read = |event, error| -> Value {
+        let bytes = error_data(&fixture.relation, event, error);
         serde_json::from_slice(&bytes).expect("JSON")
     };
     assert_eq!(
-        read(Event::Insert, Refusal::NoPrimaryKey),
+        read(Event::Insert, ChangeError::NoPrimaryKey),
         json!({
             "schema": "public",
             "table": "t",
@@ -276,7 +276,7 @@ fn a_change_that_cannot_be_told_says_why() {
             "record": {},
         })
     );
-    let update = read(Event::Update, Refusal::Unauthorized);
+    let update = read(Event::Update, ChangeError::Unauthorized);
     assert_eq!(update["errors"], json!(["Error 401: Unauthorized"]));
     assert_eq!(update["old_record"], json!({}));
 }
@@ -290,7 +290,7 @@ fn a_column_that_the_catalog_no_longer_has_is_left_out() {
 }
 
 #[test]
-fn bytes_that_are_no_text_do_no_harm() {
+fn invalid_utf_8_and_binary_values_do_no_harm() {
     let mut fixture = fixture();
     fixture.table.columns[2].shape = Shape::Text;
     let new = Tuple::new(vec![

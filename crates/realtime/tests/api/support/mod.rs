@@ -1,48 +1,40 @@
 //! A database, the service over it on a port of its own, and sockets.
 
+mod metrics;
 mod nats;
-mod numbers;
 mod requests;
 mod socket;
 mod tables;
 
 use std::{net::SocketAddr, sync::Arc};
 
-use axum::Extension;
+use axum::{Extension, Router};
 use plinth_db::PoolConfig;
-use plinth_log::LogStore;
-use plinth_project::{
-    ApiKey, Cluster, Logins, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef, logins,
-    prepare_cluster,
+use plinth_project::Project;
+use plinth_realtime::{Cluster, ClusterConfig, RealtimeService, routes};
+use plinth_settings::Settings;
+use plinth_testkit::{
+    Listener, ProjectBuilder, ProjectLogins, RecordedMetrics, TestDatabase, TestServer, keyset,
+    load_settings, project_keys,
 };
-use plinth_realtime::{RealtimeService, routes};
-use plinth_settings::{Loader, Settings, SettingsHandle};
-use plinth_testkit::{TestDatabase, TestServer};
-use plinth_token::{ApiKeyKind, KeySet, credential_hash};
-use serde_json::{Value, json};
-use tempfile::TempDir;
-use tokio::{net::TcpListener, sync::OnceCell};
-use tokio_postgres::Client;
+use tokio::runtime::{Handle, Runtime};
 
-pub(crate) use nats::NatsServer;
-pub(crate) use requests::Answer;
-pub(crate) use socket::{Closed, Refused, Socket};
-
-pub(crate) const SECRET: &str = "a secret that is long enough for HMAC";
-pub(crate) const PUBLISHABLE_KEY: &str = "sb_publishable_of_this_project";
-pub(crate) const SECRET_KEY: &str = "sb_secret_of_this_project";
-pub(crate) const ANN: &str = "00000000-0000-0000-0000-00000000000a";
-
-static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();
+pub(crate) use nats::{Forwarder, NatsServer};
+pub(crate) use plinth_testkit::{
+    ANN, PUBLISHABLE_KEY, Reply, SECRET, SECRET_KEY, Sql, TEST_TIMEOUT, now, sign, until,
+    user_token,
+};
+pub(crate) use socket::{Closed, RejectedHandshake, Socket};
 
 /// The service over a database of the test's own.
 pub(crate) struct TestRealtime {
     pub(crate) address: SocketAddr,
     pub(crate) project: Project,
     pub(crate) service: RealtimeService,
+    router: Router,
     db: Arc<TestDatabase>,
-    logins: Logins,
-    _folder: TempDir,
+    logins: ProjectLogins,
+    _listener: Listener,
 }
 
 impl TestRealtime {
@@ -50,59 +42,81 @@ impl TestRealtime {
         Self::with(&[]).await
     }
 
-    /// Refusals are held back for seconds unless the test says otherwise.
+    /// Error replies are delayed by 1 ms only, unless the settings say otherwise.
     pub(crate) async fn with(settings: &[(&str, &str)]) -> Self {
         Self::start_node(settings, RealtimeService::new(), None).await
     }
 
     /// One of several nodes.
     pub(crate) async fn node(nats: &NatsServer) -> Self {
-        Self::start_node(&[], RealtimeService::of_cluster(nats.connect().await), None).await
+        Self::start_node(
+            &[],
+            RealtimeService::with_cluster(nats.connect().await),
+            None,
+        )
+        .await
     }
 
     /// Another node that serves the same project.
     pub(crate) async fn another(&self, nats: &NatsServer) -> Self {
-        let service = RealtimeService::of_cluster(nats.connect().await);
-        Self::start_node(&[], service, Some(self)).await
+        let service = RealtimeService::with_cluster(nats.connect().await);
+        Self::start_node(&[], service, Some(self.shared_database())).await
+    }
+
+    /// Another node, which connects to the broker through `forwarder`.
+    pub(crate) async fn another_through(&self, nats: &NatsServer, forwarder: &Forwarder) -> Self {
+        let cluster = Cluster::connect(&nats.config_through(forwarder)).await;
+        let service = RealtimeService::with_cluster(cluster.expect("a connection"));
+        Self::start_node(&[], service, Some(self.shared_database())).await
+    }
+
+    /// Another node, on a runtime of its own.
+    pub(crate) async fn another_on(&self, runtime: &NodeRuntime, config: ClusterConfig) -> Self {
+        let database = self.shared_database();
+        let handle = runtime.handle();
+        let starting = tokio::task::spawn_blocking(move || {
+            handle.block_on(async {
+                let cluster = Cluster::connect(&config).await.expect("a connection");
+                let service = RealtimeService::with_cluster(cluster);
+                Self::start_node(&[], service, Some(database)).await
+            })
+        });
+        starting.await.expect("a node")
+    }
+
+    fn shared_database(&self) -> (Arc<TestDatabase>, ProjectLogins) {
+        (self.db.clone(), self.logins.clone())
     }
 
     async fn start_node(
         settings: &[(&str, &str)],
         service: RealtimeService,
-        beside: Option<&Self>,
+        database: Option<(Arc<TestDatabase>, ProjectLogins)>,
     ) -> Self {
-        numbers::record();
-        let db = match beside {
-            Some(other) => other.db.clone(),
-            None => Arc::new(TestDatabase::create().await),
+        // Records from here on.
+        RecordedMetrics::of_process();
+        let (db, logins) = match database {
+            Some(database) => database,
+            None => {
+                let db = TestDatabase::create().await;
+                let logins = ProjectLogins::create(&db).await;
+                (Arc::new(db), logins)
+            }
         };
-        let folder = TempDir::new().expect("a folder");
-        let logs = folder.path().join("logs");
-        let (logs, _writer) =
-            LogStore::open(logs, plinth_log::Config::default()).expect("a log store");
-        let (reference, logins) = match beside {
-            Some(other) => (other.project.reference().clone(), other.logins.clone()),
-            None => new_project(&db).await,
-        };
-        let project = Project::new(
-            reference.clone(),
-            ProjectKind::Default,
-            connect(&db, &reference, &logins).await,
-            project_keys(SECRET),
-            SettingsHandle::new(load(settings)),
-            logs,
-        );
+        let project = ProjectBuilder::new(logins.connect(&db, PoolConfig::default()).await)
+            .reference(logins.reference.clone())
+            .settings(load(settings))
+            .build();
         let router = routes(service.clone()).layer(Extension(project.clone()));
-        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
-        let address = listener.local_addr().expect("its address");
-        tokio::spawn(async move { axum::serve(listener, router).await });
+        let listener = Listener::start(router.clone()).await;
         Self {
-            address,
+            address: listener.address(),
             project,
             service,
+            router,
             db,
             logins,
-            _folder: folder,
+            _listener: listener,
         }
     }
 
@@ -117,7 +131,7 @@ impl TestRealtime {
         opened.unwrap_or_else(|refused| panic!("{refused:?}"))
     }
 
-    pub(crate) async fn refusal(&self, query: &str) -> Refused {
+    pub(crate) async fn rejection(&self, query: &str) -> RejectedHandshake {
         match Socket::open(self.address, query, &[]).await {
             Err(refused) => refused,
             Ok(_) => panic!("a socket was opened"),
@@ -131,49 +145,57 @@ impl TestRealtime {
 
     /// Another secret, while sockets are open. The keys of applications stay.
     pub(crate) fn replace_secret(&self, secret: &str) {
-        self.project.replace_keys(project_keys(secret));
+        self.project.replace_keys(project_keys(keyset(secret)));
     }
 
-    /// Runs statements as the superuser.
-    pub(crate) async fn execute(&self, sql: &str) {
-        let done = self.db.admin().await.batch_execute(sql).await;
-        done.unwrap_or_else(|error| panic!("{error:?}: {sql}"));
-    }
-
-    /// A session of the superuser, for what it holds.
-    pub(crate) async fn session(&self) -> Client {
-        self.db.admin().await
-    }
-
-    /// From now on the database takes nobody in, and those who were in are out.
-    pub(crate) async fn shut_out(&self) {
+    /// Makes the database reject connections, and closes those that are open.
+    pub(crate) async fn reject_connections(&self) {
         self.limit_connections("allow_connections false").await;
     }
 
-    /// As when everybody else has taken all connections.
-    pub(crate) async fn fill_up(&self) {
+    /// Makes the database reject connections as if there were too many.
+    pub(crate) async fn exhaust_connections(&self) {
         self.limit_connections("connection limit 0").await;
     }
 
     async fn limit_connections(&self, how: &str) {
-        let server = TestServer::shared().await.admin();
-        let admin = server.connect().await.expect("the server answers");
-        let name = self.database();
-        let sql = format!(
-            "alter database \"{name}\" {how};
-             select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'"
-        );
-        admin.batch_execute(&sql).await.expect("shut out");
+        self.db.alter(how).await;
+        let admin = TestServer::shared().await.connect().await;
+        let sql = "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1";
+        let ended = admin.query(sql, &[&self.database()]).await;
+        ended.expect("shut out");
     }
 
     pub(crate) fn database(&self) -> &str {
         self.db.name()
     }
+}
 
-    pub(crate) async fn count(&self, sql: &str) -> i64 {
-        let row = self.db.admin().await.query_one(sql, &[]).await;
-        row.unwrap_or_else(|error| panic!("{error:?}: {sql}"))
-            .get(0)
+/// What a node runs on. Without it the node is gone as after a kill: it says nothing to the others.
+pub(crate) struct NodeRuntime(Option<Runtime>);
+
+impl NodeRuntime {
+    pub(crate) fn start() -> Self {
+        Self(Some(Runtime::new().expect("a runtime")))
+    }
+
+    fn handle(&self) -> Handle {
+        let runtime = self.0.as_ref().expect("until it is dropped");
+        runtime.handle().clone()
+    }
+}
+
+impl Drop for NodeRuntime {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Sql for TestRealtime {
+    fn db(&self) -> &TestDatabase {
+        &self.db
     }
 }
 
@@ -182,80 +204,5 @@ fn load(settings: &[(&str, &str)]) -> Settings {
         ("plinth.realtime.connect_error_backoff", "1ms"),
         ("plinth.realtime.channel_error_backoff", "1ms"),
     ];
-    let loader = usual
-        .iter()
-        .chain(settings)
-        .fold(Loader::new(), |loader, (name, value)| {
-            loader.command_line(*name, *value)
-        });
-    loader.load().expect("good settings").settings
-}
-
-async fn cluster() -> &'static Cluster {
-    CLUSTER
-        .get_or_init(async || {
-            let server = TestServer::shared().await.admin();
-            let mut admin = server.connect().await.expect("the server answers");
-            prepare_cluster(&mut admin).await.expect("the shared roles")
-        })
-        .await
-}
-
-async fn new_project(db: &TestDatabase) -> (ProjectRef, Logins) {
-    let cluster = cluster().await;
-    let (reference, passwords) = (ProjectRef::generate(), Logins::generate());
-    let mut sql = logins::create_sql(cluster, &reference, &passwords);
-    sql.push_str(&logins::open_database_sql(cluster, &reference, db.name()));
-    let done = db.admin().await.batch_execute(&sql).await;
-    done.expect("logins of the project");
-    (reference, passwords)
-}
-
-async fn connect(db: &TestDatabase, reference: &ProjectRef, logins: &Logins) -> ProjectDb {
-    let server = TestServer::shared().await.admin();
-    let pool = PoolConfig::default();
-    ProjectDb::new(
-        &server,
-        cluster().await,
-        reference,
-        db.name(),
-        logins.clone(),
-        pool,
-    )
-}
-
-fn project_keys(secret: &str) -> ProjectKeys {
-    let key = |text: &str, kind| {
-        let key = ApiKey::new(Default::default(), "default", kind);
-        (credential_hash(text), key.into())
-    };
-    ProjectKeys {
-        api_keys: [
-            key(PUBLISHABLE_KEY, ApiKeyKind::Publishable),
-            key(SECRET_KEY, ApiKeyKind::Secret),
-        ]
-        .into(),
-        ..ProjectKeys::new(keyset(secret))
-    }
-}
-
-fn keyset(secret: &str) -> KeySet {
-    KeySet::builder()
-        .legacy_secret(secret)
-        .build()
-        .expect("a good secret")
-}
-
-/// A token with these claims, signed with the project's secret.
-pub(crate) fn sign(claims: &Value) -> String {
-    keyset(SECRET).sign(claims).expect("signed")
-}
-
-/// A token of a signed-in user that ends in an hour.
-pub(crate) fn token_of(sub: &str) -> String {
-    sign(&json!({ "role": "authenticated", "sub": sub, "exp": now() + 3600 }))
-}
-
-pub(crate) fn now() -> i64 {
-    time::OffsetDateTime::now_utc().unix_timestamp()
+    load_settings(usual.iter().chain(settings))
 }

@@ -1,6 +1,6 @@
 //! A websocket of a test.
 
-use std::{net::SocketAddr, time::Duration};
+use std::net::SocketAddr;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use http::{HeaderName, HeaderValue, StatusCode};
@@ -11,15 +11,14 @@ use tokio_tungstenite::{
     tungstenite::{self, Message, client::IntoClientRequest as _},
 };
 
-/// Longer than anything here takes, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(20);
+use super::TEST_TIMEOUT;
 
 /// A client's side.
 pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
-/// A handshake that was refused.
+/// A handshake that was rejected.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Refused {
+pub(crate) struct RejectedHandshake {
     pub(crate) status: StatusCode,
     pub(crate) body: Value,
 }
@@ -33,7 +32,7 @@ impl Socket {
         address: SocketAddr,
         query: &str,
         headers: &[(&'static str, &str)],
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, RejectedHandshake> {
         let url = format!("ws://{address}/websocket?{query}");
         let mut request = url.into_client_request().expect("a request");
         for (name, value) in headers {
@@ -43,10 +42,10 @@ impl Socket {
         }
         match connect_async(request).await {
             Ok((socket, _)) => Ok(Self(socket)),
-            Err(tungstenite::Error::Http(answer)) => {
-                let body = answer.body().clone().unwrap_or_default();
-                Err(Refused {
-                    status: answer.status(),
+            Err(tungstenite::Error::Http(response)) => {
+                let body = response.body().clone().unwrap_or_default();
+                Err(RejectedHandshake {
+                    status: response.status(),
                     body: serde_json::from_slice(&body).unwrap_or_default(),
                 })
             }
@@ -73,7 +72,13 @@ impl Socket {
         _ = self.0.send(Message::binary(bytes)).await;
     }
 
-    /// Joins and gives the answer's payload.
+    /// Counts as a frame, and has no reply: for a client that only reads for a long time.
+    pub(crate) async fn keep_alive(&mut self) {
+        let sent = self.0.send(Message::Pong(Default::default())).await;
+        sent.expect("the socket is open");
+    }
+
+    /// Joins and returns the payload of the reply.
     pub(crate) async fn join(&mut self, reference: &str, topic: &str, payload: Value) -> Value {
         self.send(json!([reference, reference, topic, "phx_join", payload]))
             .await;
@@ -84,9 +89,9 @@ impl Socket {
     }
 
     /// Joins with nothing special, which must succeed.
-    pub(crate) async fn enter(&mut self, reference: &str, topic: &str) {
-        let answer = self.join(reference, topic, json!({ "config": {} })).await;
-        assert_eq!(answer["status"], "ok", "{answer}");
+    pub(crate) async fn join_ok(&mut self, reference: &str, topic: &str) {
+        let reply = self.join(reference, topic, json!({ "config": {} })).await;
+        assert_eq!(reply["status"], "ok", "{reply}");
     }
 
     /// The next text frame.
@@ -99,13 +104,13 @@ impl Socket {
 
     /// The next frame of either kind.
     pub(crate) async fn message(&mut self) -> Message {
-        let next = timeout(PATIENCE, self.0.next()).await;
+        let next = timeout(TEST_TIMEOUT, self.0.next()).await;
         let next = next.expect("a frame arrives");
         next.expect("the socket is open").expect("a whole frame")
     }
 
-    /// Whatever was sent before has been answered: the next frame must be the heartbeat's.
-    pub(crate) async fn is_silent(&mut self) {
+    /// The next frame must be the reply to a heartbeat, so nothing else was sent before it.
+    pub(crate) async fn expect_nothing(&mut self) {
         self.send(json!([null, "silence", "phoenix", "heartbeat", {}]))
             .await;
         let frame = self.next().await;
@@ -117,9 +122,9 @@ impl Socket {
         self.rest().await.1
     }
 
-    /// The same, with everything that was said in text until then.
+    /// The same, with all text frames until then.
     pub(crate) async fn rest(&mut self) -> (Vec<Value>, Closed) {
-        let mut said = Vec::new();
+        let mut frames = Vec::new();
         let end = async {
             loop {
                 match self.0.next().await {
@@ -127,14 +132,14 @@ impl Socket {
                         return Closed(frame.map(|frame| frame.code.into()));
                     }
                     Some(Ok(Message::Text(text))) => {
-                        said.push(serde_json::from_str(&text).expect("JSON"));
+                        frames.push(serde_json::from_str(&text).expect("JSON"));
                     }
                     Some(Ok(_)) => {}
                     Some(Err(_)) | None => return Closed(None),
                 }
             }
         };
-        let end = timeout(PATIENCE, end).await.expect("the socket ends");
-        (said, end)
+        let end = timeout(TEST_TIMEOUT, end).await.expect("the socket ends");
+        (frames, end)
     }
 }

@@ -1,8 +1,9 @@
-//! Tables whose changes are listened to.
+//! Tables and subscriptions to their changes.
 
 use serde_json::{Value, json};
 
 use super::{Socket, TestRealtime};
+use crate::support::Sql;
 
 impl TestRealtime {
     /// Runs DDL and publishes a table.
@@ -13,7 +14,7 @@ impl TestRealtime {
 }
 
 impl Socket {
-    /// Joins, asks for row changes and waits until they arrive. Gives the numbers of the entries.
+    /// Subscribes to row changes and waits until they arrive. Returns the ids of the entries.
     pub(crate) async fn subscribe(
         &mut self,
         reference: &str,
@@ -31,15 +32,15 @@ impl Socket {
         token: Option<&str>,
     ) -> Vec<Value> {
         let ids = self.ask(reference, topic, entries, token).await;
-        let said = self.next().await;
-        assert_eq!(said[3], "system", "{said}");
-        assert_eq!(said[4]["message"], "Subscribed to PostgreSQL", "{said}");
-        assert_eq!(said[4]["status"], "ok");
-        assert_eq!(said[4]["extension"], "postgres_changes");
+        let system = self.next().await;
+        assert_eq!(system[3], "system", "{system}");
+        assert_eq!(system[4]["message"], "Subscribed to PostgreSQL", "{system}");
+        assert_eq!(system[4]["status"], "ok");
+        assert_eq!(system[4]["extension"], "postgres_changes");
         ids
     }
 
-    /// Joins and asks for row changes.
+    /// Joins with `postgres_changes`. Returns the ids of the entries.
     pub(crate) async fn ask(
         &mut self,
         reference: &str,
@@ -51,14 +52,14 @@ impl Socket {
             "config": {"postgres_changes": entries},
             "access_token": token,
         });
-        let answer = self.join(reference, topic, payload).await;
-        assert_eq!(answer["status"], "ok", "{answer}");
-        let entries = answer["response"]["postgres_changes"].as_array().cloned();
+        let reply = self.join(reference, topic, payload).await;
+        assert_eq!(reply["status"], "ok", "{reply}");
+        let entries = reply["response"]["postgres_changes"].as_array().cloned();
         let entries = entries.expect("entries").into_iter();
         entries.map(|entry| entry["id"].clone()).collect()
     }
 
-    /// The next frame must be a row change; gives its payload.
+    /// The payload of the next frame, which must be a row change.
     pub(crate) async fn change(&mut self) -> Value {
         let frame = self.next().await;
         assert_eq!(frame[3], "postgres_changes", "{frame}");
@@ -66,7 +67,7 @@ impl Socket {
         frame[4].clone()
     }
 
-    /// The next row change's new row.
+    /// The new row of the next row change.
     pub(crate) async fn record(&mut self) -> Value {
         self.change().await["data"]["record"].clone()
     }

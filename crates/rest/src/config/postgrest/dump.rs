@@ -1,7 +1,7 @@
-//! All settings in the file's own format, for `--dump-config`. Secrets are left out: dumps end up
-//! in bug reports.
+//! All settings in the format of the configuration file, for `--dump-config`. Secrets are left out:
+//! dumps end up in bug reports.
 
-use super::{Place, PostgrestConfig, ServerConfig};
+use super::{ListenAddress, PostgrestConfig, ServerConfig};
 use crate::{RestConfig, schema_cache::QualifiedName};
 
 impl PostgrestConfig {
@@ -39,7 +39,7 @@ fn add_rest(lines: &mut Lines, config: &RestConfig) {
         config.aggregates_enabled.to_string(),
     );
     add("db-plan-enabled", config.plan_enabled.to_string());
-    add("db-tx-end", quoted(config.tx_end.word()));
+    add("db-tx-end", quoted(config.tx_end.as_str()));
     add("db-pre-request", function(&config.pre_request));
     add("db-root-spec", function(&config.root_spec));
     add("db-pre-config", function(&config.pre_config));
@@ -72,7 +72,7 @@ fn add_rest(lines: &mut Lines, config: &RestConfig) {
         "url-use-legacy-target-names",
         config.legacy_target_names.to_string(),
     );
-    add("openapi-mode", quoted(config.openapi_mode.word()));
+    add("openapi-mode", quoted(config.openapi_mode.as_str()));
     add(
         "openapi-security-active",
         config.openapi_security_active.to_string(),
@@ -120,11 +120,11 @@ fn add_server(lines: &mut Lines, config: &ServerConfig) {
     add("log-query", config.log_query.to_string());
     for (prefix, place) in [("", Some(&config.api)), ("admin-", config.admin.as_ref())] {
         match place {
-            Some(Place::Tcp { host, port }) => {
+            Some(ListenAddress::Tcp { host, port }) => {
                 add(&format!("{prefix}server-host"), quoted(host));
                 add(&format!("{prefix}server-port"), port.to_string());
             }
-            Some(Place::Unix(socket)) => {
+            Some(ListenAddress::Unix(socket)) => {
                 let path = socket.path.to_string_lossy();
                 add(&format!("{prefix}server-unix-socket"), quoted(&path));
                 let mode = format!("{:o}", socket.mode);
@@ -136,13 +136,14 @@ fn add_server(lines: &mut Lines, config: &ServerConfig) {
 }
 
 fn dotted(name: &QualifiedName) -> String {
-    match name.schema.is_empty() {
-        true => name.name.to_string(),
-        false => format!("{}.{}", name.schema, name.name),
+    if name.schema.is_empty() {
+        name.name.to_string()
+    } else {
+        format!("{}.{}", name.schema, name.name)
     }
 }
 
-/// As the file takes it: quotes and backslashes escaped, dollars doubled.
+/// Quotes and backslashes escaped, dollars doubled.
 fn quoted(text: &str) -> String {
     let text = text.replace('\\', "\\\\").replace('"', "\\\"");
     format!("\"{}\"", text.replace('$', "$$"))

@@ -1,5 +1,5 @@
 //! PostgREST's configuration file: `name = value` lines, comments after `#`, groups in braces,
-//! `import "other file"`, and `$(variable)` inside texts.
+//! `import "other file"`, and `$(variable)` in strings.
 
 use std::{fs, path::Path};
 
@@ -9,10 +9,10 @@ use super::{
     scanner::Scanner,
 };
 
-/// Files may import files; a chain longer than this is a circle.
+/// The depth of nested imports; deeper ones are taken for a cycle.
 const MAX_IMPORTS: usize = 16;
 
-/// Reads a file with everything that it imports. A later value replaces an earlier one.
+/// Reads a file and its imports. A later value replaces an earlier one.
 pub(super) fn read(path: &Path, variables: &Variables<'_>) -> Result<Vec<(String, Value)>, String> {
     let mut reader = Reader {
         variables,
@@ -23,7 +23,6 @@ pub(super) fn read(path: &Path, variables: &Variables<'_>) -> Result<Vec<(String
     Ok(reader.values)
 }
 
-/// Reads a text as if it stood in a file of this name.
 #[cfg(test)]
 pub(super) fn read_text(
     text: &str,
@@ -68,7 +67,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Until the closing brace of a group, or the end of the file.
+    /// Parses until the closing brace of a group, or the end of the file.
     fn directives(
         &mut self,
         scanner: &mut Scanner<'_>,
@@ -102,9 +101,10 @@ impl Reader<'_> {
         scanner.skip_lines();
         if name == "import" && scanner.peek() == Some('"') {
             let file = path.with_file_name("").join(scanner.quoted()?);
-            return match is_counted {
-                true => self.import(&file).map_err(Problem::Elsewhere),
-                false => Ok(()),
+            return if is_counted {
+                self.import(&file).map_err(Problem::Elsewhere)
+            } else {
+                Ok(())
             };
         }
         let whole_name = format!("{group}{name}");
@@ -136,7 +136,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A value of this file by its name inside the same group, or one further out.
+    /// A value of this file, by its name in the same group or an outer one.
     fn find(&self, from: &str, variable: &str) -> Option<&Value> {
         let mut group = from;
         loop {
@@ -153,11 +153,11 @@ impl Reader<'_> {
     }
 }
 
-/// Where something is wrong.
+/// Where an error is.
 pub(super) enum Problem {
     /// At the scanner's position.
     Here(String),
-    /// In an imported file; the sentence says where.
+    /// In an imported file; the text says where.
     Elsewhere(String),
 }
 

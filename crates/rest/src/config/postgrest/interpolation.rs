@@ -1,9 +1,9 @@
-//! `$(name)` inside a text: a value of the file, else a variable of the environment. `$$` is a
-//! plain dollar.
+//! `$(name)` in a string: a value of the file, else an environment variable. `$$` is a literal
+//! dollar.
 
 use super::super::options::Value;
 
-/// How the environment is asked.
+/// Looks up an environment variable.
 pub(super) type Variables<'a> = dyn Fn(&str) -> Option<String> + 'a;
 
 pub(super) fn interpolate<'a>(

@@ -1,5 +1,5 @@
-//! Settings as PostgREST takes them: `PGRST_*` variables over a file over defaults (rest
-//! contract §9). What stands in the database wins over these; see
+//! PostgREST's settings: `PGRST_*` variables win over the file, the file over defaults (rest
+//! contract §9). Settings in the database win over these; see
 //! [`RestConfig::with_overrides`](super::RestConfig).
 
 mod dump;
@@ -10,6 +10,7 @@ mod server;
 
 use std::path::{Path, PathBuf};
 
+use plinth_project::RoleSettingsSource;
 use tokio_postgres::{Client, Error};
 
 use super::{
@@ -17,23 +18,23 @@ use super::{
     options::{Options, Value},
 };
 
-pub use server::{LogLevel, Place, ServerConfig, Socket};
+pub use server::{ListenAddress, LogLevel, ServerConfig, UnixSocket};
 
 const APP_SETTINGS: &str = "app.settings";
 
-/// Everything that PostgREST's environment and file say.
+/// Settings from PostgREST's environment variables and file.
 #[derive(Debug, Clone)]
 pub struct PostgrestConfig {
     /// For the service.
     pub rest: RestConfig,
     /// For the process.
     pub server: ServerConfig,
-    /// Values that have no effect, as PostgREST ignores them too.
+    /// About values that are ignored, as PostgREST does.
     pub warnings: Vec<String>,
 }
 
 impl PostgrestConfig {
-    /// Reads and checks; all problems are told at once.
+    /// Reports all errors at once.
     pub fn load(
         file: Option<&Path>,
         environment: impl IntoIterator<Item = (String, String)>,
@@ -56,9 +57,9 @@ impl PostgrestConfig {
         rest.apply(&mut options);
         rest.channel = options
             .flag(&["db-channel-enabled"])
-            .or(true)
-            .then(|| options.text(&["db-channel"]).or("pgrst".to_owned()));
-        rest.app_settings = options.below(APP_SETTINGS);
+            .unwrap_or(true)
+            .then(|| options.text(&["db-channel"]).unwrap_or("pgrst".to_owned()));
+        rest.app_settings = options.with_prefix(APP_SETTINGS);
         rest.query_log = server.log_query.then_some(server.log_level);
         let warnings = options.finish()?;
         Ok(Self {
@@ -68,8 +69,7 @@ impl PostgrestConfig {
         })
     }
 
-    /// With what stands in the database about the connection's own role, where `db-config` lets it
-    /// count.
+    /// With the settings in the database for the connection's role, if `db-config` is on.
     pub async fn with_database(mut self, client: &Client) -> Result<Self, Vec<String>> {
         let given = self.in_database(client).await;
         let given = given.map_err(|error| vec![plinth_db::describe(&error)])?;
@@ -77,7 +77,7 @@ impl PostgrestConfig {
         Ok(self)
     }
 
-    /// What is wrong with the values that stand in the database, as far as they can be read now.
+    /// Errors in the settings in the database; none if they cannot be read now.
     pub async fn problems_in_database(&self, client: &Client) -> Vec<String> {
         let given = self.in_database(client).await.unwrap_or_default();
         self.rest.with_overrides(&given).err().unwrap_or_default()
@@ -88,19 +88,13 @@ impl PostgrestConfig {
             return Ok(Vec::new());
         }
         let login = current_user(client).await?;
-        load_in_database(client, &login, self.rest.pre_config.as_ref()).await
-    }
-
-    /// Makes the numbers of a service alone appear before there is anything to count. To be called
-    /// once the process records metrics.
-    pub fn describe_metrics() {
-        crate::auth::describe_metrics();
-        crate::describe_metrics();
+        let source = RoleSettingsSource::Catalog;
+        load_in_database(client, &login, source, self.rest.pre_config.as_ref()).await
     }
 
     /// From this process's environment.
     pub fn load_from_process(file: Option<&PathBuf>) -> Result<Self, Vec<String>> {
-        // Names and values that are not text are none of ours.
+        // Variables that are not UTF-8 cannot be settings.
         let environment = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
@@ -218,7 +212,7 @@ mod tests {
         assert!(
             problems
                 .iter()
-                .any(|told| told.starts_with("PGRST_LOG_LEVEL: \"never\""))
+                .any(|warning| warning.starts_with("PGRST_LOG_LEVEL: \"never\""))
         );
     }
 

@@ -1,8 +1,7 @@
-//! The words of a configuration file: names, texts, numbers, switches, lists.
+//! Tokens of a configuration file: names, strings, numbers, booleans, lists.
 
 use super::super::options::Value;
 
-/// A place in a file that is being read.
 pub(super) struct Scanner<'a> {
     text: &'a str,
     at: usize,
@@ -40,9 +39,10 @@ impl<'a> Scanner<'a> {
     }
 
     pub(super) fn expect(&mut self, word: &str) -> Result<(), String> {
-        match self.eat(word) {
-            true => Ok(()),
-            false => Err(format!("{word:?} was expected")),
+        if self.eat(word) {
+            Ok(())
+        } else {
+            Err(format!("{word:?} was expected"))
         }
     }
 
@@ -53,7 +53,7 @@ impl<'a> Scanner<'a> {
         &rest[..end]
     }
 
-    /// Spaces and tabs, and a comment up to the end of its line.
+    /// Skips spaces and tabs, and a comment.
     pub(super) fn skip_spaces(&mut self) {
         self.take_while(|c| c == ' ' || c == '\t');
         if self.peek() == Some('#') {
@@ -61,7 +61,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Spaces, comments and line ends. `#;` begins no comment but a line that does not count.
+    /// Skips spaces, comments and line ends. `#;` is not a comment, but disables a directive.
     pub(super) fn skip_lines(&mut self) {
         loop {
             self.take_while(char::is_whitespace);
@@ -72,7 +72,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Nothing more may stand on the line, except the brace that closes a group.
+    /// Fails if anything but a closing brace remains on the line.
     pub(super) fn end_of_line(&mut self) -> Result<(), String> {
         self.skip_spaces();
         match self.peek() {
@@ -81,7 +81,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Words of letters, digits, `_` and `-`, with dots between them.
+    /// Parts of letters, digits, `_` and `-`, separated by dots.
     pub(super) fn name(&mut self) -> Result<&'a str, String> {
         let start = self.at;
         loop {
@@ -135,7 +135,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A text in double quotes, in which a backslash escapes.
+    /// A string in double quotes, with backslash escapes.
     pub(super) fn quoted(&mut self) -> Result<String, String> {
         self.expect("\"")?;
         let mut text = String::new();
@@ -160,7 +160,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Four hexadecimal digits, or two such groups for what lies beyond them.
+    /// Four hexadecimal digits, or a surrogate pair.
     fn unicode(&mut self) -> Result<char, String> {
         let malformed = || "\\u needs four hexadecimal digits that make a character".to_owned();
         let first = self.quad().ok_or_else(malformed)?;
@@ -184,7 +184,7 @@ impl<'a> Scanner<'a> {
             .flatten()
     }
 
-    /// Where it stands, as editors count.
+    /// Line and column, counted from one.
     pub(super) fn position(&self) -> String {
         let before = &self.text[..self.at];
         let line = before.matches('\n').count() + 1;

@@ -1,4 +1,4 @@
-//! What concerns the process rather than the service: database, sockets, log.
+//! Settings of the process: database, listen addresses, log.
 
 use std::{fmt, path::PathBuf, time::Duration};
 
@@ -11,10 +11,10 @@ const DEFAULT_PORT: u16 = 3000;
 const DEFAULT_HOST: &str = "!4";
 const DEFAULT_MODE: u32 = 0o660;
 
-/// Settings that hold from the start of the process to its end, except the log's.
+/// Settings of the process. Only those of the log can be reloaded.
 #[derive(Debug, Clone)]
 pub struct ServerConfig {
-    /// `db-uri`: a URL or `name=value` pairs; what it lacks comes from the `PG*` variables.
+    /// `db-uri`: a URL or `name=value` pairs; missing parts come from the `PG*` variables.
     pub db_uri: Secret,
     /// `db-pool`
     pub pool_size: usize,
@@ -24,59 +24,59 @@ pub struct ServerConfig {
     pub pool_max_lifetime: Duration,
     /// `db-pool-max-idletime`
     pub pool_max_idletime: Duration,
-    /// `db-pool-automatic-recovery`; without it the process ends when the database is lost.
+    /// `db-pool-automatic-recovery`; without it the process exits when the database is lost.
     pub pool_automatic_recovery: bool,
-    /// `server-host`, with PostgREST's special values as they are.
+    /// `server-host`; may be one of PostgREST's special values.
     pub host: String,
     /// `server-port`
     pub port: u16,
-    /// Where the API is served: there, unless on a socket.
-    pub api: Place,
+    /// Where the API listens: host and port, or a Unix socket.
+    pub api: ListenAddress,
     /// Whether several processes may share the port. `server-reuseport`
     pub reuse_port: bool,
-    /// Where health and metrics are served, if anywhere.
-    pub admin: Option<Place>,
+    /// Where health and metrics are served.
+    pub admin: Option<ListenAddress>,
     /// `log-level`
     pub log_level: LogLevel,
     /// `log-query`
     pub log_query: bool,
 }
 
-/// Where a listener stands.
+/// What a server listens on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum ListenAddress {
     /// A host, which may be one of `*`, `*4`, `!4`, `*6`, `!6`, and a port.
     Tcp {
-        /// As given.
+        /// As configured.
         host: String,
-        /// 0 takes a free one.
+        /// 0 for any free port.
         port: u16,
     },
-    /// A socket in the file system.
-    Unix(Socket),
+    /// A Unix socket.
+    Unix(UnixSocket),
 }
 
-/// A socket in the file system.
+/// A Unix socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Socket {
-    /// Whatever stands there is replaced.
+pub struct UnixSocket {
+    /// An existing file is replaced.
     pub path: PathBuf,
-    /// Who may connect.
+    /// The file mode.
     pub mode: u32,
 }
 
 /// How much is logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogLevel {
-    /// No request.
+    /// No requests.
     Crit,
-    /// Requests that failed by our own fault.
+    /// Requests with a server error.
     Error,
-    /// All that failed.
+    /// Requests with any error.
     Warn,
-    /// All.
+    /// All requests.
     Info,
-    /// All, and what the server does meanwhile.
+    /// All requests, and background work.
     Debug,
 }
 
@@ -89,7 +89,7 @@ const LOG_LEVELS: &[(&str, LogLevel)] = &[
 ];
 
 impl LogLevel {
-    /// Whether a request that was answered so is logged.
+    /// Whether a request with this status is logged.
     pub fn logs(self, status: StatusCode) -> bool {
         match self {
             Self::Crit => false,
@@ -110,12 +110,18 @@ impl fmt::Display for LogLevel {
 impl ServerConfig {
     pub(super) fn read(options: &mut Options) -> Self {
         let seconds = |given: Given<i64>, default: u64| {
-            Duration::from_secs(given.map(|s| u64::try_from(s).unwrap_or(0)).or(default))
+            Duration::from_secs(
+                given
+                    .map(|s| u64::try_from(s).unwrap_or(0))
+                    .unwrap_or(default),
+            )
         };
         let pool = options.integer(&["db-pool"]);
-        let host = options.text(&["server-host"]).or(DEFAULT_HOST.to_owned());
-        let port = port(options, "server-port").or(DEFAULT_PORT);
-        let admin_host = options.text(&["admin-server-host"]).or(host.clone());
+        let host = options
+            .text(&["server-host"])
+            .unwrap_or(DEFAULT_HOST.to_owned());
+        let port = port(options, "server-port").unwrap_or(DEFAULT_PORT);
+        let admin_host = options.text(&["admin-server-host"]).unwrap_or(host.clone());
         let admin_port = admin_port(options, port);
         let api_socket = socket(options, "server-unix-socket", "server-unix-socket-mode");
         let admin_socket = socket(
@@ -127,7 +133,7 @@ impl ServerConfig {
             db_uri: Secret::new(db_uri(options)),
             pool_size: pool
                 .map(|size| usize::try_from(size).unwrap_or(1).max(1))
-                .or(10),
+                .unwrap_or(10),
             pool_acquisition_timeout: seconds(
                 options.integer(&["db-pool-acquisition-timeout"]),
                 10,
@@ -137,34 +143,38 @@ impl ServerConfig {
                 options.integer(&["db-pool-timeout", "db-pool-max-idletime"]),
                 30,
             ),
-            pool_automatic_recovery: options.flag(&["db-pool-automatic-recovery"]).or(true),
+            pool_automatic_recovery: options
+                .flag(&["db-pool-automatic-recovery"])
+                .unwrap_or(true),
             api: match api_socket {
-                Some(socket) => Place::Unix(socket),
-                None => Place::Tcp {
+                Some(socket) => ListenAddress::Unix(socket),
+                None => ListenAddress::Tcp {
                     host: host.clone(),
                     port,
                 },
             },
             host,
             port,
-            reuse_port: options.flag(&["server-reuseport"]).or(false),
+            reuse_port: options.flag(&["server-reuseport"]).unwrap_or(false),
             admin: admin_socket
-                .map(Place::Unix)
-                .or(admin_port.map(|port| Place::Tcp {
+                .map(ListenAddress::Unix)
+                .or(admin_port.map(|port| ListenAddress::Tcp {
                     host: admin_host,
                     port,
                 })),
             log_level: options
                 .choice(&["log-level"], LOG_LEVELS)
-                .or(LogLevel::Error),
-            log_query: options.flag(&["log-query"]).or(false),
+                .unwrap_or(LogLevel::Error),
+            log_query: options.flag(&["log-query"]).unwrap_or(false),
         }
     }
 }
 
-/// One that starts with `@` names a file.
+/// A value that starts with `@` names a file.
 fn db_uri(options: &mut Options) -> String {
-    let given = options.text(&["db-uri"]).or("postgresql://".to_owned());
+    let given = options
+        .text(&["db-uri"])
+        .unwrap_or("postgresql://".to_owned());
     let Some(path) = given.strip_prefix('@') else {
         return given;
     };
@@ -172,7 +182,7 @@ fn db_uri(options: &mut Options) -> String {
         Ok(content) => content.trim().to_owned(),
         Err(error) => {
             let reason = format!("the file {path} cannot be read: {error}");
-            options.refuse(&["db-uri"], &reason);
+            options.reject(&["db-uri"], &reason);
             given
         }
     }
@@ -181,11 +191,11 @@ fn db_uri(options: &mut Options) -> String {
 fn port(options: &mut Options, name: &str) -> Given<u16> {
     let given = options.integer(&[name]);
     match given {
-        Given::Is(number) => match u16::try_from(number) {
-            Ok(port) => Given::Is(port),
+        Given::Value(number) => match u16::try_from(number) {
+            Ok(port) => Given::Value(port),
             Err(_) => {
-                let reason = format!("{number} cannot be used; expected a port from 0 to 65535");
-                options.refuse(&[name], &reason);
+                let reason = format!("{number} is invalid; expected a port from 0 to 65535");
+                options.reject(&[name], &reason);
                 Given::Unset
             }
         },
@@ -197,17 +207,17 @@ fn port(options: &mut Options, name: &str) -> Given<u16> {
 fn admin_port(options: &mut Options, api_port: u16) -> Option<u16> {
     let admin = port(options, "admin-server-port").optional()?;
     if admin == api_port {
-        let reason = format!("{admin} cannot be used; expected another port than server-port");
-        options.refuse(&["admin-server-port"], &reason);
+        let reason = format!("{admin} is invalid; expected another port than server-port");
+        options.reject(&["admin-server-port"], &reason);
     }
     Some(admin)
 }
 
-fn socket(options: &mut Options, path: &str, mode: &str) -> Option<Socket> {
-    let mode = options.read(&[mode], file_mode).or(DEFAULT_MODE);
+fn socket(options: &mut Options, path: &str, mode: &str) -> Option<UnixSocket> {
+    let mode = options.read(&[mode], file_mode).unwrap_or(DEFAULT_MODE);
     let path = options.text(&[path]).optional()?;
     let path = PathBuf::from(path);
-    Some(Socket { path, mode })
+    Some(UnixSocket { path, mode })
 }
 
 fn file_mode(text: &str) -> Result<u32, String> {
@@ -235,7 +245,7 @@ mod tests {
 
         assert_eq!(
             config.api,
-            Place::Tcp {
+            ListenAddress::Tcp {
                 host: "!4".to_owned(),
                 port: 3000
             }
@@ -260,14 +270,14 @@ mod tests {
 
         assert_eq!(
             config.api,
-            Place::Unix(Socket {
+            ListenAddress::Unix(UnixSocket {
                 path: "/tmp/api.sock".into(),
                 mode: 0o777
             })
         );
         assert_eq!(
             config.admin,
-            Some(Place::Tcp {
+            Some(ListenAddress::Tcp {
                 host: "127.0.0.1".to_owned(),
                 port: 3001
             })

@@ -1,4 +1,4 @@
-//! Names and callers that are not known.
+//! Errors of unknown names and callers.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Requests that ask for what cannot be had.
+//! Errors of invalid requests.
 
 use super::*;
 
@@ -115,11 +115,11 @@ fn a_mutation_cannot_be_done() {
                    handling=strict";
     check_bare(RestError::MaxAffectedNeedsSet, 400, "PGRST128", message);
     let message = "UPDATE requires a WHERE clause";
-    check_bare(RestError::Unfiltered("UPDATE"), 400, "21000", message);
+    check_bare(RestError::unfiltered("UPDATE"), 400, "21000", message);
 }
 
 #[test]
-fn an_embed_or_a_result_is_not_what_was_asked_for() {
+fn an_embed_or_a_result_is_not_as_requested() {
     let message = "'x' is not an embedded resource in this request";
     check(
         RestError::NotEmbedded {
@@ -177,15 +177,9 @@ fn an_embed_or_a_result_is_not_what_was_asked_for() {
 
 #[test]
 fn the_body_does_not_arrive() {
-    let body = |status| RestError::Body {
-        status,
-        message: owned("Too bad"),
-    };
-    check_bare(
-        body(StatusCode::PAYLOAD_TOO_LARGE),
-        413,
-        "PLINTH413",
-        "Too bad",
-    );
-    check_bare(body(StatusCode::BAD_REQUEST), 400, "PGRST102", "Too bad");
+    let message = "The body is larger than 7 bytes";
+    check_bare(RestError::BodyTooLarge(7), 413, "PLINTH413", message);
+    let message = "The body could not be read: reset";
+    let error = RestError::UnreadableBody(owned("reset"));
+    check_bare(error, 400, "PGRST102", message);
 }

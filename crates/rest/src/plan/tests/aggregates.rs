@@ -1,4 +1,4 @@
-//! Aggregates: where they happen, and what stands beside them.
+//! Aggregates: the node that computes them, and grouping.
 
 use super::*;
 

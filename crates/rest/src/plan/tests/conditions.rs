@@ -39,7 +39,7 @@ fn groups_nest_and_are_negated() {
 }
 
 #[test]
-fn whether_an_embed_has_a_row_can_be_asked() {
+fn whether_an_embed_has_a_row_can_be_tested() {
     let beside = |filter: &str| format!("GET /films?select=d:directors(name),roles()&{filter}");
     let check = |filter: &str, expected: &str| {
         super::check(
@@ -61,7 +61,7 @@ fn whether_an_embed_has_a_row_can_be_asked() {
         "or=(d.not.is.null,roles.is.null)",
         "or(not no films_d_1, no films_roles_1)",
     );
-    // Anything else is about a column of that name.
+    // Otherwise it is a column of that name.
     check("directors=is.null", "directors");
     check("d=is.not_null", "d");
     check("d=eq.1", "d");
@@ -133,14 +133,14 @@ fn an_alias_is_the_name_but_the_relation_is_still_understood() {
             "      limit 1",
         ],
     );
-    let old_names = |request: &str| {
+    let deprecated_names = |request: &str| {
         Cinema::new().plan(request, |planned| {
-            let names = planned.expect("a plan").old_names;
+            let names = planned.expect("a plan").deprecated_names;
             let owned = |(name, alias): (&str, &str)| format!("{name} is {alias}");
             names.into_iter().map(owned).collect::<Vec<_>>()
         })
     };
-    assert_eq!(old_names(request), ["roles is actors"]);
-    assert!(old_names("GET /films?select=d:directors(id)&d.id=eq.1").is_empty());
-    assert!(old_names("GET /films?select=directors(id)&directors.id=eq.1").is_empty());
+    assert_eq!(deprecated_names(request), ["roles is actors"]);
+    assert!(deprecated_names("GET /films?select=d:directors(id)&d.id=eq.1").is_empty());
+    assert!(deprecated_names("GET /films?select=directors(id)&directors.id=eq.1").is_empty());
 }

@@ -1,4 +1,4 @@
-//! Which relationship an embed means, and how it hangs on its parent.
+//! The relationship of an embed, and how it is joined.
 
 use super::*;
 

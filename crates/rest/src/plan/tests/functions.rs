@@ -1,4 +1,4 @@
-//! Which overload a call means, with which arguments.
+//! The overload and arguments of calls.
 
 use super::{
     super::{Argument, Arguments, CallPlan},

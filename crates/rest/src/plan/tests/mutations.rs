@@ -1,4 +1,4 @@
-//! What a mutation changes, and what it gives back.
+//! What mutations change and return.
 
 use super::{
     super::{Change, MutatePlan},

@@ -1,10 +1,10 @@
-//! Which body a client gets.
+//! The media type of the response.
 
 use serde_json::Value::Null;
 
 use super::*;
 
-/// The handler and the media type that a request comes to.
+/// Checks the handler and media type of a request.
 #[track_caller]
 fn check_output(request: &str, expected: (&str, &str)) {
     let (handler, media_type) = Cinema::new().plan(request, |planned| {
@@ -46,7 +46,7 @@ fn types_of_our_own() {
 }
 
 #[test]
-fn nobody_waits_for_the_body_of_head_or_of_a_silent_mutation() {
+fn head_and_minimal_mutations_have_no_body() {
     check_output("HEAD /films", ("Nothing", "application/json"));
     check_output("HEAD /rpc/years", ("Nothing", "application/json"));
     check_output("POST /films\n\n{}", ("Nothing", "application/json"));
@@ -79,7 +79,7 @@ fn handlers_of_a_relation_take_whole_rows() {
         "GET /films?select=*,roles()",
         "GET /roles",
     ] {
-        check_refusal(
+        check_error(
             &format!("{request}\naccept: video/reel"),
             (
                 "PGRST107",

@@ -1,4 +1,4 @@
-//! Columns that an embed lifts into its parent.
+//! Spread embeds.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Names that are not there, or that could mean several things, word for word.
+//! Errors of missing and ambiguous names, word for word.
 
 use serde_json::{Value::Null, json};
 
@@ -10,7 +10,7 @@ fn text(text: &str) -> Value {
 
 #[test]
 fn a_relation_that_is_not_there() {
-    check_refusal(
+    check_error(
         "GET /flims",
         (
             "PGRST205",
@@ -19,7 +19,7 @@ fn a_relation_that_is_not_there() {
             Null,
         ),
     );
-    check_refusal(
+    check_error(
         "PATCH /film\n\n{}",
         (
             "PGRST205",
@@ -28,7 +28,7 @@ fn a_relation_that_is_not_there() {
             text("Perhaps you meant the table 'api.films'"),
         ),
     );
-    check_refusal(
+    check_error(
         "OPTIONS /nothing",
         (
             "PGRST205",
@@ -49,7 +49,7 @@ fn a_relationship_that_is_not_there() {
             "Searched for a foreign key relationship between '{origin}' and '{target}'{using} in \
              the schema 'api', but no matches were found."
         );
-        check_refusal(request, ("PGRST200", &message, details.into(), hint));
+        check_error(request, ("PGRST200", &message, details.into(), hint));
     };
 
     let meant = |name: &str, instead_of: &str| {
@@ -74,7 +74,7 @@ fn a_relationship_that_is_not_there() {
         " using the hint 'wrong'",
         Null,
     );
-    // A key of several columns has no single one to be named by.
+    // A composite key has no single column to name it by.
     check(
         "GET /nominations?select=film_id(*)",
         "nominations",
@@ -98,7 +98,7 @@ fn a_relationship_that_is_not_there() {
 
 #[test]
 fn relationships_of_which_any_could_be_meant() {
-    check_refusal(
+    check_error(
         "GET /premieres?select=cinemas(*)",
         (
             "PGRST201",
@@ -136,7 +136,7 @@ fn a_column_that_is_not_there() {
         "PATCH /films\n\n{\"wrong\":2}",
         "PUT /films?id=eq.1\n\n{\"id\":1,\"wrong\":2}",
     ] {
-        check_refusal(request, ("PGRST204", message, Null, Null));
+        check_error(request, ("PGRST204", message, Null, Null));
     }
 }
 
@@ -151,7 +151,7 @@ fn a_function_that_is_not_there() {
         let hint = hint.map_or(Null, |text| {
             Value::from(format!("Perhaps you meant to call the function api.{text}"))
         });
-        check_refusal(request, ("PGRST202", &message, details.into(), hint));
+        check_error(request, ("PGRST202", &message, details.into(), hint));
     };
 
     check(
@@ -223,7 +223,7 @@ fn overloads_of_which_any_could_be_meant() {
                 overloading can be resolved";
     let check = |request: &str, candidates: &str| {
         let message = format!("Could not choose the best candidate function between: {candidates}");
-        check_refusal(request, ("PGRST203", &message, Null, hint.into()));
+        check_error(request, ("PGRST203", &message, Null, hint.into()));
     };
 
     check(

@@ -1,4 +1,4 @@
-//! `text/csv` bodies: a line of names, then lines of values, as rows of texts.
+//! `text/csv` bodies: a line of names, then lines of values, converted to a JSON array of objects.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -10,7 +10,7 @@ use super::json;
 
 type Record<'a> = Vec<Cow<'a, str>>;
 
-/// The field `NULL` is null. Fields beyond the names are dropped, as are blank lines.
+/// The field `NULL` is null. Fields without a name and blank lines are dropped.
 pub(super) fn rows(body: &[u8]) -> Result<Payload, RestError> {
     let text = std::str::from_utf8(body).map_err(|_| problem("invalid UTF-8", ""))?;
     let mut reader = Reader { rest: text };
@@ -25,7 +25,7 @@ pub(super) fn rows(body: &[u8]) -> Result<Payload, RestError> {
         let record = reader.record()?;
         let is_blank = matches!(&record[..], [field] if field.is_empty());
         if !is_blank {
-            let current = Layout::following(layout, &names, record.len())?;
+            let current = Layout::for_line(layout, &names, record.len())?;
             json.push(if json.is_empty() { '[' } else { ',' });
             push_row(&mut json, &current, &record);
             layout = Some(current);
@@ -49,10 +49,10 @@ pub(super) fn rows(body: &[u8]) -> Result<Payload, RestError> {
     })
 }
 
-/// Which fields of a line mean what.
+/// The names of a line's fields.
 struct Layout<'n> {
     width: usize,
-    /// Places and names; of names that are repeated, the last counts.
+    /// Positions and names; the last of repeated names wins.
     fields: Vec<(usize, &'n str)>,
     keys: BTreeSet<&'n str>,
 }
@@ -74,8 +74,8 @@ impl<'n> Layout<'n> {
         }
     }
 
-    /// That of a line with so many fields, which must have the names of the lines before it.
-    fn following(
+    /// For a line with this number of fields, which must have the same names as the lines before.
+    fn for_line(
         previous: Option<Self>,
         names: &'n [Cow<'_, str>],
         fields: usize,
@@ -85,11 +85,12 @@ impl<'n> Layout<'n> {
             Some(previous) if previous.width == width => Ok(previous),
             Some(previous) => {
                 let layout = Self::new(names, width);
-                match layout.keys == previous.keys {
-                    true => Ok(layout),
-                    false => Err(RestError::InvalidBody(
+                if layout.keys == previous.keys {
+                    Ok(layout)
+                } else {
+                    Err(RestError::InvalidBody(
                         "All lines must have same number of fields".to_owned(),
-                    )),
+                    ))
                 }
             }
             None => Ok(Self::new(names, width)),
@@ -159,16 +160,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What follows an opening quote, with inner quotes doubled.
+    /// The rest of a field after its opening quote; inner quotes are doubled.
     fn quoted_field(&mut self, mut rest: &'a str) -> Result<Cow<'a, str>, RestError> {
         let mut field = Cow::Borrowed("");
         loop {
             let Some((text, behind)) = rest.split_once('"') else {
                 return Err(self.problem("trailing double quote"));
             };
-            match field.is_empty() {
-                true => field = Cow::Borrowed(text),
-                false => field.to_mut().push_str(text),
+            if field.is_empty() {
+                field = Cow::Borrowed(text);
+            } else {
+                field.to_mut().push_str(text);
             }
             let Some(inner) = behind.strip_prefix('"') else {
                 self.rest = behind;
@@ -179,7 +181,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the end of a line, if it is one.
+    /// Consumes a line ending; `false` if there is none.
     fn end_of_line(&mut self) -> bool {
         let behind = ["\r\n", "\n", "\r"]
             .iter()
@@ -256,12 +258,12 @@ mod tests {
     }
 
     #[test]
-    fn malformed_text_is_refused() {
-        let refused = |body| read(body).expect_err("refused");
-        assert_eq!(refused(""), "parse error (not enough input) at \"\"");
-        assert_eq!(refused("a,b"), "parse error (not enough input) at \"\"");
-        assert!(refused("a\n\"x").starts_with("parse error"));
-        assert!(refused("a\nx\"y\"").starts_with("parse error"));
+    fn malformed_text_is_rejected() {
+        let rejected = |body| read(body).expect_err("rejected");
+        assert_eq!(rejected(""), "parse error (not enough input) at \"\"");
+        assert_eq!(rejected("a,b"), "parse error (not enough input) at \"\"");
+        assert!(rejected("a\n\"x").starts_with("parse error"));
+        assert!(rejected("a\nx\"y\"").starts_with("parse error"));
         assert!(rows(b"a\n\xff").is_err());
     }
 }

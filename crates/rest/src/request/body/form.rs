@@ -11,12 +11,12 @@ use crate::{
     },
 };
 
-/// As arguments, repeats included.
+/// As arguments of a function, with repeats.
 pub(super) fn arguments(body: &[u8]) -> Result<Payload, RestError> {
     fields(body).collect::<Result<_, _>>().map(Payload::Form)
 }
 
-/// As one row of texts. Of a repeated key the last value counts.
+/// As one row of strings. The last value of a repeated key wins.
 pub(super) fn row(body: &[u8]) -> Result<Payload, RestError> {
     let mut row = Map::new();
     for field in fields(body) {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_refused() {
+    fn bytes_that_are_no_text_are_rejected() {
         assert!(row(b"a=%ff").is_err());
         assert!(arguments(b"%ff=1").is_err());
     }

@@ -1,4 +1,4 @@
-//! JSON bodies: whether they are well formed, and which keys their objects have.
+//! JSON bodies: validates them, and collects the keys of their objects.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,7 @@ use serde::{
 
 use crate::{error::RestError, request::Payload};
 
-/// A body whose keys the client has named; Postgres will see whether it makes sense.
+/// A body whose keys are given by `columns`; PostgreSQL validates it.
 pub(super) fn unchecked(text: Bytes, keys: BTreeSet<String>) -> Payload {
     let is_object = first_byte(&text) == Some(b'{');
     Payload::Json {
@@ -23,9 +23,9 @@ pub(super) fn unchecked(text: Bytes, keys: BTreeSet<String>) -> Payload {
     }
 }
 
-/// An object, or objects that all have the same keys. Anything else in valid JSON is no rows.
+/// An object, or an array of objects with equal keys. Other valid JSON counts as no rows.
 pub(super) fn checked(text: Bytes) -> Result<Payload, RestError> {
-    let shape = Shape::of(&text).ok_or_else(invalid)?;
+    let shape = Shape::parse(&text).ok_or_else(invalid)?;
     match shape {
         Shape::Object(keys) => Ok(Payload::Json {
             text,
@@ -70,9 +70,9 @@ enum Shape {
 }
 
 impl Shape {
-    /// `None` where the text is not JSON.
-    fn of(text: &[u8]) -> Option<Self> {
-        // Skipped values are not looked at closely, so that this is checked beforehand.
+    /// `None` if the text is not JSON.
+    fn parse(text: &[u8]) -> Option<Self> {
+        // serde_json does not validate UTF-8 in ignored values.
         let text = std::str::from_utf8(text).ok()?;
         let mut json = serde_json::Deserializer::from_str(text);
         let shape = match first_byte(text.as_bytes())? {
@@ -100,10 +100,10 @@ impl Shape {
     }
 }
 
-/// The keys of the first object, and in which object each was last seen.
+/// The keys of the first object, and the row in which each was last seen.
 #[derive(Default)]
 struct Keys {
-    /// In the order of the text, which that of the other objects most likely is, too.
+    /// In the order of the first object, which most likely is that of the others too.
     names: Vec<String>,
     seen_in: Vec<usize>,
     places: BTreeMap<String, usize>,
@@ -120,7 +120,7 @@ impl Keys {
         self.seen_in.push(1);
     }
 
-    /// Where `name` stands; it is most likely at `guess`.
+    /// The position of `name`, which most likely is `guess`.
     fn find(&self, name: &str, guess: usize) -> Option<usize> {
         match self.names.get(guess) {
             Some(known) if known == name => Some(guess),
@@ -129,7 +129,7 @@ impl Keys {
     }
 }
 
-/// The elements of an array, of which only the keys of objects are looked at.
+/// The elements of an array; only the keys of objects are read.
 struct Rows {
     keys: Keys,
     count: usize,
@@ -178,7 +178,7 @@ impl<'de> DeserializeSeed<'de> for Row<'_> {
     }
 }
 
-/// One element. Its value is whether it is an object with the keys of the first one.
+/// Visits one element; the result is whether it is an object with the keys of the first one.
 struct Element<'k> {
     keys: &'k mut Keys,
     /// Counted from one.
@@ -195,7 +195,7 @@ impl<'de> Visitor<'de> for Element<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<bool, A::Error> {
         let Self { keys, row } = self;
         let (mut distinct, mut are_known) = (0, true);
-        let mut see = |name: &str| match keys.find(name, distinct) {
+        let mut visit_key = |name: &str| match keys.find(name, distinct) {
             Some(at) if keys.seen_in[at] == row => {}
             Some(at) => {
                 keys.seen_in[at] = row;
@@ -207,7 +207,7 @@ impl<'de> Visitor<'de> for Element<'_> {
             }
             None => are_known = false,
         };
-        while entries.next_key_seed(KeySeed(&mut see))?.is_some() {
+        while entries.next_key_seed(KeySeed(&mut visit_key))?.is_some() {
             entries.next_value::<IgnoredAny>()?;
         }
         Ok(are_known && distinct == keys.names.len())
@@ -243,7 +243,7 @@ impl<'de> Visitor<'de> for Element<'_> {
     }
 }
 
-/// Shows a key without keeping it.
+/// Passes a key to the closure without allocating it.
 struct KeySeed<F>(F);
 
 impl<'de, F: FnMut(&str)> DeserializeSeed<'de> for KeySeed<F> {
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(keys(text), Ok((expected, is_object)), "{text}");
     }
 
-    fn check_refused(text: &'static str, message: &str) {
+    fn check_rejected(text: &'static str, message: &str) {
         assert_eq!(keys(text), Err(message.to_owned()), "{text}");
     }
 
@@ -320,23 +320,23 @@ mod tests {
     }
 
     #[test]
-    fn different_keys_are_refused() {
+    fn different_keys_are_rejected() {
         let message = "All object keys must match";
-        check_refused(r#"[{"a":1},{"b":1}]"#, message);
-        check_refused(r#"[{"a":1},{}]"#, message);
-        check_refused(r#"[{"a":1},{"a":1,"b":1}]"#, message);
-        check_refused(r#"[{"a":1,"b":1},{"a":1,"a":1}]"#, message);
-        check_refused(r#"[{"a":1},null]"#, message);
-        check_refused(r#"[{"a":1},"x"]"#, message);
-        check_refused(r#"[{"a":1},[1]]"#, message);
-        check_refused("[1]", message);
-        check_refused("[[]]", message);
-        check_refused(r#"[true,{"a":1}]"#, message);
-        check_refused(r#"[-1, 2.5, 3]"#, message);
+        check_rejected(r#"[{"a":1},{"b":1}]"#, message);
+        check_rejected(r#"[{"a":1},{}]"#, message);
+        check_rejected(r#"[{"a":1},{"a":1,"b":1}]"#, message);
+        check_rejected(r#"[{"a":1,"b":1},{"a":1,"a":1}]"#, message);
+        check_rejected(r#"[{"a":1},null]"#, message);
+        check_rejected(r#"[{"a":1},"x"]"#, message);
+        check_rejected(r#"[{"a":1},[1]]"#, message);
+        check_rejected("[1]", message);
+        check_rejected("[[]]", message);
+        check_rejected(r#"[true,{"a":1}]"#, message);
+        check_rejected(r#"[-1, 2.5, 3]"#, message);
     }
 
     #[test]
-    fn malformed_text_is_refused_before_its_keys_are_compared() {
+    fn malformed_text_is_rejected_before_its_keys_are_compared() {
         let message = "Empty or invalid json";
         for text in [
             "",
@@ -355,12 +355,12 @@ mod tests {
             "{'a':1}",
             "\"\n\"",
         ] {
-            check_refused(text, message);
+            check_rejected(text, message);
         }
     }
 
     #[test]
-    fn bytes_that_are_no_text_are_refused() {
+    fn bytes_that_are_no_text_are_rejected() {
         assert!(checked(Bytes::from_static(b"{\"a\":\"\xff\"}")).is_err());
     }
 

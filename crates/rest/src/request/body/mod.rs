@@ -1,6 +1,7 @@
 //! The request's body (rest contract §2.3–§2.7).
 //!
-//! JSON is checked, not built: the text goes on to Postgres untouched. CSV and forms become JSON.
+//! JSON is validated but not deserialized: the text goes to PostgreSQL unchanged. CSV and forms are
+//! converted to JSON.
 
 mod csv;
 mod form;
@@ -14,7 +15,7 @@ use crate::error::RestError;
 
 use super::{Payload, media_type::MediaType};
 
-/// What the body of a request is for.
+/// What the body is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum BodyUse {
     /// Rows of a relation.
@@ -23,7 +24,8 @@ pub(super) enum BodyUse {
     Arguments,
 }
 
-/// Reads a body. With `columns` the keys are known, and its text is left to Postgres.
+/// Parses a body. With the parameter `columns` the keys are known, and PostgreSQL validates the
+/// JSON.
 pub(super) fn parse(
     body: Bytes,
     content_type: &MediaType,
@@ -109,16 +111,16 @@ mod tests {
         for content_type in ["text/plain", "text/xml", "application/octet-stream"] {
             let payload = read("<x/>", content_type, BodyUse::Arguments);
             assert_eq!(payload, Ok(Payload::Raw(Bytes::from_static(b"<x/>"))));
-            let refused = format!("Content-Type not acceptable: {content_type}");
-            assert_eq!(read("<x/>", content_type, BodyUse::Rows), Err(refused));
+            let rejected = format!("Content-Type not acceptable: {content_type}");
+            assert_eq!(read("<x/>", content_type, BodyUse::Rows), Err(rejected));
         }
     }
 
     #[test]
-    fn other_types_are_refused_by_their_name() {
+    fn other_types_are_rejected_by_their_name() {
         let check = |content_type, shown: &str| {
-            let refused = format!("Content-Type not acceptable: {shown}");
-            assert_eq!(read("{}", content_type, BodyUse::Rows), Err(refused));
+            let rejected = format!("Content-Type not acceptable: {shown}");
+            assert_eq!(read("{}", content_type, BodyUse::Rows), Err(rejected));
         };
         check("image/png", "image/png");
         check("application/openapi+json", "application/openapi+json");

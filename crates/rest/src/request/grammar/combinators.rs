@@ -1,8 +1,8 @@
-//! Choice and repetition by Parsec's rules, over winnow's parsers.
+//! Choice and repetition with Parsec's rules of backtracking, over winnow's parsers.
 //!
-//! A parser that fails after it has read something is *committed*: no alternative is tried, unless
-//! [`attempt`] takes back what was read. Sequences are winnow's own. Its `alt`, `opt` and `repeat`
-//! always take back, so they are not for here.
+//! A parser that fails after consuming input is *committed*: no alternative is tried, unless
+//! [`attempt`] backtracks. Sequences are winnow's own, but not `alt`, `opt` and `repeat`, which
+//! always backtrack.
 
 use winnow::{
     Parser,
@@ -21,24 +21,24 @@ where
 
 impl<'a, E: Expectations, O, P: Parser<Input<'a, E>, O, EmptyError>> Rule<'a, E, O> for P {}
 
-/// Looks ahead without reading.
+/// Looks ahead without consuming input.
 pub(super) fn peek<'a, E: Expectations, O>(mut rule: impl Rule<'a, E, O>) -> impl Rule<'a, E, O> {
     move |input: &mut Input<'a, E>| {
         let start = input.input;
         let known = std::mem::take(&mut input.state.expectations);
         let outcome = rule.parse_next(input);
-        let has_read = has_read(input, start);
+        let has_consumed = has_consumed(input, start);
         if outcome.is_ok() {
             input.input = start;
             input.state.expectations = known;
-        } else if !has_read {
-            input.state.expectations.follow(known);
+        } else if !has_consumed {
+            input.state.expectations.merge_earlier(known);
         }
         outcome
     }
 }
 
-/// Takes back what was read when the rule fails.
+/// Backtracks when the rule fails.
 pub(super) fn attempt<'a, E: Expectations, O>(
     mut rule: impl Rule<'a, E, O>,
 ) -> impl Rule<'a, E, O> {
@@ -49,14 +49,14 @@ pub(super) fn attempt<'a, E: Expectations, O>(
         if outcome.is_err() {
             input.input = start;
         }
-        if !has_read(input, start) {
-            input.state.expectations.follow(known);
+        if !has_consumed(input, start) {
+            input.state.expectations.merge_earlier(known);
         }
         outcome
     }
 }
 
-/// Speaks of the rule by a name wherever it has read nothing.
+/// Replaces what the rule expects by a label, unless it has consumed input.
 pub(super) fn label<'a, E: Expectations, O>(
     label: &'static str,
     mut rule: impl Rule<'a, E, O>,
@@ -65,17 +65,17 @@ pub(super) fn label<'a, E: Expectations, O>(
         let start = input.input;
         let known = std::mem::take(&mut input.state.expectations);
         let outcome = rule.parse_next(input);
-        if !has_read(input, start) {
+        if !has_consumed(input, start) {
             if outcome.is_err() || !input.state.expectations.is_empty() {
                 input.state.expectations.relabel(label);
             }
-            input.state.expectations.follow(known);
+            input.state.expectations.merge_earlier(known);
         }
         outcome
     }
 }
 
-/// The second where the first fails without commitment.
+/// The second rule, if the first fails without consuming input.
 pub(super) fn either<'a, E: Expectations, O>(
     mut first: impl Rule<'a, E, O>,
     mut second: impl Rule<'a, E, O>,
@@ -83,13 +83,13 @@ pub(super) fn either<'a, E: Expectations, O>(
     move |input: &mut Input<'a, E>| {
         let start = input.input;
         match first.parse_next(input) {
-            Err(EmptyError) if !has_read(input, start) => second.parse_next(input),
+            Err(EmptyError) if !has_consumed(input, start) => second.parse_next(input),
             outcome => outcome,
         }
     }
 }
 
-/// Nothing where the rule fails without commitment.
+/// `None` if the rule fails without consuming input.
 pub(super) fn optional<'a, E: Expectations, O>(
     mut rule: impl Rule<'a, E, O>,
 ) -> impl Rule<'a, E, Option<O>> {
@@ -97,13 +97,13 @@ pub(super) fn optional<'a, E: Expectations, O>(
         let start = input.input;
         match rule.parse_next(input) {
             Ok(output) => Ok(Some(output)),
-            Err(EmptyError) if !has_read(input, start) => Ok(None),
+            Err(EmptyError) if !has_consumed(input, start) => Ok(None),
             Err(EmptyError) => Err(EmptyError),
         }
     }
 }
 
-/// As often as it fits, handing each to `take`.
+/// Zero or more times, passing each output to `take`.
 pub(super) fn repeat<'a, E: Expectations, O>(
     mut rule: impl Rule<'a, E, O>,
     mut take: impl FnMut(O),
@@ -115,17 +115,17 @@ pub(super) fn repeat<'a, E: Expectations, O>(
             let outcome = rule.parse_next(input);
             match outcome {
                 Ok(output) => take(output),
-                Err(EmptyError) if has_read(input, start) => return Err(EmptyError),
+                Err(EmptyError) if has_consumed(input, start) => return Err(EmptyError),
                 Err(EmptyError) => {}
             }
-            if !has_read(input, start) {
+            if !has_consumed(input, start) {
                 if let Some(known) = known {
-                    input.state.expectations.follow(known);
+                    input.state.expectations.merge_earlier(known);
                 }
                 return Ok(());
             }
             known = None;
-            input.state.expectations.forget();
+            input.state.expectations.clear();
         }
     }
 }
@@ -143,7 +143,7 @@ pub(super) fn separated<'a, E: Expectations, O, S>(
     }
 }
 
-/// With blanks around it.
+/// With optional blanks around it.
 pub(super) fn lexeme<'a, E: Expectations, O>(rule: impl Rule<'a, E, O>) -> impl Rule<'a, E, O> {
     delimited(blanks, rule, blanks)
 }
@@ -152,13 +152,13 @@ fn blanks<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<&'a str> {
     chars0(|char| matches!(char, ' ' | '\t'), &[]).parse_next(input)
 }
 
-/// In parentheses, of which no more than `most` may be open.
+/// Inside parentheses, of which at most `max_depth` may be open.
 pub(super) fn nested<'a, E: Expectations, O>(
-    most: usize,
+    max_depth: usize,
     mut rule: impl Rule<'a, E, O>,
 ) -> impl Rule<'a, E, O> {
     move |input: &mut Input<'a, E>| {
-        if input.state.depth >= most {
+        if input.state.depth >= max_depth {
             input.state.too_deep_at.get_or_insert(input.input.len());
             return Err(EmptyError);
         }
@@ -169,6 +169,6 @@ pub(super) fn nested<'a, E: Expectations, O>(
     }
 }
 
-fn has_read<E: Expectations>(input: &Input<'_, E>, start: &str) -> bool {
+fn has_consumed<E: Expectations>(input: &Input<'_, E>, start: &str) -> bool {
     input.input.len() != start.len()
 }

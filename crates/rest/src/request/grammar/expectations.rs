@@ -1,17 +1,17 @@
-//! What would have been welcome where a text stopped making sense.
+//! What the grammar expected where parsing failed, for error messages.
 //!
-//! A grammar runs twice at most. The first run is [`Silent`] and costs nothing beyond reading. Only
-//! a text that fails is read again with a [`Record`], whose rules of keeping and forgetting are
-//! those of Haskell's Parsec, because its sentences are part of the wire contract (§7.3).
+//! Texts are parsed with [`Discard`], which costs nothing. Only if that fails they are parsed again
+//! with a [`Recorder`], which merges expectations by the rules of Haskell's Parsec, because its
+//! messages are part of the wire contract (§7.3).
 
 use std::fmt::Debug;
 
 use super::failure::{render_char, render_string};
 
-/// A place in the text, given as the number of bytes that follow: the smaller, the further.
+/// A position in the text, as the number of bytes that remain: smaller is further.
 pub(in crate::request) type Remaining = usize;
 
-/// Something that a grammar can ask for.
+/// Something that a rule expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::request) enum Expected {
     Char(char),
@@ -19,58 +19,58 @@ pub(in crate::request) enum Expected {
     Label(&'static str),
 }
 
-/// What stood there instead.
+/// What was found instead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::request) enum Found {
-    /// A character that does not fit, or the end.
+    /// An unexpected character, or the end.
     Next(Option<char>),
-    /// A character that is ruled out at this place.
+    /// A character that a rule forbids here.
     Forbidden(char),
 }
 
-/// Keeps what is learnt about the place where reading may fail.
+/// Collects what was expected at the furthest position.
 pub(in crate::request) trait Expectations: Default + Debug {
-    /// Whether anything is kept; where not, a grammar may take shortcuts.
+    /// Whether anything is recorded; otherwise rules may take shortcuts.
     const RECORDS: bool;
 
-    /// Something was read, so that what was possible before it no longer matters.
-    fn forget(&mut self);
-    /// Adds to what is known; further places win over nearer ones.
-    fn note(&mut self, at: Remaining, found: Found, expected: &[Expected]);
-    /// Puts back what was known before, as if it had been there all the time.
-    fn follow(&mut self, earlier: Self);
-    /// Names all that was expected by one label.
+    /// Input was consumed, so earlier expectations no longer matter.
+    fn clear(&mut self);
+    /// Adds expectations; those at a further position win.
+    fn record(&mut self, at: Remaining, found: Found, expected: &[Expected]);
+    /// Merges expectations that were recorded earlier.
+    fn merge_earlier(&mut self, earlier: Self);
+    /// Replaces all expectations by one label.
     fn relabel(&mut self, label: &'static str);
     fn is_empty(&self) -> bool;
 }
 
-/// Keeps nothing.
+/// Records nothing.
 #[derive(Debug, Default)]
-pub(super) struct Silent;
+pub(super) struct Discard;
 
-impl Expectations for Silent {
+impl Expectations for Discard {
     const RECORDS: bool = false;
 
-    fn forget(&mut self) {}
-    fn note(&mut self, _: Remaining, _: Found, _: &[Expected]) {}
-    fn follow(&mut self, _: Self) {}
+    fn clear(&mut self) {}
+    fn record(&mut self, _: Remaining, _: Found, _: &[Expected]) {}
+    fn merge_earlier(&mut self, _: Self) {}
     fn relabel(&mut self, _: &'static str) {}
     fn is_empty(&self) -> bool {
         true
     }
 }
 
-/// Keeps everything that belongs to the furthest place.
+/// Records everything at the furthest position.
 #[derive(Debug)]
-pub(super) struct Record {
+pub(super) struct Recorder {
     at: Remaining,
-    /// The first that did not fit.
+    /// The first unexpected character.
     found: Option<Option<char>>,
     forbidden: Vec<char>,
     expected: Vec<Expected>,
 }
 
-impl Default for Record {
+impl Default for Recorder {
     fn default() -> Self {
         Self {
             at: Remaining::MAX,
@@ -81,14 +81,14 @@ impl Default for Record {
     }
 }
 
-impl Expectations for Record {
+impl Expectations for Recorder {
     const RECORDS: bool = true;
 
-    fn forget(&mut self) {
+    fn clear(&mut self) {
         *self = Self::default();
     }
 
-    fn note(&mut self, at: Remaining, found: Found, expected: &[Expected]) {
+    fn record(&mut self, at: Remaining, found: Found, expected: &[Expected]) {
         let mut later = Self {
             at,
             expected: expected.to_vec(),
@@ -99,10 +99,10 @@ impl Expectations for Record {
             Found::Forbidden(forbidden) => later.forbidden.push(forbidden),
         }
         let earlier = std::mem::replace(self, later);
-        self.follow(earlier);
+        self.merge_earlier(earlier);
     }
 
-    fn follow(&mut self, earlier: Self) {
+    fn merge_earlier(&mut self, earlier: Self) {
         match (earlier.is_empty(), self.is_empty()) {
             (false, true) => *self = earlier,
             (true, false) => {}
@@ -127,9 +127,9 @@ impl Expectations for Record {
     }
 }
 
-impl Record {
-    /// Where reading failed, at most `start` bytes before the end.
-    pub(super) fn at(&self, start: Remaining) -> Remaining {
+impl Recorder {
+    /// Where parsing failed, at most `start` bytes before the end.
+    pub(super) fn position(&self, start: Remaining) -> Remaining {
         self.at.min(start)
     }
 
@@ -155,7 +155,7 @@ impl Record {
     }
 }
 
-/// `a`, `a or b`, `a, b or c`; each thing once.
+/// `a`, `a or b`, `a, b or c`, without duplicates.
 fn list(items: impl Iterator<Item = String>) -> Option<String> {
     let mut distinct: Vec<String> = Vec::new();
     for item in items {
@@ -164,8 +164,9 @@ fn list(items: impl Iterator<Item = String>) -> Option<String> {
         }
     }
     let last = distinct.pop()?;
-    match distinct.is_empty() {
-        true => Some(last),
-        false => Some(format!("{} or {last}", distinct.join(", "))),
+    if distinct.is_empty() {
+        Some(last)
+    } else {
+        Some(format!("{} or {last}", distinct.join(", ")))
     }
 }

@@ -1,4 +1,4 @@
-//! The words in which a client learns that a text could not be read (PGRST100).
+//! The error of a text that cannot be parsed (PGRST100), in PostgREST's wording.
 
 use crate::error::RestError;
 
@@ -6,7 +6,7 @@ use super::expectations::Remaining;
 
 /// `"failed to parse <what> (<shown>)" (line l, column c)`.
 ///
-/// `text` is what was read, which for logic trees is more than what is `shown`.
+/// `text` is what was parsed, which for logic trees is more than what is `shown`.
 pub(super) fn unparsable(
     what: &str,
     shown: &str,
@@ -22,7 +22,7 @@ pub(super) fn unparsable(
     }
 }
 
-/// Where the next character stands; tabs reach to the next multiple of eight.
+/// The position after `read`; tabs advance to the next multiple of eight.
 fn line_and_column(read: &str) -> (usize, usize) {
     read.chars()
         .fold((1, 1), |(line, column), char| match char {

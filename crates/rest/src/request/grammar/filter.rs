@@ -1,4 +1,4 @@
-//! The value of a filter: an operator and what it compares with.
+//! The value of a filter: an operator and its operand.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ use super::{
     tokens::{chars0, keyword, not_followed_by, symbol, word},
 };
 
-/// `not.eq.5` and its like.
+/// For example `not.eq.5`.
 pub(in crate::request) struct FilterValue;
 
 impl Production for FilterValue {
@@ -101,7 +101,7 @@ const IS_VALUES: &[(&str, IsValue)] = &[
     ("unknown", IsValue::Unknown),
 ];
 
-/// How far a value reaches.
+/// The parser of an operand, which depends on where the filter is.
 type Value<'a, E> = fn(&mut Input<'a, E>) -> Parsed<Cow<'a, str>>;
 
 /// `[not.]operator.value`
@@ -115,20 +115,20 @@ pub(super) fn condition<'a, E: Expectations>(value: Value<'a, E>) -> impl Rule<'
 }
 
 fn operation<'a, E: Expectations>(value: Value<'a, E>) -> impl Rule<'a, E, Operation> {
-    let with_own_values = either(is_in, is_something);
+    let with_own_values = either(in_list, is);
     let comparison = either(attempt(simple(value)), attempt(quantified(value)));
     let comparison = either(attempt(full_text(value)), comparison);
     either(with_own_values, either(is_distinct_from(value), comparison))
 }
 
-fn is_in<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Operation> {
+fn in_list<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Operation> {
     let operator = attempt((word("in"), delimiter));
     preceded(operator, list)
         .map(Operation::In)
         .parse_next(input)
 }
 
-fn is_something<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Operation> {
+fn is<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Operation> {
     let operator = attempt((word("is"), delimiter));
     let value = label("isVal: (null, not_null, true, false, unknown)", is_value);
     preceded(operator, value)
@@ -136,7 +136,7 @@ fn is_something<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Operati
         .parse_next(input)
 }
 
-/// One of the five values in any mixture of cases.
+/// One of the five values, ignoring case.
 fn is_value<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<IsValue> {
     let text = input.input;
     for &(name, value) in IS_VALUES {
@@ -145,11 +145,11 @@ fn is_value<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<IsValue> {
         let rest = &text[matching..];
         if matching == name.len() {
             input.input = rest;
-            input.state.expectations.forget();
+            input.state.expectations.clear();
             return Ok(value);
         }
         let next = Found::Next(rest.chars().next());
-        input.state.expectations.note(rest.len(), next, &[]);
+        input.state.expectations.record(rest.len(), next, &[]);
     }
     Err(EmptyError)
 }
@@ -189,7 +189,7 @@ fn quantified<'a, E: Expectations>(value: Value<'a, E>) -> impl Rule<'a, E, Oper
     })
 }
 
-/// A value that stands alone: all there is, as it is.
+/// A value outside of lists and trees: the whole remaining text.
 fn rest_of_text<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Cow<'a, str>> {
     rest.map(Cow::Borrowed).parse_next(input)
 }
@@ -200,12 +200,12 @@ fn list<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Vec<String>> {
     delimited(lexeme(symbol('(')), elements, lexeme(symbol(')'))).parse_next(input)
 }
 
-/// An element of a list, in quotes or up to the next comma or parenthesis.
+/// An element of a list: quoted, or up to the next comma or parenthesis.
 fn element<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Cow<'a, str>> {
     either(whole_quoted, raw).parse_next(input)
 }
 
-/// A quoted value with nothing behind it; otherwise its quotes mean nothing.
+/// A quoted value. If text follows the closing quote, the quotes are part of a raw value.
 pub(super) fn whole_quoted<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Cow<'a, str>> {
     attempt(terminated(quoted, not_followed_by(is_raw, &[]))).parse_next(input)
 }

@@ -1,4 +1,4 @@
-//! `and` and `or`: their keys, and the trees that are their values.
+//! Logic trees: the keys `and` and `or`, and their values.
 
 use std::borrow::Cow;
 
@@ -18,10 +18,10 @@ use super::{
     tokens::{chars0, symbol, word},
 };
 
-/// How deep groups may be nested.
-const MOST_LEVELS: usize = 32;
+/// Of nested groups.
+const MAX_DEPTH: usize = 32;
 
-/// The key of a tree: the embed it is for, and `and`, `or`, `not.and` or `not.or`.
+/// The key of a logic tree: the path of its embed, then `and`, `or`, `not.and` or `not.or`.
 pub(in crate::request) struct LogicPath;
 
 impl Production for LogicPath {
@@ -34,14 +34,15 @@ impl Production for LogicPath {
         let levels = path.len();
         path.retain(|name| name != "not");
         let is_negated = path.len() < levels;
-        match is_negated {
-            true => Ok((path, format!("not.{operator}"))),
-            false => Ok((path, operator)),
+        if is_negated {
+            Ok((path, format!("not.{operator}")))
+        } else {
+            Ok((path, operator))
         }
     }
 }
 
-/// The value of such a key, with the operator put before it again.
+/// The value of such a key, with the operator prepended.
 pub(in crate::request) struct LogicTreeValue;
 
 impl Production for LogicTreeValue {
@@ -71,7 +72,7 @@ fn group<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<LogicTree> {
     let or = word("or").value(LogicOperator::Or);
     let operator = label("logic operator (and, or)", either(and, or)).parse_next(input)?;
     let children = separated(tree, lexeme(symbol(',')));
-    let children = nested(MOST_LEVELS, children);
+    let children = nested(MAX_DEPTH, children);
     let children =
         delimited(lexeme(symbol('(')), children, lexeme(symbol(')'))).parse_next(input)?;
     Ok(LogicTree::Group {
@@ -81,7 +82,7 @@ fn group<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<LogicTree> {
     })
 }
 
-/// A value within a tree: in quotes, in braces, or up to the next comma or parenthesis.
+/// A value in a tree: quoted, in braces, or up to the next comma or parenthesis.
 fn value<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Cow<'a, str>> {
     either(whole_quoted, either(attempt(braces), raw)).parse_next(input)
 }

@@ -1,9 +1,8 @@
 //! The grammar of keys and values in the query string (rest contract §1.1).
 //!
-//! Productions are winnow parsers that follow Parsec's rules of commitment (see [`combinators`]):
-//! which texts are accepted, and what is said about the others, are the same as upstream. They
-//! stop at the end of what makes sense and, as upstream, do not ask for the end of the text unless
-//! the production says so.
+//! Productions are winnow parsers that backtrack by the rules of Haskell's Parsec (see
+//! [`combinators`]), so that PostgREST and we accept the same texts and report the same errors. As
+//! there, trailing text is ignored unless a production requires the end.
 
 mod combinators;
 mod expectations;
@@ -19,7 +18,7 @@ use winnow::{error::EmptyError, stream::Stateful};
 
 use crate::error::RestError;
 
-use self::expectations::{Expectations, Record, Remaining, Silent};
+use self::expectations::{Discard, Expectations, Recorder, Remaining};
 
 pub(super) use self::{
     filter::{FilterOrArgument, FilterValue},
@@ -29,22 +28,22 @@ pub(super) use self::{
     select::Select,
 };
 
-/// The rest of a text, and what is known about it.
+/// The remaining text, and the parser's state.
 type Input<'a, E> = Stateful<&'a str, State<E>>;
 
-/// The reason of a failure stands in the [`State`].
+/// The reason of a failure is recorded in the [`State`].
 type Parsed<T> = Result<T, EmptyError>;
 
 #[derive(Debug, Default)]
 pub(super) struct State<E> {
     expectations: E,
-    /// How many parentheses are open.
+    /// The number of open parentheses.
     depth: usize,
-    /// Where there were too many of them.
+    /// Where the limit was exceeded.
     too_deep_at: Option<Remaining>,
 }
 
-/// A whole text that is read on its own.
+/// A key or value that is parsed on its own.
 pub(super) trait Production {
     type Output;
     /// As in `failed to parse <what>`.
@@ -53,22 +52,25 @@ pub(super) trait Production {
     fn parse<E: Expectations>(input: &mut Input<'_, E>) -> Parsed<Self::Output>;
 }
 
-/// Reads `text` as `P`.
+/// Parses `text` as `P`.
 pub(super) fn read<P: Production>(text: &str) -> Result<P::Output, RestError> {
     read_as::<P>(text, text)
 }
 
-/// Reads `text` as `P`, but speaks of `shown` in errors.
+/// Parses `text` as `P`, but shows `shown` in errors.
 pub(super) fn read_as<P: Production>(text: &str, shown: &str) -> Result<P::Output, RestError> {
-    let (outcome, state) = run::<P, Silent>(text);
+    let (outcome, state) = run::<P, Discard>(text);
     let unparsable = |at, details| failure::unparsable(P::WHAT, shown, text, at, details);
     match (outcome, state.too_deep_at) {
         (Ok(output), None) => Ok(output),
         (_, Some(at)) => Err(unparsable(at, "too many levels of nesting".to_owned())),
         (Err(EmptyError), None) => {
-            let (_, state) = run::<P, Record>(text);
-            let record = state.expectations;
-            Err(unparsable(record.at(text.len()), record.details()))
+            let (_, state) = run::<P, Recorder>(text);
+            let recorder = state.expectations;
+            Err(unparsable(
+                recorder.position(text.len()),
+                recorder.details(),
+            ))
         }
     }
 }

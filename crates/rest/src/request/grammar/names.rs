@@ -1,4 +1,4 @@
-//! Names, json paths, and the lists and keys that are made of them.
+//! Names and JSON paths, and the lists and keys made of them.
 
 use std::{borrow::Cow, collections::BTreeSet};
 
@@ -71,7 +71,7 @@ pub(super) fn delimiter<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed
     label("delimiter (.)", symbol('.')).parse_next(input)
 }
 
-/// A column or a place within a json column.
+/// A column, or a path into a json column.
 pub(super) fn field<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Field> {
     let (name, path) = lexeme((name, json_path)).parse_next(input)?;
     let name = name.into_owned();
@@ -83,7 +83,7 @@ pub(super) fn name<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Cow<
     label("field name (* or [a..z0..9_$])", name).parse_next(input)
 }
 
-/// Letters, digits and a few more, without the spaces around them.
+/// Letters, digits, `_`, `$` and inner spaces.
 pub(super) fn identifier<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<&'a str> {
     const EXPECTED: &[Expected] = &[Label("letter"), Label("digit")];
     chars1(is_identifier_char, EXPECTED)
@@ -95,7 +95,7 @@ pub(super) fn is_identifier_char(char: char) -> bool {
     matches!(char, 'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | ' ' | '$') || char.is_alphabetic()
 }
 
-/// `"…"`, where a backslash stands before whatever is meant literally.
+/// `"…"`, with backslash escapes.
 pub(super) fn quoted<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Cow<'a, str>> {
     let mut plain = chars0(|char| !matches!(char, '"' | '\\'), &[Char('\\')]);
     symbol('"').parse_next(input)?;
@@ -110,7 +110,7 @@ pub(super) fn quoted<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Co
     Ok(text)
 }
 
-/// Parts with single dashes between them; an arrow is no dash.
+/// Parts joined by dashes. The dash of an arrow (`->`) does not count.
 fn dashed<'a, E: Expectations>(
     mut part: impl Rule<'a, E, &'a str>,
 ) -> impl Rule<'a, E, Cow<'a, str>> {
@@ -154,13 +154,14 @@ fn json_index<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<&'a str> 
     terminated(index, end_of_index).parse_next(input)
 }
 
-/// What follows an index. A closing parenthesis is our own addition, so nothing is said about it.
+/// What may follow an index. The closing parenthesis is not in PostgREST's grammar, so it does not
+/// appear in error messages.
 fn end_of_index<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<()> {
     if input.input.starts_with(')') {
         return Ok(());
     }
-    let arrow_or_cast = either(ahead("->"), ahead("::"));
-    let dot_or_comma = either(ahead("."), ahead(","));
+    let arrow_or_cast = either(lookahead("->"), lookahead("::"));
+    let dot_or_comma = either(lookahead("."), lookahead(","));
     either(arrow_or_cast, either(dot_or_comma, end)).parse_next(input)
 }
 
@@ -170,7 +171,7 @@ fn json_key<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Cow<'a, str
     label("any non reserved character different from: .,>()", key).parse_next(input)
 }
 
-/// A word that follows, not read.
-pub(super) fn ahead<'a, E: Expectations>(text: &'static str) -> impl Rule<'a, E, ()> {
+/// A word that follows; it is not consumed.
+pub(super) fn lookahead<'a, E: Expectations>(text: &'static str) -> impl Rule<'a, E, ()> {
     attempt(peek(word(text)))
 }

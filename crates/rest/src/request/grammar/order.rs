@@ -43,7 +43,7 @@ fn own_term<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<OrderTerm> 
     term(None, field, input)
 }
 
-/// The rest of a term, strict about what follows it.
+/// The rest of a term. Only a comma or the end may follow.
 fn term<'a, E: Expectations>(
     relation: Option<String>,
     field: Field,

@@ -16,12 +16,12 @@ use super::{
     Input, Parsed, Production,
     combinators::{Rule, attempt, either, lexeme, nested, optional, separated},
     expectations::{Expectations, Expected::Char},
-    names::{ahead, field, identifier, is_identifier_char, name},
+    names::{field, identifier, is_identifier_char, lookahead, name},
     tokens::{end, not_followed_by, symbol, word},
 };
 
-/// How deep embeds may be nested.
-const MOST_LEVELS: usize = 32;
+/// Of nested embeds.
+const MAX_DEPTH: usize = 32;
 
 /// The value of `select`.
 pub(in crate::request) struct Select;
@@ -50,13 +50,13 @@ fn item<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<SelectItem> {
     let embeds = either(attempt(spread_head), attempt(embed_head));
     let embed = (
         embeds,
-        delimited(symbol('('), nested(MOST_LEVELS, items), symbol(')')),
+        delimited(symbol('('), nested(MAX_DEPTH, items), symbol(')')),
     );
     let embed = embed.map(|(head, items)| SelectItem::Embed(SelectEmbed { items, ..head }));
     either(embed, lexeme(column).map(SelectItem::Field)).parse_next(input)
 }
 
-/// The everyday item, a bare column name, without trying everything else before.
+/// Fast path for the most common item, a bare column name.
 fn plain_column<'a, E: Expectations>(input: &mut Input<'a, E>) -> Option<&'a str> {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
     let text = input.input;
@@ -102,7 +102,8 @@ fn head(
     }
 }
 
-/// Up to two of `!hint`, `!inner` and `!left`, of each kind the first, and a parenthesis to come.
+/// Up to two of `!hint`, `!inner` and `!left`, then a parenthesis, which is not consumed. The first
+/// of each kind wins.
 fn modifiers<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Modifiers<'a>> {
     let (mut hint, mut join) = (None, None);
     for _ in 0..2 {
@@ -112,7 +113,7 @@ fn modifiers<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Modifiers<
             None => {}
         }
     }
-    ahead("(").parse_next(input)?;
+    lookahead("(").parse_next(input)?;
     Ok((hint, join))
 }
 
@@ -129,14 +130,15 @@ fn modifier<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Modifier<'a
     preceded(symbol('!'), either(join, hint)).parse_next(input)
 }
 
-/// A word that is not the beginning of a longer one, such as the hint `left_fk`.
+/// A word that is not the prefix of a longer one, such as the hint `left_fk`.
 fn whole_word<'a, E: Expectations>(text: &'static str) -> impl Rule<'a, E, ()> {
     move |input: &mut Input<'a, E>| {
         let rest = input.input.strip_prefix(text).unwrap_or_default();
         let goes_on = rest.starts_with(|char| is_identifier_char(char) || char == '-');
-        match goes_on {
-            true => Err(EmptyError),
-            false => attempt(word(text)).parse_next(input),
+        if goes_on {
+            Err(EmptyError)
+        } else {
+            attempt(word(text)).parse_next(input)
         }
     }
 }
@@ -210,5 +212,5 @@ fn aggregate_name<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<Aggre
 }
 
 fn end_of_column<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<()> {
-    either(ahead(")"), either(ahead(","), end)).parse_next(input)
+    either(lookahead(")"), either(lookahead(","), end)).parse_next(input)
 }

@@ -1,6 +1,4 @@
-//! What the grammar accepts, and what it says about the rest.
-//!
-//! The sentences are upstream's, letter by letter.
+//! What the grammar accepts, and its error messages, which are exactly PostgREST's.
 
 use super::*;
 use crate::request::{

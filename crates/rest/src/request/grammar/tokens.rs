@@ -1,4 +1,4 @@
-//! The smallest parts of the grammar, which read characters and note what would have fitted.
+//! The smallest rules of the grammar, which consume characters and record what they expect.
 
 use winnow::{Parser, error::EmptyError, token::take_while};
 
@@ -12,18 +12,18 @@ use super::{
     },
 };
 
-/// One certain character.
+/// A given character.
 pub(super) fn symbol<'a, E: Expectations>(symbol: char) -> impl Rule<'a, E, ()> {
     move |input: &mut Input<'a, E>| match input.input.strip_prefix(symbol) {
         Some(rest) => {
             advance(input, rest);
             Ok(())
         }
-        None => refuse(input, &[Char(symbol)]),
+        None => fail_expecting(input, &[Char(symbol)]),
     }
 }
 
-/// A certain word. Having read a part of it is commitment, but the failure counts from its start.
+/// A given word. Consuming a part of it commits, but the error is reported at its start.
 pub(super) fn word<'a, E: Expectations>(word: &'static str) -> impl Rule<'a, E, ()> {
     move |input: &mut Input<'a, E>| {
         let text = input.input;
@@ -36,7 +36,7 @@ pub(super) fn word<'a, E: Expectations>(word: &'static str) -> impl Rule<'a, E, 
         if matching > 0 {
             advance(input, &text[matching..]);
         }
-        note(input, text.len(), Found::Next(mismatch), &[Word(word)]);
+        record(input, text.len(), Found::Next(mismatch), &[Word(word)]);
         Err(EmptyError)
     }
 }
@@ -46,7 +46,7 @@ fn common_prefix(text: &str, word: &str) -> usize {
     matching.map(|(char, _)| char.len_utf8()).sum()
 }
 
-/// The first word of a table that fits, as its value.
+/// The value of the first word of a table that matches.
 pub(super) fn keyword<'a, E: Expectations, T: Copy>(
     table: &'static [(&'static str, T)],
 ) -> impl Rule<'a, E, T> {
@@ -68,9 +68,9 @@ pub(super) fn chars0<'a, E: Expectations>(
     move |input: &mut Input<'a, E>| {
         let text: &str = take_while(0.., &accepts).parse_next(input)?;
         if !text.is_empty() {
-            input.state.expectations.forget();
+            input.state.expectations.clear();
         }
-        note_next(input, expected);
+        record_next(input, expected);
         Ok(text)
     }
 }
@@ -94,27 +94,27 @@ pub(super) fn any_char<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<
             advance(input, chars.as_str());
             Ok(char)
         }
-        None => refuse(input, &[]),
+        None => fail_expecting(input, &[]),
     }
 }
 
-/// Nothing follows.
+/// The end of the text.
 pub(super) fn end<'a, E: Expectations>(input: &mut Input<'a, E>) -> Parsed<()> {
     const END: &[Expected] = &[Label("end of input")];
     let at = input.input.len();
     match input.input.chars().next() {
         Some(next) => {
-            note(input, at, Found::Forbidden(next), END);
+            record(input, at, Found::Forbidden(next), END);
             Err(EmptyError)
         }
         None => {
-            note(input, at, Found::Next(None), END);
+            record(input, at, Found::Next(None), END);
             Ok(())
         }
     }
 }
 
-/// The next character is none of those; it is not read. The end will do.
+/// Fails if the next character is forbidden. Consumes nothing; succeeds at the end.
 pub(super) fn not_followed_by<'a, E: Expectations>(
     forbidden: impl Fn(char) -> bool,
     expected: &'static [Expected],
@@ -122,11 +122,11 @@ pub(super) fn not_followed_by<'a, E: Expectations>(
     move |input: &mut Input<'a, E>| match input.input.chars().next() {
         Some(next) if forbidden(next) => {
             let behind = input.input.len() - next.len_utf8();
-            note(input, behind, Found::Forbidden(next), &[]);
+            record(input, behind, Found::Forbidden(next), &[]);
             Err(EmptyError)
         }
         _ => {
-            note_next(input, expected);
+            record_next(input, expected);
             Ok(())
         }
     }
@@ -134,23 +134,31 @@ pub(super) fn not_followed_by<'a, E: Expectations>(
 
 fn advance<'a, E: Expectations>(input: &mut Input<'a, E>, rest: &'a str) {
     input.input = rest;
-    input.state.expectations.forget();
+    input.state.expectations.clear();
 }
 
-/// Fails here and says what would have fitted.
-fn refuse<E: Expectations, T>(input: &mut Input<'_, E>, expected: &[Expected]) -> Parsed<T> {
-    note_next(input, expected);
+/// Fails, and records what was expected.
+fn fail_expecting<E: Expectations, T>(
+    input: &mut Input<'_, E>,
+    expected: &[Expected],
+) -> Parsed<T> {
+    record_next(input, expected);
     Err(EmptyError)
 }
 
-/// Notes that the next character does not fit.
-fn note_next<E: Expectations>(input: &mut Input<'_, E>, expected: &[Expected]) {
+/// Records that the next character is unexpected.
+fn record_next<E: Expectations>(input: &mut Input<'_, E>, expected: &[Expected]) {
     if E::RECORDS {
         let next = input.input.chars().next();
-        note(input, input.input.len(), Found::Next(next), expected);
+        record(input, input.input.len(), Found::Next(next), expected);
     }
 }
 
-fn note<E: Expectations>(input: &mut Input<'_, E>, at: usize, found: Found, expected: &[Expected]) {
-    input.state.expectations.note(at, found, expected);
+fn record<E: Expectations>(
+    input: &mut Input<'_, E>,
+    at: usize,
+    found: Found,
+    expected: &[Expected],
+) {
+    input.state.expectations.record(at, found, expected);
 }

@@ -1,4 +1,4 @@
-//! The `Accept` header: several media types, the best liked first.
+//! The `Accept` and `Content-Type` headers.
 
 use std::cmp::Ordering;
 
@@ -8,7 +8,7 @@ use winnow::{ModalResult, Parser, ascii::digit1, combinator::opt, token::one_of}
 use super::MediaType;
 
 impl MediaType {
-    /// What the client accepts, in the order of its preference; never nothing.
+    /// What the client accepts, in the order of its preference; never empty.
     pub(crate) fn accepted(headers: &HeaderMap) -> Vec<Self> {
         let Some(accept) = headers.get(header::ACCEPT) else {
             return vec![Self::Any];
@@ -25,8 +25,8 @@ impl MediaType {
             .collect()
     }
 
-    /// The type of the body; without a header it is JSON.
-    pub(crate) fn of_body(headers: &HeaderMap) -> Self {
+    /// The type of the request's body; JSON without a header.
+    pub(crate) fn of_request_body(headers: &HeaderMap) -> Self {
         match headers.get(header::CONTENT_TYPE) {
             Some(content_type) => Self::parse(&latin1(content_type.as_bytes())),
             None => Self::Json,
@@ -34,16 +34,16 @@ impl MediaType {
     }
 }
 
-/// Every byte is a character.
+/// Decodes Latin-1, where every byte is a character.
 fn latin1(bytes: &[u8]) -> String {
     bytes.iter().copied().map(char::from).collect()
 }
 
 struct MediaRange {
-    /// Up to the quality, and without spaces.
+    /// Up to the `q` parameter, without spaces.
     text: String,
     quality: f64,
-    /// Parameters make it more special, asterisks less.
+    /// Higher with parameters, lower with asterisks.
     specificity: i64,
 }
 
@@ -69,7 +69,7 @@ impl MediaRange {
     }
 }
 
-/// A decimal number, whatever follows it. What is none is as good as 1.
+/// The leading decimal number; 1 if there is none.
 fn quality(text: &str) -> f64 {
     let fraction = opt(('.', digit1));
     let exponent = opt((one_of(['e', 'E']), opt(one_of(['+', '-'])), digit1));
@@ -94,7 +94,10 @@ mod tests {
     #[test]
     fn no_header_accepts_anything() {
         assert_eq!(MediaType::accepted(&HeaderMap::new()), [MediaType::Any]);
-        assert_eq!(MediaType::of_body(&HeaderMap::new()), MediaType::Json);
+        assert_eq!(
+            MediaType::of_request_body(&HeaderMap::new()),
+            MediaType::Json
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! From the text of one media type to its meaning.
+//! Parses one media type.
 
 use winnow::{
     ModalResult, Parser,
@@ -10,15 +10,15 @@ use winnow::{
 use super::{MediaType, PlanFormat, PlanOption, PlanType};
 
 impl MediaType {
-    /// Never fails: a text that is no media type stands for itself.
+    /// Never fails: text that is not a media type becomes [`MediaType::Other`].
     pub(crate) fn parse(text: &str) -> Self {
-        // What nearly all requests say.
+        // Fast path for nearly all requests.
         match text {
             "*/*" => return Self::Any,
             "application/json" => return Self::Json,
             _ => {}
         }
-        // What follows the last parameter that makes sense is ignored.
+        // Text after the last valid parameter is ignored.
         match tokens.parse_next(&mut &*text) {
             Ok(tokens) => Self::of_tokens(&tokens).unwrap_or_else(|| Self::Other(text.to_owned())),
             Err(_) => Self::Other(text.to_owned()),
@@ -45,10 +45,13 @@ impl MediaType {
             ("application", "vnd.pgrst.object" | "vnd.pgrst.object+json") => {
                 Self::Object { strips_nulls }
             }
-            ("application", "vnd.pgrst.array" | "vnd.pgrst.array+json") => match strips_nulls {
-                true => Self::ArrayStripped,
-                false => Self::Json,
-            },
+            ("application", "vnd.pgrst.array" | "vnd.pgrst.array+json") => {
+                if strips_nulls {
+                    Self::ArrayStripped
+                } else {
+                    Self::Json
+                }
+            }
             ("*", "*") => Self::Any,
             _ => return None,
         };
@@ -64,7 +67,7 @@ struct Tokens<'a> {
 }
 
 impl Tokens<'_> {
-    /// The last of that name, which may be written in any case.
+    /// The last one of that name, ignoring case.
     fn parameter(&self, name: &str) -> Option<&str> {
         let mut parameters = self.parameters.iter().rev();
         let (_, value) = parameters.find(|(known, _)| known.eq_ignore_ascii_case(name))?;
@@ -73,7 +76,7 @@ impl Tokens<'_> {
 
     fn plan(&self, format: PlanFormat) -> MediaType {
         let of = match self.parameter("for") {
-            // A plan of a plan of a plan: no deeper than a text can say it, as quotes do not nest.
+            // Recurses for a plan of a plan; quotes do not nest, so the depth is bounded.
             Some(of) => MediaType::parse(of),
             None => MediaType::Json,
         };

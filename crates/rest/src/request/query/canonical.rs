@@ -1,8 +1,8 @@
-//! The query string in its one canonical form, for `Content-Location` (rest contract §3.7).
+//! The canonical query string, for `Content-Location` (rest contract §3.7).
 
 use super::pairs::Decoded;
 
-/// Sorted by key and encoded again. Values of a repeated key become one, with commas between.
+/// Sorts by key and encodes again. Values of a repeated key are joined with commas.
 pub(super) fn canonical(pairs: &[(Decoded<'_>, Option<Decoded<'_>>)]) -> String {
     let mut sorted: Vec<(&[u8], &[u8])> = pairs
         .iter()
@@ -28,8 +28,8 @@ pub(super) fn canonical(pairs: &[(Decoded<'_>, Option<Decoded<'_>>)]) -> String 
     text
 }
 
-/// Upstream takes each byte for a character and encodes that as UTF-8 once more, so that what is
-/// not ASCII comes out twice encoded. We do the same.
+/// As PostgREST, treats each byte as a character and encodes that as UTF-8, so anything but ASCII
+/// is encoded twice.
 fn encode(bytes: &[u8], text: &mut String) {
     for &byte in bytes {
         match byte {

@@ -1,4 +1,4 @@
-//! The query string: its pairs, what each of them is for, and the values' meanings.
+//! Parses the query string: splits it into pairs, sorts them by purpose, and parses their values.
 
 mod canonical;
 pub(super) mod pairs;
@@ -18,47 +18,49 @@ use super::{
     range::Interval,
 };
 
-/// What the rest of the request says about its query string.
+/// How the query string is parsed, depending on the action.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct QueryRules {
-    /// Whether values that are no filters are arguments of a function.
+    /// Whether values that are not filters are arguments of a function.
     pub(super) has_arguments: bool,
-    /// Whether the canonical form is wanted.
+    /// Whether the canonical form is needed, for `Content-Location`.
     pub(super) has_location: bool,
 }
 
-/// The parameters, and the rows of the root that they ask for.
+/// The parameters, and `limit` and `offset` of the root.
 pub(super) fn parse(query: &str, rules: QueryRules) -> Result<(QueryParams, Interval), RestError> {
     let pairs: Vec<_> = pairs::pairs(query.as_bytes()).collect();
-    let canonical = match rules.has_location {
-        true => canonical::canonical(&pairs),
-        false => String::new(),
+    let canonical = if rules.has_location {
+        canonical::canonical(&pairs)
+    } else {
+        String::new()
     };
-    let given = Given::sort(pairs)?;
+    let sorted = SortedPairs::from_pairs(pairs)?;
 
-    // The order of these is visible where several are wrong.
-    let order = orders(&given.orders)?;
-    let logic = given.logic.iter().map(logic).collect::<Result<_, _>>()?;
-    let columns = given.columns.as_deref().map(grammar::read::<Columns>);
+    // If several are invalid, clients see the first error, so the order matters.
+    let order = orders(&sorted.orders)?;
+    let logic = sorted.logic.iter().map(logic).collect::<Result<_, _>>()?;
+    let columns = sorted.columns.as_deref().map(grammar::read::<Columns>);
     let columns = columns.transpose()?;
-    let select = select(given.select.as_deref())?;
-    let mut filters = Vec::with_capacity(given.filters.len());
+    let select = select(sorted.select.as_deref())?;
+    let mut filters = Vec::with_capacity(sorted.filters.len());
     let mut arguments = Vec::new();
-    for (key, value) in given.filters {
-        match rules.has_arguments {
-            true => match filter_or_argument(&key, &value)? {
+    for (key, value) in sorted.filters {
+        if rules.has_arguments {
+            match filter_or_argument(&key, &value)? {
                 Ok(filter) => filters.push(filter),
                 Err(name) => arguments.push((name, value.into_owned())),
-            },
-            false => filters.push(filter(&key, &value)?),
+            }
+        } else {
+            filters.push(filter(&key, &value)?);
         }
     }
-    let on_conflict = given
+    let on_conflict = sorted
         .on_conflict
         .as_deref()
         .map(grammar::read::<OnConflict>);
     let on_conflict = on_conflict.transpose()?;
-    let (root, ranges) = given.ranges.finish()?;
+    let (root, ranges) = sorted.ranges.finish()?;
 
     let params = QueryParams {
         select,
@@ -76,9 +78,9 @@ pub(super) fn parse(query: &str, rules: QueryRules) -> Result<(QueryParams, Inte
 
 type Pair<'a> = (Cow<'a, str>, Cow<'a, str>);
 
-/// The pairs, sorted by what they are for.
+/// The pairs, sorted by purpose.
 #[derive(Debug, Default)]
-struct Given<'a> {
+struct SortedPairs<'a> {
     select: Option<Cow<'a, str>>,
     columns: Option<Cow<'a, str>>,
     on_conflict: Option<Cow<'a, str>>,
@@ -88,18 +90,18 @@ struct Given<'a> {
     ranges: Ranges,
 }
 
-impl<'a> Given<'a> {
-    fn sort(pairs: Vec<(Decoded<'a>, Option<Decoded<'a>>)>) -> Result<Self, RestError> {
-        let mut given = Self::default();
-        // The first of each counts, even where it has no value.
+impl<'a> SortedPairs<'a> {
+    fn from_pairs(pairs: Vec<(Decoded<'a>, Option<Decoded<'a>>)>) -> Result<Self, RestError> {
+        let mut sorted = Self::default();
+        // The first of each wins, even without a value.
         let (mut has_select, mut has_columns, mut has_on_conflict) = (false, false, false);
         for (key, value) in pairs {
             let key = text(key)?;
             let value = value.map(text).transpose()?;
             let single = match &key[..] {
-                "select" => Some((&mut given.select, &mut has_select)),
-                "columns" => Some((&mut given.columns, &mut has_columns)),
-                "on_conflict" => Some((&mut given.on_conflict, &mut has_on_conflict)),
+                "select" => Some((&mut sorted.select, &mut has_select)),
+                "columns" => Some((&mut sorted.columns, &mut has_columns)),
+                "on_conflict" => Some((&mut sorted.on_conflict, &mut has_on_conflict)),
                 _ => None,
             };
             match (single, value) {
@@ -108,14 +110,14 @@ impl<'a> Given<'a> {
                     *is_given = true;
                     *place = value;
                 }
-                (None, Some(value)) => given.add(key, value),
+                (None, Some(value)) => sorted.add(key, value),
                 (None, None) => {}
             }
         }
-        Ok(given)
+        Ok(sorted)
     }
 
-    /// Sorts by the last word of the key, whatever quotes stand around it.
+    /// The last part of the key decides, even inside quotes.
     fn add(&mut self, key: Cow<'a, str>, value: Cow<'a, str>) {
         let last_word = key.rsplit('.').next().unwrap_or_default();
         match last_word {
@@ -135,18 +137,19 @@ fn text(bytes: Decoded<'_>) -> Result<Cow<'_, str>, RestError> {
     })
 }
 
-/// Nothing given is everything asked for.
+/// `*` if there is none.
 fn select(value: Option<&str>) -> Result<Vec<SelectItem>, RestError> {
     let items = value.map_or(Ok(Vec::new()), grammar::read::<Select>)?;
-    match items.is_empty() {
-        true => Ok(vec![SelectItem::Field(SelectField::all())]),
-        false => Ok(items),
+    if items.is_empty() {
+        Ok(vec![SelectItem::Field(SelectField::all())])
+    } else {
+        Ok(items)
     }
 }
 
 type Levels<T> = Vec<(Vec<String>, T)>;
 
-/// The first for each level.
+/// The first of each level wins.
 fn orders(pairs: &[Pair<'_>]) -> Result<Levels<Vec<OrderTerm>>, RestError> {
     let mut orders = Levels::with_capacity(pairs.len());
     for (key, value) in pairs {
@@ -161,7 +164,7 @@ fn orders(pairs: &[Pair<'_>]) -> Result<Levels<Vec<OrderTerm>>, RestError> {
 
 fn logic((key, value): &Pair<'_>) -> Result<(Vec<String>, LogicTree), RestError> {
     let (path, operator) = grammar::read::<LogicPath>(key)?;
-    // Read as if it stood within another tree; the places in errors count so, too.
+    // Parsed together with its operator; columns in error messages count it too.
     let text = operator + value;
     let tree = grammar::read_as::<LogicTreeValue>(&text, value)?;
     Ok((path, tree))
@@ -173,7 +176,7 @@ fn filter(key: &str, value: &str) -> Result<(Vec<String>, Filter), RestError> {
     Ok((path, condition.on(field)))
 }
 
-/// A filter, or else the name of an argument.
+/// A filter, or the name of an argument.
 fn filter_or_argument(
     key: &str,
     value: &str,

@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-/// Percent signs and pluses resolved, whatever bytes that gives.
+/// Percent-decoded bytes, which need not be UTF-8.
 pub(in crate::request) type Decoded<'a> = Cow<'a, [u8]>;
 
-/// The pairs in their order; the value is `None` where there is no `=`.
+/// The pairs in order; the value is `None` without `=`.
 pub(in crate::request) fn pairs(
     text: &[u8],
 ) -> impl Iterator<Item = (Decoded<'_>, Option<Decoded<'_>>)> {
     let is_nothing = text.is_empty();
-    // What follows the last separator is no pair, while nothing between two separators is one.
+    // A trailing separator adds no pair, but two separators in a row do.
     let text = match text {
         [head @ .., b'&' | b';'] => head,
         _ => text,
@@ -26,7 +26,7 @@ pub(in crate::request) fn pairs(
         })
 }
 
-/// Resolves `%XX` and, in forms, `+`. What only looks like an escape stays as it is.
+/// Decodes `%XX` and, in forms, `+`. Invalid escapes stay as they are.
 pub(in crate::request) fn decode(text: &[u8], plus_is_space: bool) -> Decoded<'_> {
     let is_special = |byte: &u8| *byte == b'%' || (plus_is_space && *byte == b'+');
     let Some(first) = text.iter().position(is_special) else {
@@ -47,7 +47,7 @@ pub(in crate::request) fn decode(text: &[u8], plus_is_space: bool) -> Decoded<'_
     }
 }
 
-/// The byte that two hexadecimal digits stand for, and what follows them.
+/// The byte of two hexadecimal digits, and the rest.
 fn escaped_byte(text: &[u8]) -> Option<(u8, &[u8])> {
     let [high, low, tail @ ..] = text else {
         return None;
@@ -60,7 +60,7 @@ fn hex_byte(high: u8, low: u8) -> Option<u8> {
     Some(digit(high)? * 16 + digit(low)?)
 }
 
-/// As text, if it is.
+/// `None` if it is not UTF-8.
 pub(in crate::request) fn into_text(decoded: Decoded<'_>) -> Option<Cow<'_, str>> {
     match decoded {
         Cow::Borrowed(bytes) => std::str::from_utf8(bytes).ok().map(Cow::Borrowed),

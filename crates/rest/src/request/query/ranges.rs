@@ -11,16 +11,15 @@ use crate::{
     },
 };
 
-/// The values for one level, as they were last given.
+/// The last values of one level.
 #[derive(Debug, Default)]
 struct Level {
-    /// The key as if it were that of the limit.
+    /// The key of its limit.
     key: String,
     limit: Option<String>,
     offset: Option<String>,
 }
 
-/// What was said for each level.
 #[derive(Debug, Default)]
 pub(super) struct Ranges(Vec<Level>);
 
@@ -54,7 +53,8 @@ impl Ranges {
         let mut root = Interval::ALL;
         let mut embeds = Vec::new();
         for level in self.0 {
-            let interval = Interval::of(level.limit.as_deref(), level.offset.as_deref());
+            let interval =
+                Interval::from_limit_offset(level.limit.as_deref(), level.offset.as_deref());
             if level.key == "limit" {
                 root = interval;
             } else {

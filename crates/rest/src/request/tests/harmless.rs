@@ -1,10 +1,10 @@
-//! Nothing that a client may send does harm.
+//! Properties: no input causes a panic.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Text that is made of what the grammar knows, which gets further than any.
+/// Text made of the grammar's tokens, which gets further than random text.
 fn nearly_grammar() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "select=", "order=", "and=", "or=", "not.", "columns=", "limit=", "rel.", "id", "&", "=",

@@ -133,7 +133,7 @@ fn functions_take_arguments_from_the_query_of_reads() {
 fn wrong_parameters_are_reported_in_a_fixed_order() {
     let check = |query, expected: &str| {
         let error = parse(&Request { query, ..GET })
-            .expect_err("refused")
+            .expect_err("rejected")
             .to_string();
         assert!(
             error.contains(&format!("failed to parse {expected} ")),

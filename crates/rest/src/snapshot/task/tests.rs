@@ -1,84 +1,67 @@
-//! When to load again, told by a database that cannot be reached: every attempt shows as a
-//! failure.
+//! When the task loads. The database cannot be reached, so every load shows as a failure.
 
 use std::path::Path;
 
 use plinth_db::{PoolConfig, Target};
-use plinth_log::LogStore;
-use plinth_project::{FromSettings, ProjectKeys, ProjectKind, ProjectRef};
-use plinth_settings::SettingsHandle;
-use plinth_token::KeySet;
+use plinth_project::{FromSettings, Project};
+use plinth_testkit::{ProjectBuilder, load_settings};
 
 use super::*;
-use crate::snapshot::*;
+use crate::{RestError, snapshot::SnapshotCache};
 
 fn unreachable() -> Project {
     let nowhere = Path::new("/nonexistent/plinth");
     let target = Target::unix(nowhere, 1, "nobody", "", "nothing");
-    let (logs, _writer) =
-        LogStore::open(std::env::temp_dir(), plinth_log::Config::default()).expect("a log store");
-    let settings = plinth_settings::Loader::new().load().expect("defaults");
-    Project::new(
-        ProjectRef::generate(),
-        ProjectKind::Default,
-        ProjectDb::alone(target, PoolConfig::default()),
-        ProjectKeys::new(KeySet::builder().build().expect("no keys")),
-        SettingsHandle::new(settings.settings),
-        logs,
-    )
+    ProjectBuilder::new(ProjectDb::standalone(target, PoolConfig::default())).build()
 }
 
 fn base() -> Arc<RestConfig> {
-    let settings = plinth_settings::Loader::new()
-        .load()
-        .expect("defaults")
-        .settings;
-    let mut config = RestConfig::from_settings(&settings);
+    let mut config = RestConfig::from_settings(&load_settings(&[]));
     config.channel = None;
     Arc::new(config)
 }
 
-/// A task between two loads, and the way to give it orders.
-fn task() -> (Task, mpsc::UnboundedSender<Order>) {
-    let (sender, orders) = mpsc::unbounded_channel();
+/// A task between two loads, and the sender of its requests.
+fn task() -> (LoadTask, mpsc::UnboundedSender<LoadRequest>) {
+    let (sender, load_requests) = mpsc::unbounded_channel();
     let project = unreachable();
-    let task = Task {
+    let task = LoadTask {
         db: project.db.clone(),
-        numbers: Arc::new(Numbers::of(&project)),
+        metrics: Arc::new(RestMetrics::for_project(&project)),
         base: base(),
-        settings_of: SettingsRole::Login,
-        config_asked: Arc::default(),
+        settings_role: SettingsRole::Login,
+        config_reload: Arc::default(),
         shared: Arc::new(Shared {
             snapshot: ArcSwapOption::empty(),
-            state: watch::Sender::new(State::Awake),
+            state: watch::Sender::new(State::Listening),
             last_used: AtomicU64::new(0),
         }),
-        orders,
+        load_requests,
         started: Instant::now(),
         stop: CancellationToken::new(),
-        retry_in: FIRST_RETRY,
+        backoff: INITIAL_BACKOFF,
     };
     (task, sender)
 }
 
-fn order(why: Why) -> (Order, oneshot::Receiver<()>) {
-    let (done, is_done) = oneshot::channel();
-    (Order { why, _done: done }, is_done)
+fn load_request(reason: LoadReason) -> (LoadRequest, oneshot::Receiver<()>) {
+    let (_done, is_done) = oneshot::channel();
+    (LoadRequest { reason, _done }, is_done)
 }
 
-fn has_loaded(task: &Task) -> bool {
+fn has_loaded(task: &LoadTask) -> bool {
     *task.shared.state.borrow() == State::Failing
 }
 
-fn notification(payload: &str) -> Heard {
-    Heard::Notification {
+fn notification(payload: &str) -> ListenEvent {
+    ListenEvent::Notification {
         channel: "pgrst".to_owned(),
         payload: payload.to_owned(),
     }
 }
 
 #[test]
-fn three_payloads_ask_for_a_load() {
+fn three_payloads_cause_a_load() {
     for payload in ["", "reload schema", "reload config"] {
         assert!(is_reload(payload), "{payload}");
     }
@@ -89,58 +72,61 @@ fn three_payloads_ask_for_a_load() {
 
 #[tokio::test]
 async fn a_burst_of_notifications_makes_one_more_load_at_its_end() {
-    let (mut task, _orders) = task();
-    let (sender, mut heard) = mpsc::channel(16);
+    let (mut task, _requests) = task();
+    let (sender, mut notifications) = mpsc::channel(16);
     for payload in ["reload schema", "anything", "", "reload schema"] {
-        sender.send(notification(payload)).await.expect("room");
+        sender.send(notification(payload)).await.expect("capacity");
     }
     let started = Instant::now();
 
-    task.coalesce(&mut heard).await;
+    task.debounce(&mut notifications).await;
 
     assert!(has_loaded(&task));
-    assert!(started.elapsed() >= COOL_DOWN);
-    assert!(heard.is_empty(), "all of them were heard");
+    assert!(started.elapsed() >= DEBOUNCE);
+    assert!(notifications.is_empty(), "all of them were received");
 }
 
 #[tokio::test]
-async fn words_to_others_make_no_load() {
-    let (mut task, _orders) = task();
-    let (sender, mut heard) = mpsc::channel(16);
-    sender.send(notification("anything")).await.expect("room");
+async fn other_payloads_cause_no_load() {
+    let (mut task, _requests) = task();
+    let (sender, mut notifications) = mpsc::channel(16);
+    sender
+        .send(notification("anything"))
+        .await
+        .expect("capacity");
 
-    task.coalesce(&mut heard).await;
+    task.debounce(&mut notifications).await;
 
     assert!(!has_loaded(&task));
 }
 
 #[tokio::test]
-async fn whoever_orders_a_load_does_not_wait_for_the_burst_to_end() {
-    let (mut task, orders) = task();
-    let (_sender, mut heard) = mpsc::channel(16);
+async fn a_load_request_does_not_wait_for_the_burst_to_end() {
+    let (mut task, requests) = task();
+    let (_sender, mut notifications) = mpsc::channel(16);
     let newer = base();
-    let (order, is_done) = order(Why::Asked(newer.clone()));
-    orders.send(order).expect("the task is there");
+    let (request, is_done) = load_request(LoadReason::Requested(newer.clone()));
+    requests.send(request).expect("the task is there");
 
-    task.coalesce(&mut heard).await;
+    task.debounce(&mut notifications).await;
 
     assert!(has_loaded(&task));
     assert!(Arc::ptr_eq(&task.base, &newer));
-    is_done.await.expect_err("told by letting go");
+    is_done.await.expect_err("dropped when the load has ended");
 }
 
 #[tokio::test]
-async fn one_load_is_for_everybody_who_ordered_one_before() {
-    let (mut task, orders) = task();
+async fn one_load_answers_all_queued_requests() {
+    let (mut task, requests) = task();
     let newer = base();
-    let whys = [
-        Why::OutOfDate(base()),
-        Why::Asked(newer.clone()),
-        Why::Suspicion,
+    let reasons = [
+        LoadReason::Outdated(base()),
+        LoadReason::Requested(newer.clone()),
+        LoadReason::MaybeOutdated,
     ];
-    let waiting = whys.map(|why| {
-        let (order, is_done) = order(why);
-        orders.send(order).expect("the task is there");
+    let waiting = reasons.map(|reason| {
+        let (request, is_done) = load_request(reason);
+        requests.send(request).expect("the task is there");
         is_done
     });
 
@@ -148,75 +134,61 @@ async fn one_load_is_for_everybody_who_ordered_one_before() {
 
     assert!(has_loaded(&task));
     assert!(Arc::ptr_eq(&task.base, &newer), "the last settings count");
-    assert!(task.orders.is_empty());
+    assert!(task.load_requests.is_empty());
     for is_done in waiting {
-        is_done.await.expect_err("told by letting go");
+        is_done.await.expect_err("dropped when the load has ended");
     }
 }
 
 #[tokio::test]
-async fn a_listener_that_came_back_may_have_missed_something() {
-    let (mut task, _orders) = task();
-    let (sender, mut heard) = mpsc::channel(16);
-    sender.send(Heard::Connected).await.expect("room");
+async fn a_reconnected_listener_causes_a_load() {
+    let (mut task, _requests) = task();
+    let (sender, mut notifications) = mpsc::channel(16);
+    sender.send(ListenEvent::Connected).await.expect("capacity");
 
-    task.coalesce(&mut heard).await;
+    task.debounce(&mut notifications).await;
 
     assert!(has_loaded(&task));
 }
 
 #[tokio::test]
-async fn only_a_call_for_settings_has_them_read_again() {
-    let (task, _orders) = task();
+async fn only_reload_config_has_the_settings_read_again() {
+    let (task, _requests) = task();
 
-    assert!(task.asks_for_load(&notification("reload schema")));
-    let asked = tokio::time::timeout(Duration::ZERO, task.config_asked.notified());
-    asked.await.expect_err("nobody spoke of settings");
+    assert!(task.requires_load(&notification("reload schema")));
+    let notified = tokio::time::timeout(Duration::ZERO, task.config_reload.notified());
+    notified.await.expect_err("the settings were not mentioned");
 
-    assert!(task.asks_for_load(&notification("reload config")));
-    task.config_asked.notified().await;
+    assert!(task.requires_load(&notification("reload config")));
+    task.config_reload.notified().await;
 }
 
 #[test]
-fn a_project_that_nobody_asks_for_is_idle() {
-    let (mut task, _orders) = task();
-    assert!(!task.is_idle(), "it has just begun");
-    let Some(long_ago) = Instant::now().checked_sub(IDLE) else {
+fn a_project_without_requests_is_idle() {
+    let (mut task, _requests) = task();
+    assert!(!task.is_idle(), "it has just started");
+    let Some(long_ago) = Instant::now().checked_sub(IDLE_TIMEOUT) else {
         return;
     };
     task.started = long_ago;
     assert!(task.is_idle());
     let now = long_ago.elapsed().as_millis() as u64;
     task.shared.last_used.store(now, Ordering::Relaxed);
-    assert!(!task.is_idle(), "somebody has just asked");
+    assert!(!task.is_idle(), "a request has just used it");
 }
 
 #[tokio::test]
 async fn without_a_first_load_there_is_nothing_to_serve_from() {
     let base = base();
-    let keeper = Keeper::start(
+    let snapshots = SnapshotCache::start(
         &unreachable(),
         base.clone(),
         SettingsRole::Login,
         Arc::default(),
     );
 
-    let refusal = keeper.snapshot(&base).await.err().expect("a refusal");
+    let error = snapshots.snapshot(&base).await.err().expect("an error");
 
-    assert!(matches!(refusal, RestError::NoSchemaCache), "{refusal}");
-    assert!(keeper.current().is_none());
-}
-
-#[test]
-fn search_paths_are_quoted() {
-    use plinth_project::FromSettings;
-
-    let settings = plinth_settings::Loader::new().load().expect("defaults");
-    let mut config = RestConfig::from_settings(&settings.settings);
-    config.schemas = vec!["my, schema".to_owned()];
-    config.extra_search_path = vec!["public".to_owned(), "odd\"one".to_owned()];
-
-    let paths = search_paths(&config);
-
-    assert_eq!(paths["my, schema"], r#""my, schema", "public", "odd""one""#);
+    assert!(matches!(error, RestError::NoSchemaCache), "{error}");
+    assert!(snapshots.latest().is_none());
 }

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The call itself, before its rows are read.
+/// Checks the CTE of a call.
 #[track_caller]
 fn check(request: &str, expected: &str, expected_values: &[&str]) {
     let (text, values) = statement(request);

@@ -9,7 +9,7 @@ const COUNTED_DOWN: &str = "set_config('plinth.inserted', \
     (coalesce(nullif(current_setting('plinth.inserted', true), ''), '0')::int - 1)::text, true) \
     is not null";
 
-/// The change itself, before its rows are read.
+/// Checks the CTE of a mutation.
 #[track_caller]
 fn check(request: &str, expected: &str, expected_values: &[&str]) {
     let (text, values) = statement(request);
@@ -38,7 +38,7 @@ fn a_whole_statement() {
 }
 
 #[test]
-fn what_nobody_sees_is_not_read() {
+fn rows_that_are_not_returned_are_not_read() {
     let (text, _) = statement("POST /films?select=nonsense\n\n{\"id\":1}");
 
     assert!(text.contains(" returning 1) select "), "{text}");

@@ -1,4 +1,4 @@
-//! Totals: counted, estimated or not wanted.
+//! Totals: counted, estimated or not requested.
 
 use super::*;
 
@@ -23,7 +23,7 @@ const PAGE: &str = "pg_catalog.count(_pgrst_row)";
 const COUNTED: &str = "(select pg_catalog.count(*) from pgrst_source_count)";
 
 #[test]
-fn nothing_is_counted_that_nobody_asked_for() {
+fn nothing_is_counted_unless_requested() {
     let cinema = Cinema::new();
     assert_eq!(total(&cinema, "GET /films?limit=1"), "null::bigint");
     assert_eq!(

@@ -151,7 +151,7 @@ fn paths_into_json_and_into_what_becomes_json() {
 fn values_of_a_domain_are_read_by_its_function() {
     let check = |filter: &str, expected: &str, values: &[&str]| {
         let (text, found) = statement(&format!("GET /colours?select=id&shade={filter}"));
-        let condition = between(&text, " where ", JSON_OF_ROWS);
+        let condition = between(&text, " where ", READ_SUFFIX);
         assert_eq!(condition, format!(r#""api"."colours"."shade" {expected}"#));
         assert_eq!(found, values);
     };

@@ -155,7 +155,7 @@ fn ranges() {
 fn an_embed_s_absence_is_tested_on_the_joined_row() {
     let check = |filter: &str, expected: &str| {
         let (text, _) = statement(&format!("GET /films?select=directors()&{filter}"));
-        assert_eq!(between(&text, "on true where ", JSON_OF_ROWS), expected);
+        assert_eq!(between(&text, "on true where ", READ_SUFFIX), expected);
     };
 
     check(

@@ -1,4 +1,4 @@
-//! Every way to be refused (rest contract §7).
+//! Errors (rest contract §7).
 
 mod raised;
 mod requests;

@@ -1,8 +1,8 @@
-//! Functions that choose how they are refused (§7.5).
+//! Functions that raise errors with a status of their own (§7.5).
 
 use serde_json::{Value, json};
 
-use crate::support::{Listener, TestApi};
+use crate::support::{Listener, Requests, RestReply, TestApi};
 
 #[tokio::test]
 async fn a_status_may_be_raised_with_its_reason() {
@@ -11,8 +11,8 @@ async fn a_status_may_be_raised_with_its_reason() {
     let body = r#"{"state":"PT402","message":"Payment Required Now","detail":"d","hint":"h"}"#;
 
     let answer = listener
-        .ask(&format!(
-            "POST /rpc/refuse HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+        .exchange(&format!(
+            "POST /rpc/raise_error HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         ))
@@ -22,8 +22,8 @@ async fn a_status_may_be_raised_with_its_reason() {
         answer.starts_with("HTTP/1.1 402 Payment Required Now\r\n"),
         "{answer}"
     );
-    let told = r#"{"code":"PT402","details":"d","hint":"h","message":"Payment Required Now"}"#;
-    assert!(answer.ends_with(told), "{answer}");
+    let expected = r#"{"code":"PT402","details":"d","hint":"h","message":"Payment Required Now"}"#;
+    assert!(answer.ends_with(expected), "{answer}");
 }
 
 #[tokio::test]
@@ -34,14 +34,14 @@ async fn a_whole_response_may_be_raised() {
 
     let reply = api
         .post(
-            "/rpc/refuse",
+            "/rpc/raise_error",
             json!({ "state": "PGRST", "message": message.to_string(), "detail": detail.to_string() }),
         )
         .await;
 
     reply
-        .refuses_with(332, "123", "m", json!("d"), json!("h"))
-        .has("x-header", "str");
+        .expect_error_with(332, "123", "m", json!("d"), json!("h"))
+        .expect_header("x-header", "str");
 }
 
 #[tokio::test]
@@ -55,13 +55,13 @@ async fn a_response_that_makes_no_sense_is_explained() {
     let good = r#"{"code":"1","message":"m"}"#;
     let raise = |message: &str, detail: &str| {
         let body = json!({ "state": "PGRST", "message": message, "detail": detail });
-        api.post("/rpc/refuse", body)
+        api.post("/rpc/raise_error", body)
     };
 
     let bad_message = raise("INVALID", "{}").await;
     let bad_detail = raise(good, "INVALID").await;
     let no_detail = api
-        .post("/rpc/refuse_bare", json!({ "message": good }))
+        .post("/rpc/raise_bare", json!({ "message": good }))
         .await;
 
     let cases = [
@@ -82,7 +82,7 @@ async fn a_response_that_makes_no_sense_is_explained() {
         ),
     ];
     for (reply, details, hint) in cases {
-        reply.refuses_with(500, "PGRST121", message, json!(details), json!(hint));
+        reply.expect_error_with(500, "PGRST121", message, json!(details), json!(hint));
     }
 }
 
@@ -91,12 +91,15 @@ async fn plain_exceptions_are_the_clients_fault_and_assertions_ours() {
     let api = TestApi::library().await;
 
     let plain = api
-        .post("/rpc/refuse", json!({ "state": "P0001", "message": "no" }))
+        .post(
+            "/rpc/raise_error",
+            json!({ "state": "P0001", "message": "no" }),
+        )
         .await;
     let assertion = api.post("/rpc/fail_assertion", json!({})).await;
 
-    plain.refuses_with(400, "P0001", "no", json!(""), json!(""));
-    assertion.refuses_with(500, "P0004", "never", Value::Null, Value::Null);
+    plain.expect_error_with(400, "P0001", "no", json!(""), json!(""));
+    assertion.expect_error_with(500, "P0004", "never", Value::Null, Value::Null);
 }
 
 #[tokio::test]
@@ -110,15 +113,15 @@ async fn settings_of_the_response_must_make_sense() {
         .get("/rpc/respond?status=418&headers=[{\"X-A\":\"1\"},{\"X-A\":\"2\"}]")
         .await;
 
-    status.refuses(
+    status.expect_error(
         500,
         "PGRST112",
         "response.status guc must be a valid status code",
     );
     let message = "response.headers guc must be a JSON array composed of objects with a single key \
                    and a string value";
-    headers.refuses(500, "PGRST111", message);
-    not_text.refuses(500, "PGRST111", message);
+    headers.expect_error(500, "PGRST111", message);
+    not_text.expect_error(500, "PGRST111", message);
     assert_eq!((good.status.as_u16(), good.text()), (418, "\"done\""));
     let values: Vec<_> = good.headers.get_all("x-a").iter().collect();
     assert_eq!(values, ["1", "2"]);

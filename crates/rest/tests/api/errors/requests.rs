@@ -1,12 +1,12 @@
-//! Requests that are wrong in themselves (§7.3), in the order of their codes.
+//! Invalid requests (§7.3), in the order of their codes.
 
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::support::{Call, Database, TestApi};
+use crate::support::{Call, Database, Requests, RestCall, RestReply, Sql, TestApi};
 
 async fn check(call: Call, status: u16, code: &str, message: &str) {
-    call.await.refuses(status, code, message);
+    call.await.expect_error(status, code, message);
 }
 
 #[tokio::test]
@@ -24,19 +24,20 @@ async fn what_cannot_be_parsed_is_told_with_its_place() {
         ("and=(id.eq)", "logic tree ((id.eq))", 10),
     ];
 
-    for (query, told, column) in cases {
-        let reply = match query.starts_with("columns") || query.starts_with("on_conflict") {
-            true => api.post(&format!("/books?{query}"), json!({})).await,
-            false => api.get(&format!("/books?{query}")).await,
+    for (query, what, column) in cases {
+        let reply = if query.starts_with("columns") || query.starts_with("on_conflict") {
+            api.post(&format!("/books?{query}"), json!({})).await
+        } else {
+            api.get(&format!("/books?{query}")).await
         };
-        reply.refuses_as(400, "PGRST100");
-        let message = format!("\"failed to parse {told}\" (line 1, column {column})");
+        reply.expect_error_code(400, "PGRST100");
+        let message = format!("\"failed to parse {what}\" (line 1, column {column})");
         assert_eq!(reply.json()["message"], message, "{query}");
     }
 }
 
 #[tokio::test]
-async fn methods_that_a_resource_does_not_have_are_refused() {
+async fn methods_that_a_resource_does_not_have_are_rejected() {
     let api = TestApi::library().await;
     let trace = Method::TRACE;
 
@@ -49,7 +50,7 @@ async fn methods_that_a_resource_does_not_have_are_refused() {
 }
 
 #[tokio::test]
-async fn bodies_that_cannot_be_read_are_refused() {
+async fn bodies_that_cannot_be_read_are_rejected() {
     let api = TestApi::own_library().await;
     let post = |content_type: &str, body: &str| {
         api.call(Method::POST, "/with_defaults")
@@ -78,16 +79,16 @@ async fn bodies_that_cannot_be_read_are_refused() {
 async fn ranges_that_cannot_be_are_not_satisfiable() {
     let api = TestApi::library().await;
     let message = "Requested range not satisfiable";
-    let refused = async |call: Call, details: &str| {
+    let rejected = async |call: Call, details: &str| {
         call.await
-            .refuses_with(416, "PGRST103", message, json!(details), Value::Null);
+            .expect_error_with(416, "PGRST103", message, json!(details), Value::Null);
     };
 
     let negative = "Limit should be greater than or equal to zero.";
-    refused(api.get("/books?limit=-1"), negative).await;
+    rejected(api.get("/books?limit=-1"), negative).await;
     let order = "The lower boundary must be lower than or equal to the upper boundary in the \
                  Range header.";
-    refused(api.get("/books").header("Range", "5-1"), order).await;
+    rejected(api.get("/books").header("Range", "5-1"), order).await;
     let beyond = "An offset of 9 was requested, but there are only 4 rows.";
     let reply = api.get("/books?offset=9").prefer("count=exact").await;
     assert_eq!(
@@ -97,7 +98,7 @@ async fn ranges_that_cannot_be_are_not_satisfiable() {
 }
 
 #[tokio::test]
-async fn puts_that_do_not_name_one_row_are_refused() {
+async fn puts_that_do_not_name_one_row_are_rejected() {
     let api = TestApi::own_library().await;
     let body = || json!({ "book_id": 1, "copy_no": 1, "shelf": "Z" });
     let filters = "Filters must include all and only primary key columns with 'eq' operators";
@@ -144,10 +145,10 @@ async fn what_is_not_offered_is_not_acceptable() {
     .await;
     let plan = "application/vnd.pgrst.plan+json";
     let reply = api.get("/books").accept(plan).await;
-    reply.refuses_as(406, "PGRST107");
+    reply.expect_error_code(406, "PGRST107");
     let profile = api.get("/books").header("Accept-Profile", "public").await;
     let hint = json!("Only the following schemas are exposed: library");
-    profile.refuses_with(406, "PGRST106", "Invalid schema: public", Value::Null, hint);
+    profile.expect_error_with(406, "PGRST106", "Invalid schema: public", Value::Null, hint);
 }
 
 #[tokio::test]
@@ -169,17 +170,17 @@ async fn strict_handling_names_what_it_does_not_know() {
 
     let message = "Invalid preferences given with handling=strict";
     let details = json!("Invalid preferences: count=none, x=y");
-    strict.refuses_with(400, "PGRST122", message, details, Value::Null);
+    strict.expect_error_with(400, "PGRST122", message, details, Value::Null);
     assert_eq!(lenient.status, 200);
     let message = "Function must return SETOF or TABLE when max-affected preference is used with \
                    handling=strict";
-    one_row.refuses(400, "PGRST128", message);
+    one_row.expect_error(400, "PGRST128", message);
 }
 
 #[tokio::test]
-async fn paths_that_lead_nowhere_are_refused() {
+async fn paths_that_lead_nowhere_are_rejected() {
     let library = [("db-schemas", "library"), ("openapi-mode", "disabled")];
-    let api = TestApi::alone(Database::shared().await, &library).await;
+    let api = TestApi::standalone(Database::shared().await, &library).await;
 
     for path in ["/books/", "/books/1", "/rpc/add/", "/rpc/add/x", "//"] {
         let message = "Invalid path specified in request URL";
@@ -202,12 +203,12 @@ async fn errors_say_less_where_that_is_wanted() {
         ("db-schemas", "library"),
         ("client-error-verbosity", "minimal"),
     ];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
 
     let reply = api.get("/book").await;
 
     let message = "Could not find the table 'library.book' in the schema cache";
-    reply.gives(404, json!({ "code": "PGRST205", "message": message }));
+    reply.expect_json(404, json!({ "code": "PGRST205", "message": message }));
     assert_eq!(
         reply.text(),
         format!("{{\"code\":\"PGRST205\",\"message\":\"{message}\"}}")
@@ -221,5 +222,5 @@ async fn an_error_to_head_has_its_code_in_a_header_only() {
     let reply = api.head("/nowhere").await;
 
     assert_eq!((reply.status.as_u16(), reply.text()), (404, ""));
-    reply.has("proxy-status", "PostgREST; error=PGRST205");
+    reply.expect_header("proxy-status", "PostgREST; error=PGRST205");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Database, TestApi};
+use crate::support::{Database, Requests, RestCall, RestReply, Sql, TestApi};
 
 #[tokio::test]
 async fn filters_and_orders_must_aim_at_an_embed() {
@@ -17,7 +17,7 @@ async fn filters_and_orders_must_aim_at_an_embed() {
         "authors.limit=1",
     ] {
         let reply = api.get(&format!("/books?select=id&{query}")).await;
-        reply.refuses_with(400, "PGRST108", message, Value::Null, hint.clone());
+        reply.expect_error_with(400, "PGRST108", message, Value::Null, hint.clone());
     }
 }
 
@@ -29,19 +29,19 @@ async fn the_name_of_an_aliased_embed_is_deprecated() {
         ("db-schemas", "library"),
         ("url-use-legacy-target-names", "false"),
     ];
-    let tomorrow = TestApi::alone(Database::shared().await, &settings).await;
+    let tomorrow = TestApi::standalone(Database::shared().await, &settings).await;
 
     let warned = today.get(path).await;
-    let refused = tomorrow.get(path).await;
+    let rejected = tomorrow.get(path).await;
 
-    warned.gives(200, json!([{ "id": 1, "by": { "name": "Ada" } }]));
+    warned.expect_json(200, json!([{ "id": 1, "by": { "name": "Ada" } }]));
     let warning = warned.header("warning").expect("a warning");
     assert!(warning.starts_with("299 PostgRESTv16.2 \"Embedded resource was referenced by"));
     assert!(
         warning.contains("Update `authors` to `by` in query string"),
         "{warning}"
     );
-    refused.refuses_with(
+    rejected.expect_error_with(
         400,
         "PGRST108",
         "'authors' is not an embedded resource in this request",
@@ -60,16 +60,16 @@ async fn parents_are_not_ordered_by_many_children() {
 
     let message = "A related order on 'books' is not possible";
     let details = "'authors' and 'books' do not form a many-to-one or one-to-one relationship";
-    reply.refuses_with(400, "PGRST118", message, json!(details), Value::Null);
+    reply.expect_error_with(400, "PGRST118", message, json!(details), Value::Null);
 }
 
 #[tokio::test]
-async fn aggregates_are_refused_unless_enabled() {
+async fn aggregates_are_rejected_unless_enabled() {
     let off = TestApi::library().await;
     let settings = [("db-schemas", "library"), ("db-aggregates-enabled", "true")];
-    let on = TestApi::alone(Database::shared().await, &settings).await;
+    let on = TestApi::standalone(Database::shared().await, &settings).await;
 
-    let refused = off.get("/books?select=price.sum()").await;
+    let rejected = off.get("/books?select=price.sum()").await;
     let nested = off.get("/authors?select=books(price.sum())").await;
     let summed = on
         .get("/books?select=genre,price.sum(),count()&order=genre")
@@ -77,9 +77,9 @@ async fn aggregates_are_refused_unless_enabled() {
     let spread = on.get("/authors?select=name,...books(price.sum())").await;
 
     let message = "Use of aggregate functions is not allowed";
-    refused.refuses(400, "PGRST123", message);
-    nested.refuses(400, "PGRST123", message);
-    summed.gives(
+    rejected.expect_error(400, "PGRST123", message);
+    nested.expect_error(400, "PGRST123", message);
+    summed.expect_json(
         200,
         json!([
             { "genre": "novel", "sum": 7.00, "count": 2 },
@@ -89,7 +89,7 @@ async fn aggregates_are_refused_unless_enabled() {
     );
     let details = "Aggregates are not implemented for one-to-many or many-to-many spreads.";
     let message = "Feature not implemented";
-    spread.refuses_with(400, "PGRST127", message, json!(details), Value::Null);
+    spread.expect_error_with(400, "PGRST127", message, json!(details), Value::Null);
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn unknown_relationships_get_a_hint_at_the_next_best() {
     let details = "Searched for a foreign key relationship between 'books' and 'author' \
                    in the schema 'library', but no matches were found.";
     let hint = "Perhaps you meant 'authors' instead of 'author'.";
-    reply.refuses_with(400, "PGRST200", message, json!(details), json!(hint));
+    reply.expect_error_with(400, "PGRST200", message, json!(details), json!(hint));
 }
 
 #[tokio::test]
@@ -120,7 +120,7 @@ async fn unknown_functions_are_told_with_their_arguments() {
     let message = "Could not find the function library.ad(a) in the schema cache";
     let details = "Searched for the function library.ad with parameter a or with a single unnamed \
                    json/jsonb parameter, but no matches were found in the schema cache.";
-    by_name.refuses_as(404, "PGRST202");
+    by_name.expect_error_code(404, "PGRST202");
     assert_eq!(
         (&by_name.json()["message"], &by_name.json()["details"]),
         (&json!(message), &json!(details))
@@ -130,18 +130,18 @@ async fn unknown_functions_are_told_with_their_arguments() {
     let details = "Searched for the function library.add with parameters a, c or with a single \
                    unnamed json/jsonb parameter, but no matches were found in the schema cache.";
     let hint = "Perhaps you meant to call the function library.add(a, b)";
-    by_argument.refuses_with(404, "PGRST202", message, json!(details), json!(hint));
+    by_argument.expect_error_with(404, "PGRST202", message, json!(details), json!(hint));
 
     let message =
         "Could not find the function library.nowhere_at_all without parameters in the schema cache";
     let details = "Searched for the function library.nowhere_at_all without parameters, but no \
                    matches were found in the schema cache.";
-    by_get.refuses_with(404, "PGRST202", message, json!(details), Value::Null);
+    by_get.expect_error_with(404, "PGRST202", message, json!(details), Value::Null);
 
     let message = "Could not find the function library.add in the schema cache";
     let details = "Searched for the function library.add with a single unnamed text parameter, but \
                    no matches were found in the schema cache.";
-    by_text.refuses_with(404, "PGRST202", message, json!(details), Value::Null);
+    by_text.expect_error_with(404, "PGRST202", message, json!(details), Value::Null);
 }
 
 #[tokio::test]
@@ -157,9 +157,9 @@ async fn overloads_that_differ_only_in_types_are_ambiguous() {
     );
     let start = "Could not choose the best candidate function between: ";
     let message = format!("{start}library.clash(a => integer), library.clash(a => text)");
-    by_type.refuses_with(300, "PGRST203", &message, Value::Null, hint.clone());
+    by_type.expect_error_with(300, "PGRST203", &message, Value::Null, hint.clone());
     let message = format!("{start}library.whole( => json), library.whole( => jsonb)");
-    unnamed.refuses_with(300, "PGRST203", &message, Value::Null, hint);
+    unnamed.expect_error_with(300, "PGRST203", &message, Value::Null, hint);
 }
 
 #[tokio::test]
@@ -172,7 +172,7 @@ async fn unknown_columns_of_a_body_are_named() {
     let listed = api.post("/books?columns=colour", json!({})).await;
 
     for reply in [inserted, updated, listed] {
-        reply.refuses(400, "PGRST204", message);
+        reply.expect_error(400, "PGRST204", message);
     }
 }
 
@@ -196,7 +196,7 @@ async fn a_change_needs_a_single_row_where_one_is_asked_for() {
     for (call, rows) in calls {
         let reply = call.accept(single).await;
         let details = json!(format!("The result contains {rows} rows"));
-        reply.refuses_with(406, "PGRST116", message, details, Value::Null);
+        reply.expect_error_with(406, "PGRST116", message, details, Value::Null);
     }
     let left = "select (select count(*) from library.authors where born = 9) \
                 + (select count(*) from library.with_defaults) \

@@ -2,12 +2,15 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Reply, TestApi};
+use crate::support::{Reply, Requests, RestCall, RestReply, Sql, TestApi};
 
 async fn raise(api: &TestApi, role: &str, state: &str, message: &str) -> Reply {
-    api.post("/rpc/refuse", json!({ "state": state, "message": message }))
-        .role(role)
-        .await
+    api.post(
+        "/rpc/raise_error",
+        json!({ "state": state, "message": message }),
+    )
+    .role(role)
+    .await
 }
 
 #[tokio::test]
@@ -62,12 +65,12 @@ async fn every_class_has_its_status() {
     ];
 
     for (state, status) in cases {
-        let reply = raise(&api, "authenticated", state, "told").await;
+        let reply = raise(&api, "authenticated", state, "raised").await;
 
-        reply.refuses_with(status, state, "told", json!(""), json!(""));
+        reply.expect_error_with(status, state, "raised", json!(""), json!(""));
         match status {
-            503 => reply.has("retry-after", "1"),
-            _ => reply.lacks("retry-after"),
+            503 => reply.expect_header("retry-after", "1"),
+            _ => reply.expect_no_header("retry-after"),
         };
     }
 }
@@ -77,15 +80,15 @@ async fn what_sounds_like_a_lost_connection_can_be_retried() {
     let api = TestApi::library().await;
 
     for state in ["08000", "08P01", "57P01"] {
-        let reply = raise(&api, "authenticated", state, "told").await;
+        let reply = raise(&api, "authenticated", state, "raised").await;
 
         reply
-            .refuses_with(503, state, "told", json!(""), json!(""))
-            .has("retry-after", "1");
+            .expect_error_with(503, state, "raised", json!(""), json!(""))
+            .expect_header("retry-after", "1");
     }
     for state in ["57P02", "57P03"] {
-        let reply = raise(&api, "authenticated", state, "told").await;
-        reply.refuses_with(500, state, "told", json!(""), json!(""));
+        let reply = raise(&api, "authenticated", state, "raised").await;
+        reply.expect_error_with(500, state, "raised", json!(""), json!(""));
     }
 }
 
@@ -100,21 +103,22 @@ async fn some_messages_change_the_status() {
 
     for (state, message, status) in cases {
         let reply = raise(&api, "authenticated", state, message).await;
-        reply.refuses_with(status, state, message, json!(""), json!(""));
+        reply.expect_error_with(status, state, message, json!(""), json!(""));
     }
 }
 
 #[tokio::test]
-async fn what_strangers_may_not_do_asks_for_a_token() {
+async fn a_lack_of_privileges_of_anonymous_callers_asks_for_a_token() {
     let api = TestApi::library().await;
 
-    let stranger = raise(&api, "anon", "42501", "no").await;
+    let anonymous = raise(&api, "anon", "42501", "no").await;
     let user = raise(&api, "authenticated", "42501", "no").await;
 
-    stranger
-        .refuses_as(401, "42501")
-        .has("www-authenticate", "Bearer");
-    user.refuses_as(403, "42501").lacks("www-authenticate");
+    anonymous
+        .expect_error_code(401, "42501")
+        .expect_header("www-authenticate", "Bearer");
+    user.expect_error_code(403, "42501")
+        .expect_no_header("www-authenticate");
 }
 
 #[tokio::test]
@@ -147,8 +151,8 @@ async fn details_and_hints_of_postgres_arrive_as_they_are() {
         .prefer("resolution=merge-duplicates")
         .await;
 
-    missing.refuses_as(400, "23502");
-    foreign.refuses_with(
+    missing.expect_error_code(400, "23502");
+    foreign.expect_error_with(
         409,
         "23503",
         "insert or update on table \"books\" violates foreign key constraint \
@@ -157,7 +161,7 @@ async fn details_and_hints_of_postgres_arrive_as_they_are() {
         Value::Null,
     );
     let message = "value for domain library.isbn violates check constraint \"isbn_check\"";
-    check.refuses_as(400, "23514");
+    check.expect_error_code(400, "23514");
     assert!(
         [
             message,
@@ -165,13 +169,13 @@ async fn details_and_hints_of_postgres_arrive_as_they_are() {
         ]
         .contains(&check.json()["message"].as_str().expect("a message"))
     );
-    label.refuses_as(400, "22P02");
-    column.refuses(400, "42703", "column books.colour does not exist");
-    operator.refuses_as(404, "42883");
-    twice.refuses_as(500, "21000");
-    identity.refuses_as(400, "428C9");
-    generated.refuses_as(400, "428C9");
-    conflict.refuses_as(400, "42P10");
+    label.expect_error_code(400, "22P02");
+    column.expect_error(400, "42703", "column books.colour does not exist");
+    operator.expect_error_code(404, "42883");
+    twice.expect_error_code(500, "21000");
+    identity.expect_error_code(400, "428C9");
+    generated.expect_error_code(400, "428C9");
+    conflict.expect_error_code(400, "42P10");
 }
 
 #[tokio::test]
@@ -183,7 +187,7 @@ async fn writing_while_reading_is_not_allowed() {
     let by_stable = api.post("/rpc/add_quietly", json!({ "value": "x" })).await;
 
     for reply in [view, by_get, by_stable] {
-        reply.refuses_as(405, "25006");
+        reply.expect_error_code(405, "25006");
     }
     assert_eq!(
         api.db
@@ -194,7 +198,7 @@ async fn writing_while_reading_is_not_allowed() {
 }
 
 #[tokio::test]
-async fn deferred_constraints_are_heard_before_the_answer() {
+async fn deferred_constraints_are_checked_before_the_response() {
     let api = TestApi::own_library().await;
 
     let committed = api.patch("/deferred?id=eq.1", json!({ "rank": 2 })).await;
@@ -203,6 +207,6 @@ async fn deferred_constraints_are_heard_before_the_answer() {
         .prefer("return=representation")
         .await;
 
-    committed.refuses_as(409, "23505");
-    shown.refuses_as(409, "23505");
+    committed.expect_error_code(409, "23505");
+    shown.expect_error_code(409, "23505");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Database, JSON, TestApi};
+use crate::support::{Database, JSON, Requests, RestCall, RestReply, TestApi};
 
 #[tokio::test]
 async fn the_best_liked_type_that_there_is_wins() {
@@ -24,7 +24,7 @@ async fn the_best_liked_type_that_there_is_wins() {
     for (accept, content_type) in cases {
         let reply = api.get("/books?id=eq.1&select=id").accept(accept).await;
         assert_eq!(reply.status, 200, "{accept}: {reply:#?}");
-        reply.has("content-type", content_type);
+        reply.expect_header("content-type", content_type);
     }
 }
 
@@ -43,13 +43,13 @@ async fn nulls_are_left_out_where_asked_for() {
         .accept(object)
         .await;
 
-    many.gives(
+    many.expect_json(
         200,
         json!([{ "id": 3, "extra": {} }, { "id": 4, "price": 3.50, "extra": [1, 2] }]),
     );
-    many.has("content-type", &format!("{array}; charset=utf-8"));
-    one.gives(200, json!({ "id": 1, "numbers": [1, null, 3] }));
-    one.has("content-type", &format!("{object}; charset=utf-8"));
+    many.expect_header("content-type", &format!("{array}; charset=utf-8"));
+    one.expect_json(200, json!({ "id": 1, "numbers": [1, null, 3] }));
+    one.expect_header("content-type", &format!("{object}; charset=utf-8"));
 }
 
 #[tokio::test]
@@ -77,14 +77,14 @@ async fn csv_is_as_postgres_writes_rows() {
 #[tokio::test]
 async fn plans_take_options_and_say_for_what_they_are() {
     let settings = [("db-schemas", "library"), ("db-plan-enabled", "true")];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
     let accept = "application/vnd.pgrst.plan+json; for=\"text/csv\"; options=analyze|verbose";
 
     let reply = api.get("/books").accept(accept).await;
 
-    let told = "application/vnd.pgrst.plan+json; for=\"text/csv\"; options=analyze|verbose; \
+    let expected = "application/vnd.pgrst.plan+json; for=\"text/csv\"; options=analyze|verbose; \
                 charset=utf-8";
-    reply.has("content-type", told);
+    reply.expect_header("content-type", expected);
     let plan = &reply.json()[0]["Plan"];
     assert!(
         plan["Actual Rows"].is_number() && plan["Output"].is_array(),
@@ -100,15 +100,15 @@ async fn the_root_is_a_document_and_nothing_else() {
     for accept in ["*/*", "application/json", "application/openapi+json"] {
         let reply = api.get("/").accept(accept).await;
         assert_eq!(reply.status, 200, "{reply:#?}");
-        reply.has("content-type", openapi);
+        reply.expect_header("content-type", openapi);
         assert_eq!(reply.json()["swagger"], "2.0");
     }
     api.get("/")
         .accept("text/csv")
         .await
-        .refuses_as(406, "PGRST107");
+        .expect_error_code(406, "PGRST107");
     let elsewhere = api.get("/books").accept("application/openapi+json").await;
-    elsewhere.refuses_as(406, "PGRST107");
+    elsewhere.expect_error_code(406, "PGRST107");
     let head = api.head("/").await;
     assert_eq!((head.status.as_u16(), head.text()), (200, ""));
 }
@@ -117,16 +117,16 @@ async fn the_root_is_a_document_and_nothing_else() {
 async fn the_document_shows_what_the_caller_may_see() {
     let api = TestApi::library().await;
 
-    let stranger = api.get("/").await.json();
+    let anonymous = api.get("/").await.json();
     let user = api.get("/").role("authenticated").await.json();
 
-    assert!(stranger["definitions"]["dropbox"].is_object());
+    assert!(anonymous["definitions"]["dropbox"].is_object());
     assert!(
         user["definitions"]["dropbox"].is_null(),
         "nothing was granted"
     );
-    let id = &stranger["definitions"]["books"]["properties"]["author_id"]["description"];
-    let told = "Note:\nThis is a Foreign Key to `authors.id`.<fk table='authors' column='id'/>";
-    assert_eq!(id, told);
-    assert!(stranger["paths"]["/rpc/add"]["get"].is_object());
+    let id = &anonymous["definitions"]["books"]["properties"]["author_id"]["description"];
+    let expected = "Note:\nThis is a Foreign Key to `authors.id`.<fk table='authors' column='id'/>";
+    assert_eq!(id, expected);
+    assert!(anonymous["paths"]["/rpc/add"]["get"].is_object());
 }

@@ -1,6 +1,6 @@
-//! Media types of the schema's own (§3.5).
+//! Media handlers of the schema (§3.5).
 
-use crate::support::TestApi;
+use crate::support::{Requests, RestCall, RestReply, TestApi};
 
 #[tokio::test]
 async fn a_function_answers_in_the_type_that_it_returns() {
@@ -21,11 +21,11 @@ async fn a_function_answers_in_the_type_that_it_returns() {
         ("content-type", "text/plain; charset=utf-8"),
         ("content-range", "0-0/*"),
     ];
-    text.is(200, &headers, "Hello, Ada");
+    text.expect_whole(200, &headers, "Hello, Ada");
     assert_eq!(&bytes.body[..], [0, 1, 255]);
-    bytes.has("content-type", "application/octet-stream");
+    bytes.expect_header("content-type", "application/octet-stream");
     assert_eq!((none.status.as_u16(), none.body.len()), (200, 0));
-    other.refuses_as(406, "PGRST107");
+    other.expect_error_code(406, "PGRST107");
 }
 
 #[tokio::test]
@@ -48,11 +48,11 @@ async fn an_aggregate_answers_for_its_table_or_for_all() {
         .await;
 
     assert_eq!(of_table.text(), "Engines;Germinal;Nana;Edda;");
-    of_table.has("content-type", "application/vnd.titles");
+    of_table.expect_header("content-type", "application/vnd.titles");
     assert_eq!(of_function.text(), "Engines;Germinal;Nana;Edda;");
     assert_eq!(of_all.text(), "rows...");
-    elsewhere.refuses_as(406, "PGRST107");
-    in_part.refuses_as(406, "PGRST107");
+    elsewhere.expect_error_code(406, "PGRST107");
+    in_part.expect_error_code(406, "PGRST107");
 }
 
 #[tokio::test]
@@ -62,5 +62,5 @@ async fn a_function_for_anything_names_the_type_itself() {
     let reply = api.get("/rpc/anything").accept("image/whatever").await;
 
     assert_eq!((reply.status.as_u16(), reply.text()), (200, "any"));
-    reply.has("content-type", "image/x-any");
+    reply.expect_header("content-type", "image/x-any");
 }

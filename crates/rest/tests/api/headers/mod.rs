@@ -1,4 +1,4 @@
-//! Headers that ask and headers that answer (rest contract §3).
+//! Headers of requests and responses (rest contract §3).
 
 mod accept;
 mod cors;

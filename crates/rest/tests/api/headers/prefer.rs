@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Database, TestApi};
+use crate::support::{Database, Requests, RestCall, RestReply, Sql, TestApi};
 
 #[tokio::test]
 async fn applied_preferences_come_in_a_fixed_order() {
@@ -10,7 +10,7 @@ async fn applied_preferences_come_in_a_fixed_order() {
         ("db-schemas", "library"),
         ("db-tx-end", "commit-allow-override"),
     ];
-    let api = TestApi::alone(Database::fresh().await, &settings).await;
+    let api = TestApi::standalone(Database::fresh().await, &settings).await;
     let all = "max-affected=9, timezone=UTC, handling=strict, tx=commit, count=exact";
 
     let inserted = api
@@ -31,10 +31,10 @@ async fn applied_preferences_come_in_a_fixed_order() {
 
     let tail = "count=exact, tx=commit, handling=strict, timezone=UTC";
     let made = "resolution=merge-duplicates, missing=default, return=minimal";
-    inserted.has("preference-applied", &format!("{made}, {tail}"));
+    inserted.expect_header("preference-applied", &format!("{made}, {tail}"));
     let applied = format!("missing=null, return=minimal, {tail}, max-affected=9");
-    updated.has("preference-applied", &applied);
-    read.has("preference-applied", tail);
+    updated.expect_header("preference-applied", &applied);
+    read.expect_header("preference-applied", tail);
 }
 
 #[tokio::test]
@@ -52,12 +52,12 @@ async fn the_first_valid_word_of_a_family_counts() {
         .await;
 
     twice
-        .has("content-range", "0-0/4")
-        .has("preference-applied", "count=exact");
+        .expect_header("content-range", "0-0/4")
+        .expect_header("preference-applied", "count=exact");
     spelt
-        .has("content-range", "0-0/*")
-        .lacks("preference-applied");
-    unknown.has("content-range", "0-0/4");
+        .expect_header("content-range", "0-0/*")
+        .expect_no_header("preference-applied");
+    unknown.expect_header("content-range", "0-0/4");
 }
 
 #[tokio::test]
@@ -69,12 +69,12 @@ async fn a_resolution_without_a_key_is_a_plain_insert() {
         .prefer("resolution=merge-duplicates, return=minimal")
         .await;
 
-    reply.has("preference-applied", "return=minimal");
+    reply.expect_header("preference-applied", "return=minimal");
     assert_eq!(reply.status, 201);
 }
 
 #[tokio::test]
-async fn who_may_not_choose_the_end_is_not_heard() {
+async fn a_transaction_end_that_may_not_be_chosen_is_ignored() {
     let api = TestApi::own_library().await;
 
     let reply = api
@@ -83,7 +83,7 @@ async fn who_may_not_choose_the_end_is_not_heard() {
         .await;
 
     assert_eq!(reply.status, 201, "never invalid: {reply:#?}");
-    reply.has("preference-applied", "handling=strict");
+    reply.expect_header("preference-applied", "handling=strict");
     assert_eq!(
         api.db
             .count("select count(*) from library.with_defaults")
@@ -93,7 +93,7 @@ async fn who_may_not_choose_the_end_is_not_heard() {
 }
 
 #[tokio::test]
-async fn times_are_told_in_the_zone_that_was_asked_for() {
+async fn times_are_in_the_requested_time_zone() {
     let api = TestApi::library().await;
     let path = "/kinds?select=instant";
 
@@ -101,10 +101,10 @@ async fn times_are_told_in_the_zone_that_was_asked_for() {
     let offset = api.get(path).prefer("timezone=-5").await;
     let bad = api.get(path).prefer("timezone=Nowhere/Land").await;
 
-    named.gives(200, json!([{ "instant": "2024-01-01T19:04:05-08:00" }]));
-    named.has("preference-applied", "timezone=America/Los_Angeles");
-    offset.gives(200, json!([{ "instant": "2024-01-01T22:04:05-05:00" }]));
-    bad.refuses_as(400, "22023");
+    named.expect_json(200, json!([{ "instant": "2024-01-01T19:04:05-08:00" }]));
+    named.expect_header("preference-applied", "timezone=America/Los_Angeles");
+    offset.expect_json(200, json!([{ "instant": "2024-01-01T22:04:05-05:00" }]));
+    bad.expect_error_code(400, "22023");
 }
 
 #[tokio::test]
@@ -115,12 +115,12 @@ async fn a_call_may_not_affect_more_than_allowed() {
             .prefer(&format!("handling=strict, max-affected={most}"))
     };
 
-    let refused = call(1).await;
+    let rejected = call(1).await;
     let allowed = call(2).await;
 
-    refused.refuses_as(400, "PGRST124");
+    rejected.expect_error_code(400, "PGRST124");
     assert_eq!(allowed.status, 200);
-    allowed.has("preference-applied", "handling=strict, max-affected=2");
+    allowed.expect_header("preference-applied", "handling=strict, max-affected=2");
     assert_eq!(
         api.db
             .count("select count(*) from library.with_defaults")

@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use crate::support::{Database, TestApi};
+use crate::support::{Database, Requests, RestCall, RestReply, TestApi};
 
 #[tokio::test]
 async fn each_method_has_its_own_profile_header() {
     let settings = [("db-schemas", "public,personal")];
-    let api = TestApi::alone(Database::fresh().await, &settings).await;
+    let api = TestApi::standalone(Database::fresh().await, &settings).await;
     let row = json!({ "username": "new" });
 
     let written = api
@@ -31,31 +31,31 @@ async fn each_method_has_its_own_profile_header() {
         .await;
 
     written
-        .gives(201, json!([row]))
-        .has("content-profile", "personal");
+        .expect_json(201, json!([row]))
+        .expect_header("content-profile", "personal");
     assert_eq!(read.json().as_array().map(Vec::len), Some(1));
     assert_eq!(deleted.status, 204);
-    deleted.lacks("content-profile");
-    called.refuses_as(404, "PGRST202");
+    deleted.expect_no_header("content-profile");
+    called.expect_error_code(404, "PGRST202");
 }
 
 #[tokio::test]
 async fn the_first_schema_is_that_of_who_does_not_choose() {
     let settings = [("db-schemas", "personal,public")];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
 
     let reply = api.get("/users?select=username").await;
 
-    reply.gives(200, json!([{ "username": "private person" }]));
-    reply.has("content-profile", "personal");
+    reply.expect_json(200, json!([{ "username": "private person" }]));
+    reply.expect_header("content-profile", "personal");
 }
 
 #[tokio::test]
 async fn relationships_do_not_cross_schemas() {
     let settings = [("db-schemas", "personal,public")];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
 
     api.get("/users?select=messages(*)")
         .await
-        .refuses_as(400, "PGRST200");
+        .expect_error_code(400, "PGRST200");
 }

@@ -1,11 +1,11 @@
-//! Headers by which requests are followed and measured (§3.7).
+//! Headers for tracing and timing (§3.7).
 
-use crate::support::{Database, TestApi};
+use crate::support::{Database, Requests, TestApi};
 
 #[tokio::test]
 async fn the_parts_of_the_work_are_timed_in_order() {
     let settings = [("db-schemas", "library"), ("server-timing-enabled", "true")];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
 
     for call in [api.get("/books"), api.options("/books"), api.get("/")] {
         let reply = call.await;
@@ -19,12 +19,12 @@ async fn the_parts_of_the_work_are_timed_in_order() {
         }
         assert_eq!(names, ["jwt", "parse", "plan", "transaction", "response"]);
     }
-    api.get("/nowhere").await.lacks("server-timing");
+    api.get("/nowhere").await.expect_no_header("server-timing");
     TestApi::library()
         .await
         .get("/books")
         .await
-        .lacks("server-timing");
+        .expect_no_header("server-timing");
 }
 
 #[tokio::test]
@@ -33,12 +33,12 @@ async fn the_trace_header_is_echoed_on_every_answer() {
         ("db-schemas", "library"),
         ("server-trace-header", "X-Request-Id"),
     ];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
 
     for path in ["/books", "/nowhere", "/"] {
         let reply = api.get(path).header("X-Request-Id", "abc").await;
-        reply.has("x-request-id", "abc");
-        api.get(path).await.has("x-request-id", "");
+        reply.expect_header("x-request-id", "abc");
+        api.get(path).await.expect_header("x-request-id", "");
     }
 }
 
@@ -49,6 +49,6 @@ async fn the_place_of_the_content_is_canonical() {
     let sorted = api.get("/books?select=id&limit=1&id=gt.0&id=lt.9").await;
     let plain = api.get("/books").await;
 
-    sorted.has("content-location", "/books?id=gt.0,lt.9&limit=1&select=id");
-    plain.has("content-location", "/books");
+    sorted.expect_header("content-location", "/books?id=gt.0,lt.9&limit=1&select=id");
+    plain.expect_header("content-location", "/books");
 }

@@ -1,5 +1,4 @@
-//! Row level security decides, always: no way through the service shows more than the policies
-//! allow, to strangers, to one user or to the other.
+//! Row-level security applies to every kind of request, for anonymous callers and for two users.
 
 mod reading;
 mod writing;
@@ -9,7 +8,7 @@ use crate::support::{Call, Database, Reply, TestApi};
 const A: &str = "aaaaaaaa-aaaa-4aaa-8aaa-aaaaaaaaaaaa";
 const B: &str = "bbbbbbbb-bbbb-4bbb-8bbb-bbbbbbbbbbbb";
 
-/// Everybody who calls, and the notes that they may see.
+/// All callers, and the notes that they can see.
 const CALLERS: [(Option<&str>, &[i64]); 3] = [
     (None, &[2, 4]),
     (Some(A), &[1, 2, 4]),
@@ -38,7 +37,7 @@ async fn api(db: Database) -> TestApi {
         ("db-plan-enabled", "true"),
         ("db-aggregates-enabled", "true"),
     ];
-    TestApi::alone(db, &settings).await
+    TestApi::standalone(db, &settings).await
 }
 
 /// Whether the note belongs to the caller.

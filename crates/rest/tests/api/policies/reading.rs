@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::{A, CALLERS, api, ids, is_of, sent_by};
-use crate::support::Database;
+use crate::support::{Database, Requests, RestCall, Sql};
 
 #[tokio::test]
 async fn every_way_of_reading_shows_what_the_policies_allow() {
@@ -57,15 +57,15 @@ async fn counts_and_sums_are_of_visible_rows() {
         }
         assert!(sent_by(estimated, caller).await.status.is_success());
         let number = sent_by(api.get("/rpc/note_count"), caller).await;
-        number.gives(200, json!(visible.len()));
+        number.expect_json(200, json!(visible.len()));
         let summed = sent_by(api.get("/notes?select=id.sum(),count()"), caller).await;
         let sum: i64 = visible.iter().sum();
-        summed.gives(200, json!([{ "sum": sum, "count": visible.len() }]));
+        summed.expect_json(200, json!([{ "sum": sum, "count": visible.len() }]));
     }
 }
 
 #[tokio::test]
-async fn embeds_on_both_sides_obey_the_policies_of_their_table() {
+async fn embeds_on_both_sides_apply_the_policies_of_their_table() {
     let api = api(Database::shared().await).await;
 
     for (caller, visible) in CALLERS {
@@ -80,7 +80,7 @@ async fn embeds_on_both_sides_obey_the_policies_of_their_table() {
                 json!({ "id": id, "folders": folder })
             })
             .collect();
-        up.gives(200, json!(rows));
+        up.expect_json(200, json!(rows));
         let down = sent_by(
             api.get("/folders?select=name,notes(id)&notes.order=id"),
             caller,
@@ -91,7 +91,7 @@ async fn embeds_on_both_sides_obey_the_policies_of_their_table() {
             Some(A) => json!([{ "name": "of a", "notes": [{ "id": 1 }, { "id": 2 }] }]),
             Some(_) => json!([{ "name": "of b", "notes": [{ "id": 3 }, { "id": 4 }] }]),
         };
-        down.gives(200, folders);
+        down.expect_json(200, folders);
         let inner = sent_by(api.get("/notes?select=id,folders!inner()&order=id"), caller).await;
         let own = visible.iter().filter(|id| is_of(**id, caller));
         assert_eq!(ids(&inner), own.copied().collect::<Vec<_>>());

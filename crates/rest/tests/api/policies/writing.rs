@@ -1,14 +1,14 @@
 use serde_json::json;
 
 use super::{A, B, api, ids};
-use crate::support::Database;
+use crate::support::{Database, Requests, RestCall, RestReply, Sql};
 
 #[tokio::test]
 async fn nobody_inserts_for_somebody_else() {
     let api = api(Database::fresh().await).await;
     let insert = |id: i64, owner: &str| api.post("/notes", json!({ "id": id, "owner": owner }));
 
-    let stranger = insert(10, A).await;
+    let anonymous = insert(10, A).await;
     let for_other = insert(11, B).user(A).await;
     let own = insert(12, A).user(A).prefer("return=representation").await;
     let by_default = api.post("/notes?select=owner", json!({ "id": 13 })).user(B);
@@ -25,12 +25,12 @@ async fn nobody_inserts_for_somebody_else() {
         .await;
 
     let message = "new row violates row-level security policy for table \"notes\"";
-    stranger.refuses(401, "42501", message);
-    for_other.refuses(403, "42501", message);
+    anonymous.expect_error(401, "42501", message);
+    for_other.expect_error(403, "42501", message);
     assert_eq!(own.status, 201);
-    by_default.gives(201, json!([{ "owner": B }]));
-    stolen.refuses_as(403, "42501");
-    probed.gives(201, json!([]));
+    by_default.expect_json(201, json!([{ "owner": B }]));
+    stolen.expect_error_code(403, "42501");
+    probed.expect_json(201, json!([]));
     assert_eq!(
         api.db
             .count("select count(*) from library.notes where body = 'stolen'")
@@ -49,7 +49,7 @@ async fn updates_and_deletes_reach_own_rows_only() {
         )
     };
 
-    let stranger = change().prefer("return=representation").await;
+    let anonymous = change().prefer("return=representation").await;
     let user = change()
         .user(A)
         .prefer("return=representation, count=exact")
@@ -67,15 +67,15 @@ async fn updates_and_deletes_reach_own_rows_only() {
         .user(B)
         .prefer("count=exact")
         .await;
-    let by_stranger = api.delete("/notes?id=gt.0").prefer("count=exact").await;
+    let by_anonymous = api.delete("/notes?id=gt.0").prefer("count=exact").await;
 
-    stranger.gives(200, json!([]));
+    anonymous.expect_json(200, json!([]));
     assert_eq!(ids(&user), [1, 2]);
-    user.has("content-range", "0-1/2");
-    given.refuses_as(403, "42501");
-    put.refuses_as(403, "42501");
-    deleted.has("content-range", "*/2");
-    by_stranger.has("content-range", "*/0");
+    user.expect_header("content-range", "0-1/2");
+    given.expect_error_code(403, "42501");
+    put.expect_error_code(403, "42501");
+    deleted.expect_header("content-range", "*/2");
+    by_anonymous.expect_header("content-range", "*/0");
     let rest = "select count(*) from library.notes where owner::text like 'a%' and body = 'new'";
     assert_eq!(api.db.count(rest).await, 2);
 }

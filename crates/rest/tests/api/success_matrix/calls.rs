@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::support::{Database, JSON, TestApi};
+use crate::support::{Database, JSON, Requests, RestCall, RestReply, Sql, TestApi};
 
 #[tokio::test]
 async fn a_call_answers_alike_by_get_head_and_post() {
@@ -12,12 +12,14 @@ async fn a_call_answers_alike_by_get_head_and_post() {
     let head = api.head("/rpc/add?a=1").await;
     let nothing = api.get("/rpc/nothing").await;
 
-    got.is(200, &headers, "11").lacks("content-location");
-    posted.is(200, &headers, "11");
-    head.is(200, &headers, "").lacks("content-length");
+    got.expect_whole(200, &headers, "11")
+        .expect_no_header("content-location");
+    posted.expect_whole(200, &headers, "11");
+    head.expect_whole(200, &headers, "")
+        .expect_no_header("content-length");
     nothing
-        .is(204, &[("content-range", "0-0/*")], "")
-        .lacks("content-length");
+        .expect_whole(204, &[("content-range", "0-0/*")], "")
+        .expect_no_header("content-length");
 }
 
 #[tokio::test]
@@ -39,18 +41,18 @@ async fn options_tell_what_a_thing_can_do() {
             ("access-control-allow-origin", "*"),
             ("content-length", "0"),
         ];
-        api.options(path).await.is(200, &headers, "");
+        api.options(path).await.expect_whole(200, &headers, "");
     }
     let message = "Could not find the table 'library.nowhere' in the schema cache";
     api.options("/nowhere")
         .await
-        .refuses(404, "PGRST205", message);
+        .expect_error(404, "PGRST205", message);
 }
 
 #[tokio::test]
 async fn plans_of_changes_and_calls_are_shown_without_doing_them() {
     let settings = [("db-schemas", "library"), ("db-plan-enabled", "true")];
-    let api = TestApi::alone(Database::fresh().await, &settings).await;
+    let api = TestApi::standalone(Database::fresh().await, &settings).await;
     let accept = "application/vnd.pgrst.plan+json";
 
     for call in [

@@ -1,4 +1,4 @@
-//! What success looks like, by verb and by what shall be returned (rest contract §2.1).
+//! Successful responses, by method and requested representation (rest contract §2.1).
 
 mod calls;
 mod writes;

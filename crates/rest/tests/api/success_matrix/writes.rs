@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::support::{JSON, Reply, TestApi};
+use crate::support::{JSON, Reply, Requests, RestCall, RestReply, TestApi};
 
 const MINIMAL: [Option<&str>; 2] = [None, Some("return=minimal")];
 
@@ -23,7 +23,7 @@ async fn an_insert_answers_by_what_shall_be_returned() {
             None => call,
         }
         .await
-        .is(201, &headers, "");
+        .expect_whole(201, &headers, "");
     }
 
     let located = api
@@ -32,18 +32,18 @@ async fn an_insert_answers_by_what_shall_be_returned() {
         .await;
     let applied = ("preference-applied", "return=headers-only");
     let location = ("location", "/with_defaults?id=eq.10");
-    located.is(201, &[empty[0], empty[1], applied, location], "");
+    located.expect_whole(201, &[empty[0], empty[1], applied, location], "");
 
     let several = api.post("/with_defaults", json!([row(11), row(12)]));
     let several = several.prefer("return=headers-only, count=exact").await;
     let applied = ("preference-applied", "return=headers-only, count=exact");
-    several.is(201, &[empty[0], ("content-range", "*/2"), applied], "");
+    several.expect_whole(201, &[empty[0], ("content-range", "*/2"), applied], "");
 
     let shown = api.post("/with_defaults?select=id,a", row(13));
     let shown = shown.prefer("return=representation").await;
     let applied = ("preference-applied", "return=representation");
     let headers = [("content-type", JSON), ("content-range", "*/*"), applied];
-    shown.is(201, &headers, "[{\"id\":13,\"a\":5}]");
+    shown.expect_whole(201, &headers, "[{\"id\":13,\"a\":5}]");
 }
 
 #[tokio::test]
@@ -63,10 +63,10 @@ async fn a_location_names_every_column_of_the_key() {
         .prefer("return=headers-only")
         .await;
 
-    composite.has("location", "/copies?book_id=eq.4&copy_no=eq.1");
+    composite.expect_header("location", "/copies?book_id=eq.4&copy_no=eq.1");
     let location = unicode.headers.get("location").expect("a location");
     assert_eq!(location, "/Straße №1?Gr%C3%B6%C3%9Fe=eq.7".as_bytes());
-    keyless.lacks("location");
+    keyless.expect_no_header("location");
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn a_merge_of_old_rows_only_makes_nothing() {
             ("content-range", range),
             ("preference-applied", applied.as_str()),
         ];
-        reply.is(status, &headers, "");
+        reply.expect_whole(status, &headers, "");
     };
     check(&old, 200, "*/1", "resolution=merge-duplicates");
     check(&nothing, 200, "*/0", "resolution=merge-duplicates");
@@ -115,16 +115,18 @@ async fn an_update_answers_by_what_shall_be_returned() {
             .into_iter()
             .chain(applied)
             .collect();
-        reply.is(204, &headers, "").lacks("content-length");
+        reply
+            .expect_whole(204, &headers, "")
+            .expect_no_header("content-length");
     }
 
     let counted = patch("/authors?id=lt.3").prefer("count=exact").await;
     let applied = ("preference-applied", "count=exact");
-    counted.is(204, &[("content-range", "0-1/2"), applied], "");
+    counted.expect_whole(204, &[("content-range", "0-1/2"), applied], "");
     let none = patch("/authors?id=lt.0").prefer("count=exact").await;
-    none.is(204, &[("content-range", "*/0"), applied], "");
+    none.expect_whole(204, &[("content-range", "*/0"), applied], "");
     let planned = patch("/authors?id=lt.3").prefer("count=planned").await;
-    planned.is(
+    planned.expect_whole(
         204,
         &[
             ("content-range", "0-1/*"),
@@ -137,7 +139,7 @@ async fn an_update_answers_by_what_shall_be_returned() {
     let shown = shown.prefer("return=representation").await;
     let applied = ("preference-applied", "return=representation");
     let headers = [("content-type", JSON), ("content-range", "0-1/*"), applied];
-    shown.is_json(200, &headers, json!([{ "id": 2 }, { "id": 1 }]));
+    shown.expect_whole_json(200, &headers, json!([{ "id": 2 }, { "id": 1 }]));
 }
 
 #[tokio::test]
@@ -156,16 +158,16 @@ async fn a_put_has_no_range_and_tells_new_from_old() {
     let inserted = put(9).prefer("return=representation").await;
 
     minimal
-        .is(204, &[], "")
-        .lacks("content-length")
-        .lacks("content-range");
+        .expect_whole(204, &[], "")
+        .expect_no_header("content-length")
+        .expect_no_header("content-range");
     let headers = [
         ("content-type", JSON),
         ("preference-applied", "return=representation"),
     ];
     let body = |copy: i64| json!([{ "book_id": 1, "copy_no": copy, "shelf": "Z" }]);
-    updated.is_json(200, &headers, body(1));
-    inserted.is_json(201, &headers, body(9));
+    updated.expect_whole_json(200, &headers, body(1));
+    inserted.expect_whole_json(201, &headers, body(9));
 }
 
 #[tokio::test]
@@ -184,9 +186,9 @@ async fn a_delete_answers_by_what_shall_be_returned() {
         .await;
 
     minimal
-        .is(204, &[("content-range", "*/*")], "")
-        .lacks("content-length");
-    counted.is(
+        .expect_whole(204, &[("content-range", "*/*")], "")
+        .expect_no_header("content-length");
+    counted.expect_whole(
         204,
         &[
             ("content-range", "*/1"),
@@ -196,6 +198,6 @@ async fn a_delete_answers_by_what_shall_be_returned() {
     );
     let applied = ("preference-applied", "return=representation");
     let headers = [("content-type", JSON), ("content-range", "*/*"), applied];
-    shown.is(200, &headers, "[{\"id\":3}]");
-    none.is(200, &headers, "[]");
+    shown.expect_whole(200, &headers, "[{\"id\":3}]");
+    none.expect_whole(200, &headers, "[]");
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::support::{JSON, TestApi};
+use crate::support::{JSON, Requests, RestCall, RestReply, TestApi};
 
 /// Vector 27.
 #[tokio::test]
@@ -12,13 +12,13 @@ async fn a_scalar_function_answers_with_its_bare_value() {
     let counted = call().prefer("count=exact").await;
 
     let headers = [("content-type", JSON), ("content-range", "0-0/*")];
-    plain.is(200, &headers, "\"ONLINE\"");
+    plain.expect_whole(200, &headers, "\"ONLINE\"");
     let headers = [
         ("content-type", JSON),
         ("content-range", "0-0/1"),
         ("preference-applied", "count=exact"),
     ];
-    counted.is(200, &headers, "\"ONLINE\"");
+    counted.expect_whole(200, &headers, "\"ONLINE\"");
 }
 
 /// Vector 28.
@@ -29,8 +29,8 @@ async fn a_void_function_answers_with_nothing() {
     let reply = api.post("/rpc/void_func", json!({})).await;
 
     reply
-        .is(204, &[("content-range", "0-0/*")], "")
-        .lacks("content-length");
+        .expect_whole(204, &[("content-range", "0-0/*")], "")
+        .expect_no_header("content-length");
 }
 
 /// Vector 29.
@@ -44,7 +44,7 @@ async fn overloads_that_all_fit_are_ambiguous() {
                    public.chosen(a => integer), public.chosen(b => text)";
     let hint = "Try renaming the parameters or the function itself in the database \
                 so function overloading can be resolved";
-    reply.refuses_with(300, "PGRST203", message, json!(null), json!(hint));
+    reply.expect_error_with(300, "PGRST203", message, json!(null), json!(hint));
 }
 
 /// Vector 30.
@@ -59,7 +59,7 @@ async fn arguments_and_filters_share_the_query_string() {
         .await;
 
     let headers = [("content-type", JSON), ("content-range", "0-2/*")];
-    reply.is_json(
+    reply.expect_whole_json(
         200,
         &headers,
         json!([{ "id": 4 }, { "id": 3 }, { "id": 2 }]),

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::support::TestApi;
+use crate::support::{Requests, RestCall, RestReply, TestApi};
 
 /// Vector 7.
 #[tokio::test]
@@ -20,7 +20,7 @@ async fn rows_of_an_embed_are_counted_without_aggregates_enabled() {
         ("c", 0),
         ("supabot", 4),
     ];
-    reply.gives(
+    reply.expect_json(
         200,
         counts
             .map(|(name, count)| counted(name, count))
@@ -50,7 +50,7 @@ async fn several_relationships_are_told_apart_by_the_client() {
                 'users!best_friends_first_user_fkey', 'users!best_friends_second_user_fkey', \
                 'users!best_friends_third_wheel_fkey'. \
                 Find the desired relationship in the 'details' key.";
-    reply.refuses_with(300, "PGRST201", message, json!(details), json!(hint));
+    reply.expect_error_with(300, "PGRST201", message, json!(details), json!(hint));
 }
 
 /// Vector 9.
@@ -66,8 +66,8 @@ async fn the_same_table_twice_needs_two_aliases() {
         .await;
 
     let message = "table name \"best_friends_users_1\" specified more than once";
-    clash.refuses(400, "42712", message);
-    apart.gives(
+    clash.expect_error(400, "42712", message);
+    apart.expect_json(
         200,
         json!([{ "one": { "username": "supabot" }, "two": { "username": "alice" } }]),
     );
@@ -88,17 +88,17 @@ async fn a_table_embeds_itself_by_column_and_not_by_constraint() {
         .get("/collections?select=*,collections!collections_parent_id_fkey(*)")
         .await;
 
-    children.gives(
+    children.expect_json(
         200,
         json!([{ "id": 1, "collections": [{ "id": 2 }, { "id": 3 }] }]),
     );
-    parent.gives(200, json!([{ "id": 2, "parent_id": { "id": 1 } }]));
+    parent.expect_json(200, json!([{ "id": 2, "parent_id": { "id": 1 } }]));
     let message =
         "Could not find a relationship between 'collections' and 'collections' in the schema cache";
     let details = "Searched for a foreign key relationship between 'collections' and 'collections' \
                    using the hint 'collections_parent_id_fkey' in the schema 'public', \
                    but no matches were found.";
-    by_constraint.refuses_with(400, "PGRST200", message, json!(details), Value::Null);
+    by_constraint.expect_error_with(400, "PGRST200", message, json!(details), Value::Null);
 }
 
 /// Vector 11.
@@ -111,7 +111,7 @@ async fn many_to_many_gives_an_array_on_both_sides() {
         .await;
     let categories = api.get("/categories?id=eq.2&select=products(name)").await;
 
-    products.gives(
+    products.expect_json(
         200,
         json!([
             { "name": "Laptop", "categories": [{ "name": "Electronics" }, { "name": "Computers" }] },
@@ -119,7 +119,7 @@ async fn many_to_many_gives_an_array_on_both_sides() {
             { "name": "Nothing", "categories": [] },
         ]),
     );
-    categories.gives(200, json!([{ "products": [{ "name": "Laptop" }] }]));
+    categories.expect_json(200, json!([{ "products": [{ "name": "Laptop" }] }]));
 }
 
 /// Vector 12.
@@ -131,7 +131,7 @@ async fn one_to_one_gives_an_object_or_null() {
         .get("/channels?select=id,channel_details(details)&order=id")
         .await;
 
-    reply.gives(
+    reply.expect_json(
         200,
         json!([
             { "id": 1, "channel_details": { "details": "Details for public" } },
@@ -152,8 +152,8 @@ async fn an_inner_embed_filters_parents_and_their_count() {
         .await;
 
     let user = |id: i64| json!({ "id": id, "users": { "username": "supabot" } });
-    reply.gives(206, [1, 2, 3, 4].map(user).into_iter().collect());
-    reply.has("content-range", "0-3/5");
+    reply.expect_json(206, [1, 2, 3, 4].map(user).into_iter().collect());
+    reply.expect_header("content-range", "0-3/5");
 }
 
 /// Vector 14.
@@ -173,7 +173,7 @@ async fn parents_are_ordered_by_a_to_one_embed() {
         (1, "supabot"),
         (6, "bob"),
     ];
-    reply.gives(200, rows.map(row).into_iter().collect());
+    reply.expect_json(200, rows.map(row).into_iter().collect());
 }
 
 /// The computed relationships of the fixture.
@@ -188,9 +188,9 @@ async fn functions_over_rows_are_relationships() {
         .get("/users?username=eq.alice&select=get_messages(id)")
         .await;
 
-    of_channel.gives(
+    of_channel.expect_json(
         200,
         json!([{ "slug": "random", "get_messages": [{ "id": 2 }] }]),
     );
-    of_user.gives(200, json!([{ "get_messages": [{ "id": 5 }] }]));
+    of_user.expect_json(200, json!([{ "get_messages": [{ "id": 5 }] }]));
 }

@@ -1,6 +1,8 @@
 use serde_json::json;
 
-use crate::support::{Database, JSON, PUBLISHABLE_KEY, TestApi, now, sign};
+use crate::support::{
+    Database, JSON, PUBLISHABLE_KEY, Requests, RestCall, RestReply, TestApi, now, sign,
+};
 
 /// Vector 31.
 #[tokio::test]
@@ -28,14 +30,14 @@ async fn csv_has_a_header_and_no_last_newline() {
         "c,,ONLINE",
         "supabot,\"{\"\"lang\"\": \"\"en\"\"}\",ONLINE",
     ];
-    reply.is(200, &headers, &lines.join("\n"));
+    reply.expect_whole(200, &headers, &lines.join("\n"));
 }
 
 /// Vector 32.
 #[tokio::test]
 async fn plans_are_shown_as_json_and_as_text() {
     let settings = [("db-schemas", "public"), ("db-plan-enabled", "true")];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
     let text = "application/vnd.pgrst.plan+text; for=\"application/json\"; options=;";
 
     let json = api
@@ -47,10 +49,10 @@ async fn plans_are_shown_as_json_and_as_text() {
     let plan_type = |format: &str| {
         format!("application/vnd.pgrst.plan+{format}; for=\"application/json\"; charset=utf-8")
     };
-    json.has("content-type", &plan_type("json"));
+    json.expect_header("content-type", &plan_type("json"));
     assert_eq!(json.status, 200);
     assert!(json.json()[0]["Plan"]["Plan Rows"].is_number(), "{json:#?}");
-    text.has("content-type", &plan_type("text"));
+    text.expect_header("content-type", &plan_type("text"));
     assert_eq!(text.status, 200);
     assert!(text.text().starts_with("Aggregate  (cost="), "{text:#?}");
 }
@@ -59,7 +61,7 @@ async fn plans_are_shown_as_json_and_as_text() {
 #[tokio::test]
 async fn a_profile_chooses_the_schema() {
     let settings = [("db-schemas", "public,personal")];
-    let api = TestApi::alone(Database::shared().await, &settings).await;
+    let api = TestApi::standalone(Database::shared().await, &settings).await;
 
     let other = api.get("/users").header("Accept-Profile", "personal").await;
     let unknown = api
@@ -73,19 +75,19 @@ async fn a_profile_chooses_the_schema() {
         ("content-location", "/users"),
         ("content-profile", "personal"),
     ];
-    other.is_json(
+    other.expect_whole_json(
         200,
         &headers,
         json!([{ "username": "private person", "status": "OFFLINE" }]),
     );
     let hint = json!("Only the following schemas are exposed: public, personal");
     let message = "Invalid schema: pg_catalog";
-    unknown.refuses_with(406, "PGRST106", message, json!(null), hint);
+    unknown.expect_error_with(406, "PGRST106", message, json!(null), hint);
 }
 
 /// Vector 34.
 #[tokio::test]
-async fn bad_tokens_are_refused_and_known_keys_are_taken() {
+async fn bad_tokens_are_rejected_and_known_keys_are_taken() {
     let api = TestApi::full(Database::shared().await, &[]).await;
     let expired = sign(&json!({ "role": "anon", "exp": now() - 100 }));
     let cases = [
@@ -97,15 +99,15 @@ async fn bad_tokens_are_refused_and_known_keys_are_taken() {
     for (token, code, message) in cases {
         let reply = api.get("/users").bearer(token).await;
 
-        reply.refuses(401, code, message);
+        reply.expect_error(401, code, message);
         let challenge = format!("Bearer error=\"invalid_token\", error_description=\"{message}\"");
-        reply.has("www-authenticate", &challenge);
+        reply.expect_header("www-authenticate", &challenge);
     }
     let known = api
         .get("/users?select=username&limit=1")
         .bearer(PUBLISHABLE_KEY)
         .await;
-    known.gives(200, json!([{ "username": "supabot" }]));
+    known.expect_json(200, json!([{ "username": "supabot" }]));
     let unknown = api.get("/users").bearer("sb_publishable_made_up").await;
     assert_eq!(unknown.status, 401);
     assert!(unknown.has_error_body(), "{unknown:#?}");
@@ -113,18 +115,18 @@ async fn bad_tokens_are_refused_and_known_keys_are_taken() {
 
 /// Vector 35.
 #[tokio::test]
-async fn strangers_are_asked_for_a_token_and_users_are_forbidden() {
+async fn anonymous_callers_are_asked_for_a_token_and_users_are_forbidden() {
     let api = TestApi::chat().await;
 
-    let stranger = api.get("/secrets").await;
+    let anonymous = api.get("/secrets").await;
     let user = api.get("/secrets").role("authenticated").await;
 
     let message = "permission denied for table secrets";
-    stranger
-        .refuses(401, "42501", message)
-        .has("www-authenticate", "Bearer");
-    user.refuses(403, "42501", message)
-        .lacks("www-authenticate");
+    anonymous
+        .expect_error(401, "42501", message)
+        .expect_header("www-authenticate", "Bearer");
+    user.expect_error(403, "42501", message)
+        .expect_no_header("www-authenticate");
 }
 
 /// Vector 38.
@@ -145,9 +147,9 @@ async fn a_preflight_is_answered_with_what_it_asks_for() {
     assert_eq!((reply.status.as_u16(), reply.text()), (200, ""));
     let methods = "GET, POST, PATCH, PUT, DELETE, OPTIONS, HEAD";
     reply
-        .has("access-control-allow-origin", "*")
-        .has("access-control-allow-methods", methods)
-        .has("access-control-max-age", "86400");
+        .expect_header("access-control-allow-origin", "*")
+        .expect_header("access-control-allow-methods", methods)
+        .expect_header("access-control-max-age", "86400");
     let allowed = reply
         .header("access-control-allow-headers")
         .expect("headers");

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::support::{JSON, Reply, TestApi};
+use crate::support::{JSON, Reply, Requests, RestCall, RestReply, TestApi};
 
 #[track_caller]
 fn names(reply: &Reply) -> Vec<String> {
@@ -35,13 +35,13 @@ async fn all_users_come_with_range_and_vary() {
         .header("Accept-Profile", "public")
         .await;
 
-    plain.is_json(
+    plain.expect_whole_json(
         200,
         &[("content-type", JSON), range, location],
         rows.clone(),
     );
     let profile = ("content-profile", "public");
-    profiled.is_json(
+    profiled.expect_whole_json(
         200,
         &[("content-type", JSON), range, location, profile],
         rows,
@@ -61,7 +61,9 @@ async fn head_tells_the_count_and_no_length() {
         ("content-location", "/users?select=%2A"),
         ("preference-applied", "count=exact"),
     ];
-    reply.is(200, &headers, "").lacks("content-length");
+    reply
+        .expect_whole(200, &headers, "")
+        .expect_no_header("content-length");
 }
 
 /// Vector 3.
@@ -81,7 +83,7 @@ async fn a_part_of_a_known_total_is_partial_content() {
         ("preference-applied", "count=exact"),
     ];
     let body = "[{\"username\":\"supabot\"}, \n {\"username\":\"alice\"}]";
-    reply.is(206, &headers, body);
+    reply.expect_whole(206, &headers, body);
 }
 
 /// Vector 4.
@@ -103,7 +105,7 @@ async fn an_offset_beyond_the_total_is_not_satisfiable() {
         "hint": null,
         "message": "Requested range not satisfiable",
     });
-    reply.is_json(416, &headers, body);
+    reply.expect_whole_json(416, &headers, body);
 }
 
 /// Vector 5.
@@ -122,7 +124,7 @@ async fn a_single_object_needs_exactly_one_row() {
     let message = "Cannot coerce the result to a single JSON object";
     for (reply, rows) in [(all, 5), (none, 0)] {
         let details = json!(format!("The result contains {rows} rows"));
-        reply.refuses_with(406, "PGRST116", message, details, Value::Null);
+        reply.expect_error_with(406, "PGRST116", message, details, Value::Null);
     }
     let headers = [
         (
@@ -132,7 +134,7 @@ async fn a_single_object_needs_exactly_one_row() {
         ("content-range", "0-0/*"),
         ("content-location", "/users?select=username&username=eq.c"),
     ];
-    one.is(200, &headers, "{\"username\":\"c\"}");
+    one.expect_whole(200, &headers, "{\"username\":\"c\"}");
 }
 
 /// Vector 6.
@@ -144,10 +146,10 @@ async fn an_unknown_table_is_named_with_its_schema() {
     let misspelt = api.get("/userz").await;
 
     let message = "Could not find the table 'public.missing_table' in the schema cache";
-    unknown.refuses(404, "PGRST205", message);
+    unknown.expect_error(404, "PGRST205", message);
     let message = "Could not find the table 'public.userz' in the schema cache";
     let hint = json!("Perhaps you meant the table 'public.users'");
-    misspelt.refuses_with(404, "PGRST205", message, Value::Null, hint);
+    misspelt.expect_error_with(404, "PGRST205", message, Value::Null, hint);
 }
 
 /// Vector 15.
@@ -211,12 +213,12 @@ async fn a_text_search_vector_is_searched_as_it_is() {
 
 /// Vector 39.
 #[tokio::test]
-async fn a_filter_without_operator_is_refused_with_its_place() {
+async fn a_filter_without_operator_is_rejected_with_its_place() {
     let api = TestApi::chat().await;
 
     let reply = api.get("/users?id=0").await;
 
     let message = "\"failed to parse filter (0)\" (line 1, column 1)";
     let details = json!("unexpected \"0\" expecting \"not\" or operator (eq, gt, ...)");
-    reply.refuses_with(400, "PGRST100", message, details, Value::Null);
+    reply.expect_error_with(400, "PGRST100", message, details, Value::Null);
 }

@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use crate::support::{Database, JSON, TestApi};
+use crate::support::{Database, JSON, Requests, RestCall, RestReply, Sql, TestApi};
 
 /// Vector 19.
 #[tokio::test]
@@ -10,13 +10,13 @@ async fn an_insert_without_preference_answers_with_nothing() {
 
     let reply = api.post("/messages", body).await;
 
-    reply.is(
+    reply.expect_whole(
         201,
         &[("content-length", "0"), ("content-range", "*/*")],
         "",
     );
     let found = api.get("/messages?id=eq.100&select=message").await;
-    found.gives(200, json!([{ "message": "new" }]));
+    found.expect_json(200, json!([{ "message": "new" }]));
 }
 
 /// Vector 20.
@@ -39,7 +39,7 @@ async fn inserted_rows_are_returned_where_asked_for() {
         ("content-range", "*/*"),
         ("preference-applied", "return=representation"),
     ];
-    reply.is_json(
+    reply.expect_whole_json(
         201,
         &headers,
         json!([returned(100, "one"), returned(101, "two")]),
@@ -67,9 +67,9 @@ async fn missing_keys_take_the_columns_default() {
             "missing=default, return=representation",
         ),
     ];
-    // The default is evaluated for every row, so the first one has used up a number.
+    // The default is evaluated for every row, so the first one has used a number.
     let rows = json!([{ "id": 100, "slug": null }, { "id": 201, "slug": "x" }]);
-    reply.is_json(201, &headers, rows);
+    reply.expect_whole_json(201, &headers, rows);
 }
 
 /// Vector 22.
@@ -97,14 +97,14 @@ async fn an_upsert_tells_by_its_status_whether_rows_are_new() {
         ]
     };
     let merged = headers("resolution=merge-duplicates, return=representation");
-    existing.is_json(200, &merged, json!([row("bob", "ONLINE")]));
-    mixed.is_json(
+    existing.expect_whole_json(200, &merged, json!([row("bob", "ONLINE")]));
+    mixed.expect_whole_json(
         201,
         &merged,
         json!([row("bob", "OFFLINE"), row("dora", "ONLINE")]),
     );
     let skipped = headers("resolution=ignore-duplicates, return=representation");
-    ignored.is(201, &skipped, "[]");
+    ignored.expect_whole(201, &skipped, "[]");
 }
 
 /// Vector 23.
@@ -116,7 +116,7 @@ async fn a_duplicate_is_a_conflict_with_details() {
 
     let message = "duplicate key value violates unique constraint \"users_pkey\"";
     let details = json!("Key (username)=(bob) already exists.");
-    reply.refuses_with(409, "23505", message, details, Value::Null);
+    reply.expect_error_with(409, "23505", message, details, Value::Null);
 }
 
 /// Vector 24.
@@ -132,14 +132,14 @@ async fn changing_no_row_is_no_failure() {
         .await;
 
     minimal
-        .is(204, &[("content-range", "*/*")], "")
-        .lacks("content-length");
+        .expect_whole(204, &[("content-range", "*/*")], "")
+        .expect_no_header("content-length");
     let headers = [
         ("content-type", JSON),
         ("content-range", "*/*"),
         ("preference-applied", "return=representation"),
     ];
-    shown.is(200, &headers, "[]");
+    shown.expect_whole(200, &headers, "[]");
 }
 
 /// Vector 25.
@@ -154,7 +154,7 @@ async fn a_change_of_too_many_rows_is_undone() {
 
     let message = "Query result exceeds max-affected preference constraint";
     let details = json!("The query affects 3 rows");
-    reply.refuses_with(400, "PGRST124", message, details, Value::Null);
+    reply.expect_error_with(400, "PGRST124", message, details, Value::Null);
     let changed = api
         .db
         .count("select count(*) from messages where message = 'x'")
@@ -178,7 +178,7 @@ async fn deleted_rows_are_shown_with_what_they_refer_to() {
         ("preference-applied", "return=representation, count=exact"),
     ];
     let row = json!({ "id": 1, "message": "Hello World", "users": { "username": "supabot" } });
-    reply.is_json(200, &headers, json!([row]));
+    reply.expect_whole_json(200, &headers, json!([row]));
     assert_eq!(
         api.db
             .count("select count(*) from messages where id = 1")
@@ -194,7 +194,7 @@ async fn a_rollback_shows_what_would_have_been() {
         ("db-schemas", "public"),
         ("db-tx-end", "commit-allow-override"),
     ];
-    let api = TestApi::alone(Database::fresh().await, &settings).await;
+    let api = TestApi::standalone(Database::fresh().await, &settings).await;
 
     let reply = api
         .post("/users?select=username", json!({ "username": "ghost" }))
@@ -206,7 +206,7 @@ async fn a_rollback_shows_what_would_have_been() {
         ("content-range", "*/*"),
         ("preference-applied", "return=representation, tx=rollback"),
     ];
-    reply.is_json(201, &headers, json!([{ "username": "ghost" }]));
+    reply.expect_whole_json(201, &headers, json!([{ "username": "ghost" }]));
     assert_eq!(
         api.db
             .count("select count(*) from users where username = 'ghost'")
@@ -226,12 +226,12 @@ async fn deleting_or_changing_everything_needs_a_filter() {
         .await;
     let meant = api.delete("/best_friends?id=gt.0").await;
 
-    deleted.refuses(400, "21000", "DELETE requires a WHERE clause");
-    changed.refuses(400, "21000", "UPDATE requires a WHERE clause");
-    meant.is(204, &[("content-range", "*/*")], "");
+    deleted.expect_error(400, "21000", "DELETE requires a WHERE clause");
+    changed.expect_error(400, "21000", "UPDATE requires a WHERE clause");
+    meant.expect_whole(204, &[("content-range", "*/*")], "");
 }
 
-/// The guard belongs to the full server; in place of PostgREST there is none.
+/// Only the full server has the guard.
 #[tokio::test]
 async fn a_service_alone_has_no_guard() {
     let api = TestApi::own_chat().await;
@@ -239,5 +239,5 @@ async fn a_service_alone_has_no_guard() {
     let reply = api.delete("/best_friends").prefer("count=exact").await;
 
     let applied = ("preference-applied", "count=exact");
-    reply.is(204, &[("content-range", "*/2"), applied], "");
+    reply.expect_whole(204, &[("content-range", "*/2"), applied], "");
 }

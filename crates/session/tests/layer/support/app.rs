@@ -63,7 +63,7 @@ impl App {
 pub(crate) fn routes() -> Router {
     Router::new()
         .route("/public", get(|| async { "public" }))
-        .route("/maybe", get(maybe))
+        .route("/maybe", get(current_user))
         .route("/private", get(private).post(private))
         .route(
             "/aal2",
@@ -98,7 +98,7 @@ impl RoleName for Editor {
     const NAME: &'static str = "editor";
 }
 
-async fn maybe(session: Option<Session>) -> String {
+async fn current_user(session: Option<Session>) -> String {
     session.map_or("anonymous".to_owned(), |session| {
         session.user_id().to_string()
     })

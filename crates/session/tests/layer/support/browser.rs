@@ -1,4 +1,4 @@
-//! A browser: it keeps cookies and says where its requests come from.
+//! A browser: it stores cookies and sends origin headers.
 
 use axum::Router;
 use axum::body::{Body, to_bytes};

@@ -1,5 +1,5 @@
-//! An application inside the layer, a browser that keeps its cookies, and an auth service that
-//! answers as it is told.
+//! An application inside the layer, a browser that keeps its cookies, and a
+//! scripted auth service.
 
 mod app;
 mod browser;

@@ -1,4 +1,4 @@
-//! An auth service that answers as it is told, and counts.
+//! A scripted auth service that counts requests.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -60,7 +60,7 @@ pub(crate) mod on_refresh {
 }
 
 impl Upstream {
-    /// Signs with a key that it publishes, refuses refreshes and knows every user.
+    /// Signs with a published key, rejects refreshes and knows every user.
     pub(crate) fn new() -> Self {
         Self::signing(Algorithm::Es256)
     }
@@ -205,7 +205,7 @@ async fn token(
     assert_eq!(grant.grant_type, "refresh_token");
     let number = parts.refreshes.fetch_add(1, Ordering::SeqCst) + 1;
     let _permit = parts.gate.acquire().await.unwrap();
-    // Whoever asks at the same time must have the chance to ask twice.
+    // Gives concurrent requests the chance to arrive.
     tokio::task::yield_now().await;
     let answer = Arc::clone(&*parts.refresh.lock().unwrap());
     answer(number)

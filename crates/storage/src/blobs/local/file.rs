@@ -1,4 +1,4 @@
-//! Files and folders that no crash can undo.
+//! Files and folders that are durable: synced, and so are the folders that name them.
 
 use std::{
     fs::{self, File},
@@ -6,111 +6,111 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A file that goes when nobody settles it.
-pub(super) struct Temporary {
+/// A file that is removed on drop unless it was persisted.
+pub(super) struct TemporaryFile {
     pub(super) file: File,
     path: PathBuf,
-    is_settled: bool,
+    is_persisted: bool,
 }
 
-impl Temporary {
+impl TemporaryFile {
     pub(super) fn create(path: PathBuf) -> io::Result<Self> {
         let create = || File::options().write(true).create_new(true).open(&path);
         let file = create().or_else(|error| match error.kind() {
-            io::ErrorKind::NotFound => make_parents(&path, false).and_then(|()| create()),
+            io::ErrorKind::NotFound => create_parents(&path, false).and_then(|()| create()),
             _ => Err(error),
         })?;
         Ok(Self {
             file,
             path,
-            is_settled: false,
+            is_persisted: false,
         })
     }
 
-    /// One that stays where it is whether or not anybody settles it.
-    pub(super) fn kept(file: File, path: PathBuf) -> Self {
+    /// A file that stays where it is, persisted or not.
+    pub(super) fn keep(file: File, path: PathBuf) -> Self {
         Self {
             file,
             path,
-            is_settled: true,
+            is_persisted: true,
         }
     }
 
-    /// Waits until the disk has the bytes.
+    /// Waits until the bytes are on disk.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()
     }
 
-    /// Moves the file to where it stays, so that no crash can undo it.
-    pub(super) fn settle(mut self, path: &Path, syncs: bool) -> io::Result<()> {
-        if syncs {
+    /// Renames the file to where it stays; durable with `fsync`.
+    pub(super) fn persist(mut self, path: &Path, fsync: bool) -> io::Result<()> {
+        if fsync {
             self.sync()?;
         }
-        make_parents(path, syncs)?;
+        create_parents(path, fsync)?;
         fs::rename(&self.path, path)?;
-        self.is_settled = true;
-        sync_parent(path, syncs)
+        self.is_persisted = true;
+        sync_parent(path, fsync)
     }
 }
 
-impl Drop for Temporary {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
-        if !self.is_settled {
+        if !self.is_persisted {
             _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// The kernel copies from file to file; no byte comes through this process.
-pub(super) fn join(
+/// Concatenates files. The kernel copies; no byte passes through this process.
+pub(super) fn concatenate(
     parts: impl IntoIterator<Item = PathBuf>,
     to: &Path,
     temporary: PathBuf,
-    syncs: bool,
+    fsync: bool,
 ) -> io::Result<u64> {
-    let mut whole = Temporary::create(temporary)?;
+    let mut file = TemporaryFile::create(temporary)?;
     let mut size = 0;
     for part in parts {
-        size += io::copy(&mut File::open(part)?, &mut whole.file)?;
+        size += io::copy(&mut File::open(part)?, &mut file.file)?;
     }
-    whole.settle(to, syncs)?;
+    file.persist(to, fsync)?;
     Ok(size)
 }
 
-/// For a file that cannot have one more name: it has too many, or the file system knows no links.
-pub(super) fn copy_instead(
+/// Copies a file that could not be hard-linked: it has too many links, or the file system has none.
+pub(super) fn copy_unlinkable(
     error: io::Error,
     from: PathBuf,
     to: &Path,
     temporary: PathBuf,
-    syncs: bool,
+    fsync: bool,
 ) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::StorageFull => Err(error),
-        _ => join([from], to, temporary, syncs).map(drop),
+        _ => concatenate([from], to, temporary, fsync).map(drop),
     }
 }
 
-/// Makes the folders in which a file shall be.
-pub(in crate::blobs) fn make_parents(path: &Path, syncs: bool) -> io::Result<()> {
+/// Creates the parent folders of a file.
+pub(in crate::blobs) fn create_parents(path: &Path, fsync: bool) -> io::Result<()> {
     match path.parent() {
         Some(parent) if !parent.is_dir() => {
-            make_parents(parent, syncs)?;
+            create_parents(parent, fsync)?;
             match fs::create_dir(parent) {
-                // Somebody else was faster.
+                // Another thread has created it meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 made => made?,
             }
-            sync_parent(parent, syncs)
+            sync_parent(parent, fsync)
         }
         _ => Ok(()),
     }
 }
 
-/// The name of a new file is part of its folder; so is that of a new folder.
-pub(in crate::blobs) fn sync_parent(path: &Path, syncs: bool) -> io::Result<()> {
+/// The entry of a new file or folder is durable once its parent is synced.
+pub(in crate::blobs) fn sync_parent(path: &Path, fsync: bool) -> io::Result<()> {
     match path.parent() {
-        Some(parent) if syncs => File::open(parent)?.sync_all(),
+        Some(parent) if fsync => File::open(parent)?.sync_all(),
         _ => Ok(()),
     }
 }

@@ -1,17 +1,19 @@
 //! Blobs as files of this machine.
 //!
 //! ```text
-//! <root>/tmp/<version>                bytes that are still arriving
-//! <root>/resumable/<version>          those of an upload over several requests (`staging.rs`)
+//! <root>/tmp/<version>                a single request is writing it
+//! <root>/resumable/<version>          it grows over several requests (`staging.rs`)
 //! <root>/blobs/ab/cd/<version>        complete, synced, never changed again
 //! ```
 //!
-//! A file is written to `tmp`, synced, renamed into place, and the folder synced: whatever is seen
-//! in `blobs` is whole. File work is done on blocking threads, in large pieces.
+//! A file is written to `tmp`, synced, renamed into place, and the folder synced: every file in
+//! `blobs` is complete. File I/O runs on blocking threads, in large chunks.
 
 mod file;
+mod inventory;
 mod reader;
 mod sink;
+mod staging;
 mod worker;
 mod writer;
 
@@ -20,10 +22,12 @@ use std::{fs, io, ops::Range, path::PathBuf, sync::Arc, time::Duration};
 use axum::body::Body;
 use tokio::task::spawn_blocking;
 
-use super::{Place, Removal, Version};
-use file::{copy_instead, join, remove_file};
-pub(super) use file::{make_parents, sync_parent};
-use reader::{Opened, open_at};
+use super::{
+    model::{BlobState, Removal},
+    version::Version,
+};
+use file::{concatenate, copy_unlinkable, create_parents, remove_file, sync_parent};
+use reader::{Content, open_range};
 pub(crate) use writer::LocalWriter;
 
 /// A folder of blobs. Cheap to clone.
@@ -33,18 +37,18 @@ pub(crate) struct LocalBlobs(Arc<Folder>);
 #[derive(Debug)]
 struct Folder {
     root: PathBuf,
-    /// Whether a blob counts as stored only once the disk has it.
-    syncs: bool,
+    /// Whether a blob counts as stored only once it is on disk.
+    fsync: bool,
 }
 
 impl LocalBlobs {
-    /// Blobs below `root`, which is made when the first one comes.
-    pub(crate) fn new(root: PathBuf, syncs: bool) -> Self {
-        Self(Arc::new(Folder { root, syncs }))
+    /// Blobs below `root`, which is created with the first one.
+    pub(crate) fn new(root: PathBuf, fsync: bool) -> Self {
+        Self(Arc::new(Folder { root, fsync }))
     }
 
     pub(super) fn create(&self, version: &Version) -> LocalWriter {
-        LocalWriter::new(self.clone(), *version)
+        LocalWriter::new(self.temporary(version), self.path(version), self.fsync())
     }
 
     pub(super) async fn read(
@@ -53,10 +57,10 @@ impl LocalBlobs {
         range: Range<u64>,
     ) -> io::Result<Option<Body>> {
         let path = self.path(version);
-        let opened = spawn_blocking(move || open_at(&path, range)).await;
+        let opened = spawn_blocking(move || open_range(&path, range)).await;
         match opened.map_err(io::Error::other)? {
-            Ok(Opened::Whole(bytes)) => Ok(Some(Body::from(bytes))),
-            Ok(Opened::Rest(reader)) => Ok(Some(reader.into_body())),
+            Ok(Content::Buffered(bytes)) => Ok(Some(Body::from(bytes))),
+            Ok(Content::Streamed(reader)) => Ok(Some(reader.into_body())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
@@ -80,15 +84,15 @@ impl LocalBlobs {
         self.link(from.path(version), version).await
     }
 
-    /// Bytes never change, so a blob may be another name of them.
+    /// Blobs never change, so a copy can be a hard link.
     async fn link(&self, from: PathBuf, to: &Version) -> io::Result<bool> {
-        let (temporary, syncs) = (self.temporary(to), self.0.syncs);
+        let (temporary, fsync) = (self.temporary(to), self.0.fsync);
         let to = self.path(to);
         let copied = spawn_blocking(move || {
-            make_parents(&to, syncs)?;
+            create_parents(&to, fsync)?;
             match fs::hard_link(&from, &to) {
-                Ok(()) => sync_parent(&to, syncs),
-                Err(error) => copy_instead(error, from, &to, temporary, syncs),
+                Ok(()) => sync_parent(&to, fsync),
+                Err(error) => copy_unlinkable(error, from, &to, temporary, fsync),
             }
         });
         match copied.await.map_err(io::Error::other)? {
@@ -98,10 +102,14 @@ impl LocalBlobs {
         }
     }
 
-    pub(super) async fn join(&self, parts: &[Version], to: &Version) -> io::Result<Option<u64>> {
+    pub(super) async fn concatenate(
+        &self,
+        parts: &[Version],
+        to: &Version,
+    ) -> io::Result<Option<u64>> {
         let parts: Vec<_> = parts.iter().map(|part| self.path(part)).collect();
-        let (temporary, path, syncs) = (self.temporary(to), self.path(to), self.0.syncs);
-        let joined = spawn_blocking(move || join(parts, &path, temporary, syncs)).await;
+        let (temporary, path, fsync) = (self.temporary(to), self.path(to), self.0.fsync);
+        let joined = spawn_blocking(move || concatenate(parts, &path, temporary, fsync)).await;
         match joined.map_err(io::Error::other)? {
             Ok(size) => Ok(Some(size)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -113,7 +121,7 @@ impl LocalBlobs {
         let mut removal = Removal::default();
         for version in versions {
             match self.remove(version).await {
-                Ok(()) => removal.gone.push(*version),
+                Ok(()) => removal.removed.push(*version),
                 Err(error) => {
                     removal.failure = Some((*version, error));
                     break;
@@ -133,15 +141,15 @@ impl LocalBlobs {
         removed.await.map_err(io::Error::other)?
     }
 
-    pub(super) async fn forget_unfinished(&self, age: Duration) -> io::Result<()> {
-        let folder = self.folder_of(Place::Unfinished);
-        let forgotten = spawn_blocking(move || {
+    pub(super) async fn remove_stale_uploads(&self, age: Duration) -> io::Result<()> {
+        let folder = self.folder_of(BlobState::InFlight);
+        let removed = spawn_blocking(move || {
             if !folder.is_dir() {
                 return Ok(());
             }
             for entry in fs::read_dir(folder)? {
                 let entry = entry?;
-                // One that is not there any more has become a blob.
+                // A file that is gone by now was completed.
                 let modified = entry.metadata().and_then(|file| file.modified());
                 if modified.is_ok_and(|at| at.elapsed().is_ok_and(|elapsed| elapsed > age)) {
                     remove_file(&entry.path())?;
@@ -149,43 +157,45 @@ impl LocalBlobs {
             }
             Ok(())
         });
-        forgotten.await.map_err(io::Error::other)?
+        removed.await.map_err(io::Error::other)?
     }
 
-    pub(super) fn syncs(&self) -> bool {
-        self.0.syncs
+    fn fsync(&self) -> bool {
+        self.0.fsync
     }
 
-    /// Where the blob is once it is whole.
+    /// Where the blob is once it is complete.
     pub(super) fn path(&self, version: &Version) -> PathBuf {
         let [first, second] = version.folders();
-        let folder = self.folder_of(Place::Whole).join(first).join(second);
+        let folder = self.folder_of(BlobState::Complete).join(first).join(second);
         folder.join(version.to_string())
     }
 
     fn temporary(&self, version: &Version) -> PathBuf {
-        self.folder_of(Place::Unfinished).join(version.to_string())
+        self.folder_of(BlobState::InFlight)
+            .join(version.to_string())
     }
 
-    /// Where an upload over several requests grows.
+    /// Where a resumable upload grows.
     pub(super) fn staging(&self, version: &Version) -> PathBuf {
-        self.folder_of(Place::Growing).join(version.to_string())
+        self.folder_of(BlobState::Resumable)
+            .join(version.to_string())
     }
 
-    /// The folder of all bytes that have come so far.
-    pub(super) fn folder_of(&self, place: Place) -> PathBuf {
-        self.0.root.join(match place {
-            Place::Whole => "blobs",
-            Place::Growing => "resumable",
-            Place::Unfinished => "tmp",
+    /// The folder of all blobs in that state.
+    pub(super) fn folder_of(&self, state: BlobState) -> PathBuf {
+        self.0.root.join(match state {
+            BlobState::Complete => "blobs",
+            BlobState::Resumable => "resumable",
+            BlobState::InFlight => "tmp",
         })
     }
 
-    pub(super) fn path_at(&self, place: Place, version: &Version) -> PathBuf {
-        match place {
-            Place::Whole => self.path(version),
-            Place::Growing => self.staging(version),
-            Place::Unfinished => self.temporary(version),
+    fn path_in(&self, state: BlobState, version: &Version) -> PathBuf {
+        match state {
+            BlobState::Complete => self.path(version),
+            BlobState::Resumable => self.staging(version),
+            BlobState::InFlight => self.temporary(version),
         }
     }
 }
@@ -203,7 +213,7 @@ mod tests {
             .write(Bytes::from_static(bytes))
             .await
             .expect("taken");
-        writer.finish().await.expect("settled");
+        writer.finish().await.expect("finished");
         version
     }
 
@@ -215,7 +225,10 @@ mod tests {
         let two = blob(&blobs, b"two").await;
         let whole = Version::generate();
 
-        let size = blobs.join(&[one, two], &whole).await.expect("joined");
+        let size = blobs
+            .concatenate(&[one, two], &whole)
+            .await
+            .expect("joined");
 
         assert_eq!(size, Some(7));
         let found = fs::read(blobs.path(&whole)).expect("a file");
@@ -224,7 +237,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_file_that_can_have_no_further_name_is_copied() {
+    async fn a_file_that_cannot_be_linked_is_copied() {
         let folder = tempfile::tempdir().expect("a folder");
         let blobs = LocalBlobs::new(folder.path().to_owned(), true);
         let source = blob(&blobs, b"one").await;
@@ -236,21 +249,21 @@ mod tests {
         );
 
         let error = io::ErrorKind::TooManyLinks.into();
-        copy_instead(error, from.clone(), &to, temporary.clone(), true).expect("copied");
+        copy_unlinkable(error, from.clone(), &to, temporary.clone(), true).expect("copied");
         assert_eq!(fs::read(&to).expect("a file"), b"one");
 
         let gone = io::ErrorKind::NotFound.into();
-        assert!(copy_instead(gone, from, &to, temporary, true).is_err());
+        assert!(copy_unlinkable(gone, from, &to, temporary, true).is_err());
     }
 
     #[tokio::test]
-    async fn what_lacks_a_part_is_no_blob() {
+    async fn a_blob_with_a_missing_part_is_not_made() {
         let folder = tempfile::tempdir().expect("a folder");
         let blobs = LocalBlobs::new(folder.path().to_owned(), false);
         let one = blob(&blobs, b"one").await;
         let whole = Version::generate();
 
-        let joined = blobs.join(&[one, Version::generate()], &whole).await;
+        let joined = blobs.concatenate(&[one, Version::generate()], &whole).await;
 
         assert_eq!(joined.expect("no failure"), None);
         assert!(!blobs.path(&whole).exists() && !blobs.temporary(&whole).exists());

@@ -1,4 +1,4 @@
-//! The file that a body goes into.
+//! The file that a body is written to.
 
 use std::{
     fs::File,
@@ -12,109 +12,107 @@ use tokio::{
     task::{JoinHandle, spawn_blocking},
 };
 
-use super::{file::Temporary, worker::Work};
+use super::{file::TemporaryFile, worker::Work};
 
-/// So many bytes the disk is asked for while more are on their way: otherwise whoever sends a long
-/// file waits in the end until all of it is written.
-const AHEAD: u64 = 32 * 1024 * 1024;
+/// After so many bytes a sync is started in the background: otherwise the client of a long upload
+/// would wait at its end until all of it is on disk.
+const SYNC_INTERVAL_BYTES: u64 = 32 * 1024 * 1024;
 
-/// Where bytes go.
+/// Writes blocks to a file.
 pub(super) struct Sink {
     path: PathBuf,
-    /// Made with the first bytes.
-    file: Option<Temporary>,
+    /// Created with the first bytes.
+    file: Option<TemporaryFile>,
     size: u64,
-    /// Whether the disk shall have the bytes in the end.
-    syncs: bool,
-    /// Bytes that it was asked for.
-    asked: u64,
-    asking: Option<JoinHandle<io::Result<()>>>,
+    /// Whether the bytes must be on disk in the end.
+    fsync: bool,
+    /// Bytes that a sync was started for.
+    sync_started: u64,
+    background_sync: Option<JoinHandle<io::Result<()>>>,
 }
 
 impl Sink {
-    /// A file that will be there with the first bytes, and goes unless it is settled.
-    pub(super) fn new(path: PathBuf, syncs: bool) -> Self {
+    /// A file that is created with the first bytes, and removed unless it is persisted.
+    pub(super) fn new(path: PathBuf, fsync: bool) -> Self {
         Self {
             path,
             file: None,
             size: 0,
-            syncs,
-            asked: 0,
-            asking: None,
+            fsync,
+            sync_started: 0,
+            background_sync: None,
         }
     }
 
-    /// A file that is kept whatever happens.
-    pub(super) fn onto(file: File, path: PathBuf, syncs: bool) -> Self {
+    /// An open file, which is kept whatever happens.
+    pub(super) fn append_to(file: File, path: PathBuf, fsync: bool) -> Self {
         Self {
-            file: Some(Temporary::kept(file, path.clone())),
-            ..Self::new(path, syncs)
+            file: Some(TemporaryFile::keep(file, path.clone())),
+            ..Self::new(path, fsync)
         }
     }
 
-    /// Makes the bytes safe where they are; gives how many came.
-    pub(super) fn pause(mut self) -> io::Result<u64> {
-        self.hear_from_disk()?;
+    /// Makes the bytes durable where they are; gives how many were written.
+    pub(super) fn flush(mut self) -> io::Result<u64> {
+        self.await_background_sync()?;
         match &self.file {
-            Some(file) if self.syncs => file.sync()?,
+            Some(file) if self.fsync => file.sync()?,
             _ => {}
         }
         Ok(self.size)
     }
 
-    /// Makes them safe in the place where they stay.
-    pub(super) fn settle(mut self, path: &Path) -> io::Result<u64> {
-        self.hear_from_disk()?;
+    /// Makes them durable at their final path.
+    pub(super) fn persist(mut self, path: &Path) -> io::Result<u64> {
+        self.await_background_sync()?;
         if let Some(file) = self.file.take() {
-            file.settle(path, self.syncs)?;
+            file.persist(path, self.fsync)?;
         }
         Ok(self.size)
     }
 
-    fn ask_disk(&mut self) -> io::Result<()> {
+    fn start_background_sync(&mut self) -> io::Result<()> {
         let is_busy = self
-            .asking
+            .background_sync
             .as_ref()
-            .is_some_and(|asked| !asked.is_finished());
-        if !self.syncs || is_busy || self.size - self.asked < AHEAD {
+            .is_some_and(|sync| !sync.is_finished());
+        if !self.fsync || is_busy || self.size - self.sync_started < SYNC_INTERVAL_BYTES {
             return Ok(());
         }
-        self.hear_from_disk()?;
+        self.await_background_sync()?;
         if let Some(file) = &self.file {
             let file = file.file.try_clone()?;
-            self.asking = Some(spawn_blocking(move || file.sync_data()));
-            self.asked = self.size;
+            self.background_sync = Some(spawn_blocking(move || file.sync_data()));
+            self.sync_started = self.size;
         }
         Ok(())
     }
 
-    /// A disk tells only once that it could not write: to whoever asked first.
-    fn hear_from_disk(&mut self) -> io::Result<()> {
-        match self.asking.take() {
-            Some(asked) => Handle::current()
-                .block_on(asked)
-                .map_err(io::Error::other)?,
+    /// The kernel reports a failed write to the first sync only, so its result must not be dropped.
+    fn await_background_sync(&mut self) -> io::Result<()> {
+        match self.background_sync.take() {
+            Some(sync) => Handle::current().block_on(sync).map_err(io::Error::other)?,
             None => Ok(()),
         }
     }
 }
 
 impl Work for Sink {
-    fn take(&mut self, frames: &[Bytes]) -> io::Result<()> {
+    fn process(&mut self, frames: &[Bytes]) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(Temporary::create(self.path.clone())?),
+            none => none.insert(TemporaryFile::create(self.path.clone())?),
         };
         write_all(&mut file.file, frames)?;
         self.size += frames.iter().map(|frame| frame.len() as u64).sum::<u64>();
-        self.ask_disk()
+        self.start_background_sync()
     }
 }
 
 fn write_all(file: &mut impl Write, frames: &[Bytes]) -> io::Result<()> {
     let mut slices: Vec<_> = frames.iter().map(|frame| IoSlice::new(frame)).collect();
     let mut slices = slices.as_mut_slice();
-    // Empty ones go at once, so that nothing is left exactly when everything is written.
+    // Skips empty slices, so that the list is empty exactly when everything is written.
     IoSlice::advance_slices(&mut slices, 0);
     while !slices.is_empty() {
         match file.write_vectored(slices) {
@@ -163,22 +161,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_long_file_is_on_the_disk_before_its_end_and_none_is_lost() {
+    async fn a_long_file_is_synced_in_the_background_and_completely() {
         let folder = tempfile::tempdir().expect("a folder");
         let (path, whole) = (folder.path().join("tmp"), folder.path().join("whole"));
         let mut sink = Sink::new(path, true);
         let frame = Bytes::from(vec![7; 1024 * 1024]);
-        let settled = spawn_blocking(move || {
+        let persisted = spawn_blocking(move || {
             let frames = [frame.clone(), frame];
-            for _ in 0..2 * AHEAD / (2 << 20) {
-                sink.take(&frames).expect("written");
+            for _ in 0..2 * SYNC_INTERVAL_BYTES / (2 << 20) {
+                sink.process(&frames).expect("written");
             }
-            assert!(sink.asked >= AHEAD);
-            sink.settle(&whole).map(|size| (size, whole))
+            assert!(sink.sync_started >= SYNC_INTERVAL_BYTES);
+            sink.persist(&whole).map(|size| (size, whole))
         });
-        let (size, whole) = settled.await.expect("no panic").expect("settled");
+        let (size, whole) = persisted.await.expect("no panic").expect("persisted");
 
-        assert_eq!(size, 2 * AHEAD);
+        assert_eq!(size, 2 * SYNC_INTERVAL_BYTES);
         assert_eq!(std::fs::metadata(whole).expect("a file").len(), size);
     }
 }

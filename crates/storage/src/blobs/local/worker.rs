@@ -1,4 +1,4 @@
-//! Work on a body's bytes beside whoever reads them.
+//! Processes a body's bytes on a blocking thread, beside the task that reads them.
 
 use std::{
     collections::VecDeque,
@@ -12,77 +12,77 @@ use tokio::{
     task::{JoinHandle, spawn_blocking},
 };
 
-/// Bytes that are worked on together. Their room in memory is free once nobody has them any more.
+/// Bytes that are processed together. The permit counts them towards the memory of the transfer.
 pub(super) struct Block {
     pub(super) frames: Vec<Bytes>,
-    pub(super) _room: OwnedSemaphorePermit,
+    pub(super) _permit: OwnedSemaphorePermit,
 }
 
-/// What a worker does with bytes.
+/// What a worker does with blocks.
 pub(super) trait Work: Send + 'static {
-    fn take(&mut self, frames: &[Bytes]) -> io::Result<()>;
+    fn process(&mut self, frames: &[Bytes]) -> io::Result<()>;
 }
 
-/// Takes one block after the other on a blocking thread. It has that thread only while there are
-/// blocks, so that a client that sends slowly holds none; and as long as blocks come in time, no
-/// thread is ever waited for.
+/// Processes one block after the other on a blocking thread. It occupies that thread only while
+/// blocks are queued, so a client that sends slowly holds none; and while blocks come in time, it
+/// keeps the thread and never waits for a new one.
 pub(super) struct Worker<T: Work> {
-    desk: Arc<Mutex<Desk<T>>>,
+    shared: Arc<Mutex<Shared<T>>>,
     thread: Option<JoinHandle<()>>,
 }
 
-struct Desk<T> {
+struct Shared<T> {
     /// Here while no thread has it, unless it has failed.
     work: Option<T>,
-    waiting: VecDeque<Arc<Block>>,
+    queue: VecDeque<Arc<Block>>,
     failure: Option<(ErrorKind, String)>,
 }
 
 impl<T: Work> Worker<T> {
     pub(super) fn new(work: T) -> Self {
-        let desk = Desk {
+        let shared = Shared {
             work: Some(work),
-            waiting: VecDeque::new(),
+            queue: VecDeque::new(),
             failure: None,
         };
         Self {
-            desk: Arc::new(Mutex::new(desk)),
+            shared: Arc::new(Mutex::new(shared)),
             thread: None,
         }
     }
 
-    /// One more block; or how an earlier one failed.
-    pub(super) fn give(&mut self, block: Arc<Block>) -> io::Result<()> {
-        let mut desk = lock(&self.desk);
-        desk.check()?;
-        desk.waiting.push_back(block);
-        if let Some(work) = desk.work.take() {
-            let shared = self.desk.clone();
-            self.thread = Some(spawn_blocking(move || go_on(&shared, work)));
+    /// Queues a block; fails if an earlier one has failed.
+    pub(super) fn submit(&mut self, block: Arc<Block>) -> io::Result<()> {
+        let mut state = lock(&self.shared);
+        state.check()?;
+        state.queue.push_back(block);
+        if let Some(work) = state.work.take() {
+            let shared = self.shared.clone();
+            self.thread = Some(spawn_blocking(move || process_queue(&shared, work)));
         }
         Ok(())
     }
 
-    /// It, once it has taken everything that it was given.
-    pub(super) async fn rest(mut self) -> io::Result<T> {
+    /// Waits until the queue is empty, and gives the work back.
+    pub(super) async fn finish(mut self) -> io::Result<T> {
         if let Some(thread) = self.thread.take() {
             thread.await.map_err(io::Error::other)?;
         }
-        let mut desk = lock(&self.desk);
-        desk.check()?;
-        let work = desk.work.take();
-        work.ok_or_else(|| io::Error::other("a thread has stopped"))
+        let mut state = lock(&self.shared);
+        state.check()?;
+        let work = state.work.take();
+        work.ok_or_else(|| io::Error::other("the worker thread has panicked"))
     }
 }
 
 impl<T: Work> Drop for Worker<T> {
-    /// What nobody will ask about need not be done.
+    /// Nobody will ask for the result of queued blocks.
     fn drop(&mut self) {
-        lock(&self.desk).waiting.clear();
+        lock(&self.shared).queue.clear();
     }
 }
 
-impl<T> Desk<T> {
+impl<T> Shared<T> {
     fn check(&self) -> io::Result<()> {
         match &self.failure {
             Some((kind, text)) => Err(io::Error::new(*kind, text.clone())),
@@ -91,29 +91,29 @@ impl<T> Desk<T> {
     }
 }
 
-fn go_on<T: Work>(shared: &Mutex<Desk<T>>, mut work: T) {
+fn process_queue<T: Work>(shared: &Mutex<Shared<T>>, mut work: T) {
     loop {
         let block = {
-            let mut desk = lock(shared);
-            match desk.waiting.pop_front() {
+            let mut state = lock(shared);
+            match state.queue.pop_front() {
                 Some(block) => block,
                 None => {
-                    desk.work = Some(work);
+                    state.work = Some(work);
                     return;
                 }
             }
         };
-        if let Err(error) = work.take(&block.frames) {
-            let mut desk = lock(shared);
-            desk.failure = Some((error.kind(), error.to_string()));
-            desk.waiting.clear();
+        if let Err(error) = work.process(&block.frames) {
+            let mut state = lock(shared);
+            state.failure = Some((error.kind(), error.to_string()));
+            state.queue.clear();
             return;
         }
     }
 }
 
-fn lock<T>(desk: &Mutex<Desk<T>>) -> MutexGuard<'_, Desk<T>> {
-    desk.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<Shared<T>>) -> MutexGuard<'_, Shared<T>> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -122,53 +122,59 @@ mod tests {
 
     use super::*;
 
-    /// Notes what it is given, and fails at the word "stop".
+    /// Records its frames, and fails at the word "stop".
     #[derive(Debug, Default)]
-    struct Notes(Vec<Bytes>);
+    struct Recorder(Vec<Bytes>);
 
-    impl Work for Notes {
-        fn take(&mut self, frames: &[Bytes]) -> io::Result<()> {
+    impl Work for Recorder {
+        fn process(&mut self, frames: &[Bytes]) -> io::Result<()> {
             self.0.extend_from_slice(frames);
-            match frames.iter().any(|frame| frame == "stop") {
-                true => Err(ErrorKind::StorageFull.into()),
-                false => Ok(()),
+            if frames.iter().any(|frame| frame == "stop") {
+                Err(ErrorKind::StorageFull.into())
+            } else {
+                Ok(())
             }
         }
     }
 
-    async fn block(room: &Arc<Semaphore>, text: &'static str) -> Arc<Block> {
-        let room = room.clone().acquire_owned().await.expect("room");
+    async fn block(capacity: &Arc<Semaphore>, text: &'static str) -> Arc<Block> {
+        let permit = capacity.clone().acquire_owned().await.expect("a permit");
         Arc::new(Block {
             frames: vec![Bytes::from_static(text.as_bytes())],
-            _room: room,
+            _permit: permit,
         })
     }
 
     #[tokio::test]
-    async fn blocks_are_taken_in_their_order_and_make_room() {
-        let room = Arc::new(Semaphore::new(2));
-        let mut worker = Worker::new(Notes::default());
+    async fn blocks_are_processed_in_order_and_release_their_permits() {
+        let capacity = Arc::new(Semaphore::new(2));
+        let mut worker = Worker::new(Recorder::default());
         let texts = ["a", "b", "c", "d", "e", "f"];
         for text in texts {
-            worker.give(block(&room, text).await).expect("taken");
+            worker.submit(block(&capacity, text).await).expect("taken");
         }
-        let Notes(taken) = worker.rest().await.expect("no failure");
+        let Recorder(taken) = worker.finish().await.expect("no failure");
 
         assert_eq!(taken, texts);
-        assert_eq!(room.available_permits(), 2);
+        assert_eq!(capacity.available_permits(), 2);
     }
 
     #[tokio::test]
-    async fn a_failure_is_told_whenever_somebody_asks_and_blocks_nobody() {
-        let room = Arc::new(Semaphore::new(1));
-        let mut worker = Worker::new(Notes::default());
-        worker.give(block(&room, "stop").await).expect("taken");
+    async fn a_failure_is_reported_by_every_later_call_and_blocks_nobody() {
+        let capacity = Arc::new(Semaphore::new(1));
+        let mut worker = Worker::new(Recorder::default());
+        worker
+            .submit(block(&capacity, "stop").await)
+            .expect("taken");
 
         let full = |given: io::Result<()>| given.expect_err("full").kind();
         for text in ["a", "b"] {
-            let next = block(&room, text).await;
-            assert_eq!(full(worker.give(next)), ErrorKind::StorageFull);
+            let next = block(&capacity, text).await;
+            assert_eq!(full(worker.submit(next)), ErrorKind::StorageFull);
         }
-        assert_eq!(full(worker.rest().await.map(drop)), ErrorKind::StorageFull);
+        assert_eq!(
+            full(worker.finish().await.map(drop)),
+            ErrorKind::StorageFull
+        );
     }
 }

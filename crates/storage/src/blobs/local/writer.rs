@@ -1,7 +1,7 @@
-//! A blob on its way in.
+//! Writes a blob.
 //!
-//! Bytes are written and digested as they came from the socket, in blocks, by two threads that go
-//! on independently of each other and of whoever reads the body. Nothing is copied but crumbs.
+//! Frames from the socket are collected into blocks, which two workers write and digest,
+//! independent of each other and of the task that reads the body. Only small frames are copied.
 
 use std::{fs::File, io, path::PathBuf, sync::Arc};
 
@@ -10,101 +10,93 @@ use md5::{Digest, Md5};
 use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use super::{
-    LocalBlobs,
     sink::Sink,
     worker::{Block, Work, Worker},
 };
 use crate::{
-    blobs::{Piece, Version, Written},
+    blobs::model::{WrittenBlob, WrittenChunk},
     hex::hex,
 };
 
-/// Bytes that are worked on together.
-const BLOCK: usize = 128 * 1024;
-/// Bytes that are being worked on, or wait for it. With the block that is being filled these are all
-/// that a transfer keeps in memory.
-const ROOM: usize = 6 * BLOCK;
-/// Whatever is shorter is copied together: it may keep much more in memory than its own length.
-const CRUMB: usize = 8 * 1024;
+/// Bytes that are written and digested together.
+const BLOCK_BYTES: usize = 128 * 1024;
+/// Bytes in blocks that are queued or being processed. With the block that is being filled these
+/// are all that an upload keeps in memory.
+const MAX_QUEUED_BYTES: usize = 6 * BLOCK_BYTES;
+/// Shorter frames are copied together: each may pin a buffer much larger than itself.
+const SMALL_FRAME_BYTES: usize = 8 * 1024;
 
-/// A file on its way in.
+/// Writes one file.
 pub(crate) struct LocalWriter {
-    folder: LocalBlobs,
-    version: Version,
-    filling: Filling,
-    room: Arc<Semaphore>,
+    /// Where the complete blob will be.
+    target: PathBuf,
+    buffer: BlockBuffer,
+    capacity: Arc<Semaphore>,
     sink: Worker<Sink>,
     md5: Worker<Md5>,
 }
 
 impl LocalWriter {
-    /// A new file, which goes unless it is finished.
-    pub(super) fn new(folder: LocalBlobs, version: Version) -> Self {
-        let sink = Sink::new(folder.temporary(&version), folder.syncs());
-        Self::into_sink(folder, version, sink)
+    /// A new file at a temporary path, which is removed unless it is finished.
+    pub(super) fn new(temporary: PathBuf, target: PathBuf, fsync: bool) -> Self {
+        Self::with_sink(Sink::new(temporary, fsync), target)
     }
 
-    /// Goes on with a file that is kept whatever happens.
-    pub(in crate::blobs) fn onto(
-        folder: LocalBlobs,
-        version: Version,
-        file: File,
-        path: PathBuf,
-    ) -> Self {
-        let sink = Sink::onto(file, path, folder.syncs());
-        Self::into_sink(folder, version, sink)
+    /// Appends to a file that is kept whatever happens.
+    pub(super) fn append_to(file: File, path: PathBuf, target: PathBuf, fsync: bool) -> Self {
+        Self::with_sink(Sink::append_to(file, path, fsync), target)
     }
 
-    fn into_sink(folder: LocalBlobs, version: Version, sink: Sink) -> Self {
+    fn with_sink(sink: Sink, target: PathBuf) -> Self {
         Self {
-            folder,
-            version,
-            filling: Filling::default(),
-            room: Arc::new(Semaphore::new(ROOM)),
+            target,
+            buffer: BlockBuffer::default(),
+            capacity: Arc::new(Semaphore::new(MAX_QUEUED_BYTES)),
             sink: Worker::new(sink),
             md5: Worker::new(Md5::new()),
         }
     }
 
     pub(in crate::blobs) async fn write(&mut self, bytes: Bytes) -> io::Result<()> {
-        self.filling.add(bytes);
-        if self.filling.size < BLOCK {
+        self.buffer.push(bytes);
+        if self.buffer.size < BLOCK_BYTES {
             return Ok(());
         }
-        let size = u32::try_from(self.filling.size.min(ROOM)).map_err(io::Error::other)?;
-        let room = self.room.clone().acquire_many_owned(size).await;
+        let size = self.buffer.size.min(MAX_QUEUED_BYTES);
+        let size = u32::try_from(size).map_err(io::Error::other)?;
+        let permit = self.capacity.clone().acquire_many_owned(size).await;
         let block = Arc::new(Block {
-            _room: room.map_err(io::Error::other)?,
-            frames: self.filling.take(),
+            _permit: permit.map_err(io::Error::other)?,
+            frames: self.buffer.take(),
         });
-        self.sink.give(block.clone())?;
-        self.md5.give(block)
+        self.sink.submit(block.clone())?;
+        self.md5.submit(block)
     }
 
-    /// Makes what was taken safe and leaves the file where it is.
-    pub(in crate::blobs) async fn pause(mut self) -> io::Result<Piece> {
-        let rest = self.filling.take();
-        let (mut sink, mut md5) = (self.sink.rest().await?, self.md5.rest().await?);
-        let paused = spawn_blocking(move || {
-            md5.take(&rest)?;
-            sink.take(&rest)?;
-            Ok(Piece {
-                size: sink.pause()?,
+    /// Makes what was written durable and leaves the file where it is.
+    pub(in crate::blobs) async fn close(mut self) -> io::Result<WrittenChunk> {
+        let rest = self.buffer.take();
+        let (mut sink, mut md5) = (self.sink.finish().await?, self.md5.finish().await?);
+        let closed = spawn_blocking(move || {
+            md5.process(&rest)?;
+            sink.process(&rest)?;
+            Ok(WrittenChunk {
+                size: sink.flush()?,
                 md5: md5.finalize().into(),
             })
         });
-        paused.await.map_err(io::Error::other)?
+        closed.await.map_err(io::Error::other)?
     }
 
-    pub(in crate::blobs) async fn finish(mut self) -> io::Result<Written> {
-        let rest = self.filling.take();
-        let (mut sink, mut md5) = (self.sink.rest().await?, self.md5.rest().await?);
-        let path = self.folder.path(&self.version);
+    /// Makes it durable at its final path.
+    pub(in crate::blobs) async fn finish(mut self) -> io::Result<WrittenBlob> {
+        let rest = self.buffer.take();
+        let (mut sink, mut md5) = (self.sink.finish().await?, self.md5.finish().await?);
         let finished = spawn_blocking(move || {
-            md5.take(&rest)?;
-            sink.take(&rest)?;
-            Ok(Written {
-                size: sink.settle(&path)?,
+            md5.process(&rest)?;
+            sink.process(&rest)?;
+            Ok(WrittenBlob {
+                size: sink.persist(&self.target)?,
                 md5: hex(&md5.finalize()),
             })
         });
@@ -114,38 +106,38 @@ impl LocalWriter {
 
 /// A block that is being filled.
 #[derive(Default)]
-struct Filling {
+struct BlockBuffer {
     frames: Vec<Bytes>,
-    crumbs: BytesMut,
+    small_frames: BytesMut,
     size: usize,
 }
 
-impl Filling {
-    fn add(&mut self, bytes: Bytes) {
+impl BlockBuffer {
+    fn push(&mut self, bytes: Bytes) {
         self.size += bytes.len();
-        if bytes.len() < CRUMB {
-            self.crumbs.extend_from_slice(&bytes);
+        if bytes.len() < SMALL_FRAME_BYTES {
+            self.small_frames.extend_from_slice(&bytes);
             return;
         }
-        self.gather();
+        self.flush_small_frames();
         self.frames.push(bytes);
     }
 
     fn take(&mut self) -> Vec<Bytes> {
-        self.gather();
+        self.flush_small_frames();
         self.size = 0;
         std::mem::take(&mut self.frames)
     }
 
-    fn gather(&mut self) {
-        if !self.crumbs.is_empty() {
-            self.frames.push(self.crumbs.split().freeze());
+    fn flush_small_frames(&mut self) {
+        if !self.small_frames.is_empty() {
+            self.frames.push(self.small_frames.split().freeze());
         }
     }
 }
 
 impl Work for Md5 {
-    fn take(&mut self, frames: &[Bytes]) -> io::Result<()> {
+    fn process(&mut self, frames: &[Bytes]) -> io::Result<()> {
         frames.iter().for_each(|frame| self.update(frame));
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The store: where it is, who Plinth is there, and how patient Plinth is with it.
+//! The connection to an S3 store: address, credentials, timeouts and retries.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -9,59 +9,59 @@ use object_store::{
     path::Path,
 };
 use plinth_project::FromSettings;
-use plinth_settings::{Secret, Settings};
+use plinth_settings::{Key, Secret, Settings, keys::plinth_storage as keys};
 use tokio::time::timeout;
 use url::{Host, Url};
 
-use super::failure::{code, describe};
+use super::error::{describe, error_code};
 
-/// Most parts of an upload, whatever the store.
-const MOST_PARTS: u64 = 10_000;
+/// Most parts of an upload, in any store.
+const MAX_PARTS: u64 = 10_000;
 /// Part sizes are whole multiples of this.
 const PART_STEP: u64 = 1024 * 1024;
-/// How long a start waits to learn whether the store is there.
-const CHECK_DEADLINE: Duration = Duration::from_secs(10);
-/// Where a store answers that does not say it.
-const USUAL_REGION: &str = "us-east-1";
+/// How long the start of the server waits for the store.
+const CHECK_TIMEOUT: Duration = Duration::from_secs(10);
+/// For stores that have no regions.
+const DEFAULT_REGION: &str = "us-east-1";
 
-/// What Plinth must be told about an S3 store.
+/// The settings of an S3 store.
 #[derive(Debug, Clone)]
 pub struct S3StoreConfig {
-    /// Its address; Amazon's own without one.
+    /// Its URL; without one it is Amazon's.
     pub endpoint: Option<Url>,
     /// Its region.
     pub region: Option<String>,
-    /// The bucket, which is there already.
+    /// The bucket, which must exist.
     pub bucket: String,
-    /// What all keys in the bucket begin with.
+    /// The prefix of all keys in the bucket.
     pub prefix: Option<String>,
-    /// Whether the bucket is named in the path, not in the host.
+    /// Whether the bucket is in the path of URLs, not in the host.
     pub forces_path_style: bool,
-    /// Who Plinth is.
+    /// The access key id.
     pub access_key: Secret,
-    /// And how it proves that.
+    /// The secret access key.
     pub secret_key: Secret,
-    /// Bytes that are sent at a time.
+    /// Bytes per part of a multipart upload, at least.
     pub part_size: u64,
-    /// The longest wait for an answer.
+    /// How long a request may go without a byte of response.
     pub timeout: Duration,
 }
 
 impl FromSettings for S3StoreConfig {
     fn from_settings(settings: &Settings) -> Self {
-        let text = |path| settings.opt_text(path).map(str::to_owned);
-        let secret = |path| settings.secret(path).cloned();
+        let text = |key: Key<Option<String>>| settings.get(key).map(str::to_owned);
+        let secret = |key: Key<Option<Secret>>| settings.get(key).cloned();
         Self {
-            endpoint: settings.opt_url("plinth.storage.s3.endpoint"),
-            region: text("plinth.storage.s3.region"),
-            // Settings without these are not loaded.
-            bucket: text("plinth.storage.s3.bucket").unwrap_or_default(),
-            prefix: text("plinth.storage.s3.prefix"),
-            forces_path_style: settings.bool("plinth.storage.s3.force_path_style"),
-            access_key: secret("plinth.storage.s3.access_key").unwrap_or_else(|| Secret::new("")),
-            secret_key: secret("plinth.storage.s3.secret_key").unwrap_or_else(|| Secret::new("")),
-            part_size: settings.bytes("plinth.storage.tus.part_size"),
-            timeout: settings.duration("plinth.storage.s3.timeout"),
+            endpoint: settings.get(keys::S3_ENDPOINT).map(|url| url.url().clone()),
+            region: text(keys::S3_REGION),
+            // The settings are only valid with these.
+            bucket: text(keys::S3_BUCKET).unwrap_or_default(),
+            prefix: text(keys::S3_PREFIX),
+            forces_path_style: settings.get(keys::S3_FORCE_PATH_STYLE),
+            access_key: secret(keys::S3_ACCESS_KEY).unwrap_or_else(|| Secret::new("")),
+            secret_key: secret(keys::S3_SECRET_KEY).unwrap_or_else(|| Secret::new("")),
+            part_size: settings.get(keys::TUS_PART_SIZE),
+            timeout: settings.get(keys::S3_TIMEOUT),
         }
     }
 }
@@ -72,7 +72,7 @@ pub struct S3Store(Arc<Bucket>);
 
 struct Bucket {
     client: AmazonS3,
-    /// Removes several objects at once, which not every store can.
+    /// Deletes in bulk, which not every store supports.
     bulk: AmazonS3,
     name: String,
     prefix: String,
@@ -81,49 +81,49 @@ struct Bucket {
 
 /// Why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum StoreProblem {
-    /// The settings make no sense together.
+pub enum S3StoreError {
+    /// The settings contradict each other.
     #[error("the S3 store cannot be used: {0}")]
-    Settings(String),
-    /// The store answers, but there is no such bucket.
+    InvalidSettings(String),
+    /// There is no such bucket.
     #[error("the S3 store has no bucket named {0}; create it, or correct plinth.storage.s3.bucket")]
     NoBucket(String),
-    /// The store answers, but not to us.
+    /// The credentials are not accepted.
     #[error(
-        "the S3 store refuses plinth.storage.s3.access_key and secret_key for the bucket {bucket}: {code}"
+        "the S3 store rejects plinth.storage.s3.access_key and secret_key for the bucket {bucket}: {code}"
     )]
-    Refused {
+    AccessDenied {
         /// The bucket.
         bucket: String,
-        /// What the store said.
+        /// The error code of the store.
         code: String,
     },
-    /// The bucket is somewhere else.
+    /// The bucket is in another region.
     #[error(
         "the bucket {bucket} is not in that region: {code}; correct plinth.storage.s3.region or endpoint"
     )]
-    Elsewhere {
+    WrongRegion {
         /// The bucket.
         bucket: String,
-        /// What the store said.
+        /// The error code of the store.
         code: String,
     },
 }
 
 impl S3Store {
-    /// Nothing is asked of the store yet.
-    pub fn new(config: &S3StoreConfig) -> Result<Self, StoreProblem> {
+    /// Sends no request yet.
+    pub fn new(config: &S3StoreConfig) -> Result<Self, S3StoreError> {
         let is_plain = |url: &Url| url.scheme() == "http";
         let client = ClientOptions::new()
             .with_allow_http(config.endpoint.as_ref().is_some_and(is_plain))
-            // Files may take as long as they take, as long as something comes.
+            // A transfer may take any time while bytes flow.
             .with_timeout_disabled()
             .with_connect_timeout(config.timeout.min(Duration::from_secs(5)))
             .with_read_timeout(config.timeout);
-        let region = config.region.as_deref().unwrap_or(USUAL_REGION);
+        let region = config.region.as_deref().unwrap_or(DEFAULT_REGION);
         let mut builder = AmazonS3Builder::new()
             .with_client_options(client)
-            .with_retry(retries(config.timeout))
+            .with_retry(retry_config(config.timeout))
             .with_bucket_name(&config.bucket)
             .with_region(region)
             .with_access_key_id(config.access_key.expose())
@@ -135,7 +135,7 @@ impl S3Store {
         }
         let build = |builder: AmazonS3Builder| {
             let client = builder.build();
-            client.map_err(|error| StoreProblem::Settings(error.to_string()))
+            client.map_err(|error| S3StoreError::InvalidSettings(error.to_string()))
         };
         let client = build(builder.clone().with_disable_bulk_delete(true))?;
         let bulk = build(builder)?;
@@ -149,37 +149,37 @@ impl S3Store {
         })))
     }
 
-    /// Whether the bucket is there and lets us in. A store that does not answer may do so later: that
-    /// is said in the log and no problem.
-    pub async fn check(&self) -> Result<(), StoreProblem> {
+    /// Whether the bucket exists and accepts the credentials. A store that is unavailable may come
+    /// back: that is logged and no error.
+    pub async fn check(&self) -> Result<(), S3StoreError> {
         let prefix = Path::from(self.prefix());
         let mut list = self.client().list(Some(&prefix));
-        match timeout(CHECK_DEADLINE, list.next()).await {
+        match timeout(CHECK_TIMEOUT, list.next()).await {
             Ok(None | Some(Ok(_))) => Ok(()),
-            Ok(Some(Err(error))) => self.judge(&error),
+            Ok(Some(Err(error))) => self.classify(&error),
             Err(_) => {
                 tracing::warn!(
-                    "the S3 store does not answer; files cannot be reached until it does"
+                    "the S3 store does not respond (timeout); files are unavailable until it does"
                 );
                 Ok(())
             }
         }
     }
 
-    fn judge(&self, error: &Error) -> Result<(), StoreProblem> {
+    fn classify(&self, error: &Error) -> Result<(), S3StoreError> {
         let bucket = self.0.name.clone();
-        let code = code(error).unwrap_or_default();
+        let code = error_code(error).unwrap_or_default();
         match code.as_str() {
-            "NoSuchBucket" => Err(StoreProblem::NoBucket(bucket)),
+            "NoSuchBucket" => Err(S3StoreError::NoBucket(bucket)),
             "AccessDenied" | "InvalidAccessKeyId" | "SignatureDoesNotMatch" | "InvalidToken" => {
-                Err(StoreProblem::Refused { bucket, code })
+                Err(S3StoreError::AccessDenied { bucket, code })
             }
             "PermanentRedirect" | "AuthorizationHeaderMalformed" => {
-                Err(StoreProblem::Elsewhere { bucket, code })
+                Err(S3StoreError::WrongRegion { bucket, code })
             }
             _ => {
-                let said = describe(error);
-                tracing::warn!("files cannot be reached until the S3 store is well: {said}");
+                let cause = describe(error);
+                tracing::warn!("files are unavailable until the S3 store recovers: {cause}");
                 Ok(())
             }
         }
@@ -189,7 +189,7 @@ impl S3Store {
         &self.0.client
     }
 
-    /// For removing several objects at once.
+    /// For bulk deletion.
     pub(super) fn bulk(&self) -> &AmazonS3 {
         &self.0.bulk
     }
@@ -198,10 +198,9 @@ impl S3Store {
         &self.0.prefix
     }
 
-    /// How long the parts of a blob are that has at most so many bytes: no upload has more than
-    /// 10,000 of them.
-    pub(super) fn part_size(&self, at_most: u64) -> usize {
-        let needed = at_most.div_ceil(MOST_PARTS).div_ceil(PART_STEP) * PART_STEP;
+    /// The part size for a blob of at most `max_size` bytes: an upload has at most 10,000 parts.
+    pub(super) fn part_size(&self, max_size: u64) -> usize {
+        let needed = max_size.div_ceil(MAX_PARTS).div_ceil(PART_STEP) * PART_STEP;
         usize::try_from(needed.max(self.0.part_size)).unwrap_or(usize::MAX)
     }
 }
@@ -212,8 +211,8 @@ impl fmt::Debug for S3Store {
     }
 }
 
-/// A store that is busy for a moment is asked again, but a client is not kept waiting for long.
-fn retries(patience: Duration) -> RetryConfig {
+/// Retries for a store that is busy for a moment; the client must not wait for long.
+fn retry_config(timeout: Duration) -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
             init_backoff: Duration::from_millis(100),
@@ -221,13 +220,13 @@ fn retries(patience: Duration) -> RetryConfig {
             base: 2.0,
         },
         max_retries: 3,
-        retry_timeout: patience,
+        retry_timeout: timeout,
     }
 }
 
-/// Stores that want the bucket in the host. All others take it in the path, and few that people run
-/// themselves have a name for each bucket.
-const BUCKET_IN_HOST: [&str; 3] = ["amazonaws.com", "aliyuncs.com", "myqcloud.com"];
+/// Stores that require virtual-hosted-style URLs. All others accept path style, and self-hosted
+/// ones rarely have a DNS name for each bucket.
+const VIRTUAL_HOSTED: [&str; 3] = ["amazonaws.com", "aliyuncs.com", "myqcloud.com"];
 
 /// The address that requests go to, and whether the bucket is part of its host.
 fn address(config: &S3StoreConfig) -> (Option<String>, bool) {
@@ -239,7 +238,7 @@ fn address(config: &S3StoreConfig) -> (Option<String>, bool) {
         _ => false,
     };
     let plain = endpoint.as_str().trim_end_matches('/').to_owned();
-    if config.forces_path_style || !BUCKET_IN_HOST.iter().any(is_of) {
+    if config.forces_path_style || !VIRTUAL_HOSTED.iter().any(is_of) {
         return (Some(plain), false);
     }
     let mut host = endpoint.clone();
@@ -250,7 +249,7 @@ fn address(config: &S3StoreConfig) -> (Option<String>, bool) {
     );
     match host.set_host(Some(&name)) {
         Ok(()) => (Some(host.as_str().trim_end_matches('/').to_owned()), true),
-        // Not every name of a bucket can be part of a host.
+        // Not every bucket name can be part of a host name.
         Err(_) => (Some(plain), false),
     }
 }
@@ -267,7 +266,7 @@ mod tests {
             prefix: None,
             forces_path_style: false,
             access_key: Secret::new("who"),
-            secret_key: Secret::new("a-secret-that-nobody-reads"),
+            secret_key: Secret::new("a-secret-that-must-not-be-logged"),
             part_size: 8 * PART_STEP,
             timeout: Duration::from_secs(30),
         }
@@ -313,15 +312,18 @@ mod tests {
         assert_eq!(store.part_size(0), 8 * mib);
         assert_eq!(store.part_size(50 << 30), 8 * mib);
         assert_eq!(store.part_size(500 << 30), 52 * mib);
-        assert!(store.part_size(500 << 30) as u64 * MOST_PARTS >= 500 << 30);
+        assert!(store.part_size(500 << 30) as u64 * MAX_PARTS >= 500 << 30);
     }
 
     #[test]
-    fn nobody_reads_the_keys_in_a_log() {
+    fn debug_output_does_not_contain_the_keys() {
         let config = config(None);
         let store = S3Store::new(&config).expect("good settings");
-        let seen = format!("{config:?} {store:?}");
-        assert!(!seen.contains("a-secret-that-nobody-reads"), "{seen}");
-        assert!(!seen.contains("who"), "{seen}");
+        let debug = format!("{config:?} {store:?}");
+        assert!(
+            !debug.contains("a-secret-that-must-not-be-logged"),
+            "{debug}"
+        );
+        assert!(!debug.contains("who"), "{debug}");
     }
 }

@@ -1,63 +1,64 @@
-//! Blobs that go, many at a time.
+//! Removes blobs, many at a time.
 
 use std::{collections::HashSet, io, pin::pin};
 
 use futures_util::{StreamExt as _, stream};
 use object_store::{ObjectStore as _, path::Path};
 
-use super::S3Blobs;
-use crate::blobs::{Removal, Version};
+use super::blobs::S3Blobs;
+use crate::blobs::{model::Removal, version::Version};
 
 impl S3Blobs {
-    /// Uploads into it end first: none may become a blob that has just been removed.
+    /// Aborts uploads into it first, lest one of them completes it after it was removed.
     pub(in crate::blobs) async fn remove(&self, version: &Version) -> io::Result<()> {
-        self.forget(version, None).await?;
+        self.clean_up(version, None).await?;
         self.delete(&self.path(version)).await
     }
 
-    /// One list of notes and one request for all of them, however many there are.
+    /// Lists the records once and deletes with one request, however many blobs there are.
     pub(in crate::blobs) async fn remove_all(&self, versions: &[Version]) -> Removal {
         let mut removal = Removal::default();
-        if let Err((version, error)) = self.forget_all(versions).await {
+        if let Err((version, error)) = self.clean_up_all(versions).await {
             removal.failure = Some((version, error));
             return removal;
         }
         let paths: Vec<_> = versions.iter().map(|version| self.path(version)).collect();
-        let deleted = self.delete_at_once(&paths).await;
+        let deleted = self.bulk_delete(&paths).await;
         for (version, path) in versions.iter().zip(&paths) {
-            // A store that cannot remove several, or not all of these, is asked for one.
-            match deleted.contains(path) {
-                true => removal.gone.push(*version),
-                false => match self.delete(path).await {
-                    Ok(()) => removal.gone.push(*version),
+            // Not every store supports bulk deletion.
+            if deleted.contains(path) {
+                removal.removed.push(*version);
+            } else {
+                match self.delete(path).await {
+                    Ok(()) => removal.removed.push(*version),
                     Err(error) => {
                         removal.failure = Some((*version, error));
                         return removal;
                     }
-                },
+                }
             }
         }
         removal
     }
 
-    async fn forget_all(&self, versions: &[Version]) -> Result<(), (Version, io::Error)> {
+    async fn clean_up_all(&self, versions: &[Version]) -> Result<(), (Version, io::Error)> {
         let Some(first) = versions.first() else {
             return Ok(());
         };
         let wanted: HashSet<&Version> = versions.iter().collect();
-        let mut notes = pin!(self.all_notes());
-        while let Some(notes) = notes.next().await {
-            let version = notes.map_err(|error| (*first, error))?.version;
+        let mut records = pin!(self.list_records());
+        while let Some(records) = records.next().await {
+            let version = records.map_err(|error| (*first, error))?.version;
             if wanted.contains(&version) {
-                let forgotten = self.forget(&version, None).await;
-                forgotten.map_err(|error| (version, error))?;
+                let cleaned = self.clean_up(&version, None).await;
+                cleaned.map_err(|error| (version, error))?;
             }
         }
         Ok(())
     }
 
-    /// Those that are gone for certain.
-    async fn delete_at_once(&self, paths: &[Path]) -> HashSet<Path> {
+    /// Gives those that the store confirms as deleted.
+    async fn bulk_delete(&self, paths: &[Path]) -> HashSet<Path> {
         let all = stream::iter(paths.to_vec()).map(Ok).boxed();
         let deleted = self.0.store.bulk().delete_stream(all);
         deleted

@@ -1,4 +1,4 @@
-//! A blob that arrives in one request. What is shorter than a part is put at once.
+//! Writes a blob that arrives in one request. One shorter than a part is put at once.
 
 use std::io;
 
@@ -6,21 +6,30 @@ use bytes::Bytes;
 use md5::{Digest, Md5};
 use object_store::{PutPayload, PutPayloadMut};
 
-use super::{S3Blobs, parts::Parts};
+use super::{blobs::S3Blobs, multipart::MultipartUpload};
 use crate::{
-    blobs::{Version, Written},
+    blobs::{model::WrittenBlob, version::Version},
     hex::hex,
 };
 
-/// Small pieces of a body are put together to blocks of this size.
-const BLOCK: usize = 256 * 1024;
+/// Small frames of a body are copied together into blocks of this size.
+const BLOCK_BYTES: usize = 256 * 1024;
 
-/// A blob on its way in.
+impl S3Blobs {
+    /// A blob of at most `max_size` bytes.
+    pub(in crate::blobs) fn create(&self, version: &Version, max_size: u64) -> S3Writer {
+        let part_size = self.0.store.part_size(max_size);
+        S3Writer::new(self.clone(), *version, part_size)
+    }
+}
+
+/// Writes one blob.
 pub(crate) struct S3Writer {
     blobs: S3Blobs,
     version: Version,
-    filling: Filling,
-    pub(super) parts: Option<Parts>,
+    buffer: PartBuffer,
+    /// Once the first part is full.
+    pub(super) upload: Option<MultipartUpload>,
     md5: Md5,
     size: u64,
 }
@@ -30,8 +39,8 @@ impl S3Writer {
         Self {
             blobs,
             version,
-            filling: Filling::new(part_size),
-            parts: None,
+            buffer: PartBuffer::new(part_size),
+            upload: None,
             md5: Md5::new(),
             size: 0,
         }
@@ -40,38 +49,37 @@ impl S3Writer {
     pub(in crate::blobs) async fn write(&mut self, mut bytes: Bytes) -> io::Result<()> {
         self.md5.update(&bytes);
         self.size += bytes.len() as u64;
-        while let Some(part) = self.filling.take(&mut bytes) {
-            let parts = match &mut self.parts {
-                Some(parts) => parts,
-                none => none.insert(Parts::begin(&self.blobs, &self.version).await?),
+        while let Some(part) = self.buffer.fill(&mut bytes) {
+            let upload = match &mut self.upload {
+                Some(upload) => upload,
+                none => none.insert(MultipartUpload::start(&self.blobs, &self.version).await?),
             };
-            parts.send(part).await?;
+            upload.send_part(part).await?;
         }
         Ok(())
     }
 
-    pub(in crate::blobs) async fn finish(mut self) -> io::Result<Written> {
-        let rest = self.filling.rest();
-        match &mut self.parts {
+    pub(in crate::blobs) async fn finish(mut self) -> io::Result<WrittenBlob> {
+        let rest = self.buffer.take();
+        match &mut self.upload {
             None => {
-                self.blobs
-                    .put(&self.blobs.path(&self.version), rest)
-                    .await?
+                let path = self.blobs.path(&self.version);
+                self.blobs.put(&path, rest).await?;
             }
-            Some(parts) => {
+            Some(upload) => {
                 if rest.content_length() > 0 {
-                    parts.send(rest).await?;
+                    upload.send_part(rest).await?;
                 }
-                parts.complete(&self.version, self.size).await?;
-                let completed = parts.upload().to_owned();
-                self.parts = None;
+                upload.complete(&self.version, self.size).await?;
+                let completed = upload.id().to_owned();
+                self.upload = None;
                 self.blobs
-                    .try_to_forget(&self.version, Some(&completed))
+                    .try_clean_up(&self.version, Some(&completed))
                     .await;
             }
         }
         let md5 = std::mem::take(&mut self.md5).finalize();
-        Ok(Written {
+        Ok(WrittenBlob {
             size: self.size,
             md5: hex(&md5),
         })
@@ -79,30 +87,31 @@ impl S3Writer {
 }
 
 impl Drop for S3Writer {
-    /// The store keeps the parts of an upload until it is told not to.
+    /// The store keeps the parts of an upload until it is aborted.
     fn drop(&mut self) {
-        if let Some(parts) = self.parts.take() {
+        if let Some(mut upload) = self.upload.take() {
             let (blobs, version) = (self.blobs.clone(), self.version);
             self.blobs.0.tasks.spawn(async move {
-                // None may arrive after all were let go.
-                drop(parts);
-                blobs.try_to_forget(&version, None).await;
+                // A part that the store receives after the abort would stay for ever, and cancelling
+                // a request does not tell how much of it has arrived.
+                upload.wait_for_parts().await;
+                blobs.try_clean_up(&version, None).await;
             });
         }
     }
 }
 
 /// A part that is being filled.
-pub(super) struct Filling {
+pub(super) struct PartBuffer {
     part_size: usize,
     bytes: PutPayloadMut,
 }
 
-impl Filling {
+impl PartBuffer {
     pub(super) fn new(part_size: usize) -> Self {
         Self {
             part_size,
-            bytes: PutPayloadMut::new().with_block_size(BLOCK),
+            bytes: PutPayloadMut::new().with_block_size(BLOCK_BYTES),
         }
     }
 
@@ -110,18 +119,18 @@ impl Filling {
         self.part_size
     }
 
-    /// Takes bytes until the part is full, and gives it then. What is left of `bytes` is for the next
-    /// part.
-    pub(super) fn take(&mut self, bytes: &mut Bytes) -> Option<PutPayload> {
-        let room = self.part_size - self.bytes.content_length();
-        let fitting = bytes.split_to(room.min(bytes.len()));
+    /// Moves bytes into the part until it is full, and gives it then. The rest of `bytes` is for
+    /// the next part.
+    pub(super) fn fill(&mut self, bytes: &mut Bytes) -> Option<PutPayload> {
+        let free = self.part_size - self.bytes.content_length();
+        let fitting = bytes.split_to(free.min(bytes.len()));
         self.bytes.extend_from_slice(&fitting);
-        (self.bytes.content_length() == self.part_size).then(|| self.rest())
+        (self.bytes.content_length() == self.part_size).then(|| self.take())
     }
 
-    /// What there is.
-    pub(super) fn rest(&mut self) -> PutPayload {
-        let empty = PutPayloadMut::new().with_block_size(BLOCK);
+    /// What is in the part.
+    pub(super) fn take(&mut self) -> PutPayload {
+        let empty = PutPayloadMut::new().with_block_size(BLOCK_BYTES);
         std::mem::replace(&mut self.bytes, empty).freeze()
     }
 }
@@ -132,17 +141,17 @@ mod tests {
 
     #[test]
     fn parts_are_all_of_one_length_whatever_comes() {
-        let mut filling = Filling::new(4);
+        let mut buffer = PartBuffer::new(4);
         let mut lengths = Vec::new();
-        for piece in ["a", "bcdefghijk", "", "lm"] {
-            let mut bytes = Bytes::from_static(piece.as_bytes());
-            while let Some(part) = filling.take(&mut bytes) {
+        for frame in ["a", "bcdefghijk", "", "lm"] {
+            let mut bytes = Bytes::from_static(frame.as_bytes());
+            while let Some(part) = buffer.fill(&mut bytes) {
                 lengths.push(part.content_length());
             }
             assert!(bytes.is_empty());
         }
         assert_eq!(lengths, [4, 4, 4]);
-        assert_eq!(Bytes::from(filling.rest()), "m");
-        assert_eq!(filling.rest().content_length(), 0);
+        assert_eq!(Bytes::from(buffer.take()), "m");
+        assert_eq!(buffer.take().content_length(), 0);
     }
 }

@@ -1,18 +1,21 @@
-//! Uploads in parts.
+//! Multipart uploads.
 //!
-//! Each part is a blob of its own, named by its row; when the upload is completed they become one
-//! blob, and the rows go. Triggers hand the bytes of rows that go, or are replaced, to the collector.
+//! Each part is a blob of its own, referenced by a row. Completing the upload concatenates them
+//! into one blob and deletes the rows. Triggers hand the blobs of deleted and replaced rows to the
+//! garbage collection.
 
-mod begin;
-mod choice;
-mod finish;
+mod abort;
+mod complete;
+mod completion_lease;
+mod create;
 mod list;
 mod part;
-mod turn;
+mod part_list;
 mod upload;
 
-pub(super) use begin::{abort, create};
-pub(super) use finish::complete;
+pub(super) use abort::abort;
+pub(super) use complete::complete;
+pub(super) use create::create;
 pub(super) use list::{list_parts, list_uploads};
 pub(super) use part::{upload_part, upload_part_copy};
 

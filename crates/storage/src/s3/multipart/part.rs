@@ -1,4 +1,4 @@
-//! One part of an upload.
+//! Uploads one part.
 
 use std::sync::Arc;
 
@@ -10,29 +10,29 @@ use http::{
 };
 use plinth_db::Params;
 
-use super::upload::{Upload, check_signature, signature, size_of};
+use super::upload::{Upload, byte_count, sign_upload, verify_signature};
 use crate::{
-    blobs::{Source, Version, Written, discard, receive},
+    blobs::{ByteSource, Version, WrittenBlob, discard, receive},
     buckets::BucketRules,
     error::{Code, StorageError},
-    objects::{Asked, next_of_body, respond, value as header_value},
-    request::Context,
-    s3::{Request, body::S3Body, copy},
+    objects::{RequestedRange, header_value, respond},
+    request::{RequestContext, next_chunk},
+    s3::{S3Request, body::S3Body, copy},
 };
 
-const MOST_PARTS: i64 = 10_000;
-const MAX_PART: u64 = 5 * 1024 * 1024 * 1024;
+const MAX_PART_NUMBER: i64 = 10_000;
+const MAX_PART_BYTES: u64 = 5 * 1024 * 1024 * 1024;
 
 /// `PUT /{bucket}/{key}?partNumber=&uploadId=`
 pub(in crate::s3) async fn upload_part(
-    request: &Request,
+    request: &S3Request,
     body: &mut S3Body,
 ) -> Result<Response, StorageError> {
-    let number = number(request)?;
+    let number = part_number(request)?;
     let length = body.required_length()?;
-    let upload = Upload::of_request(request).await?;
-    let limit = room(request, &upload, number, length).await?;
-    upload.check(&request.context, Some(length)).await?;
+    let upload = Upload::load(request).await?;
+    let limit = upload_limit(request, &upload, number, length).await?;
+    upload.check_write(&request.context, Some(length)).await?;
     let part = Part {
         context: request.context.clone(),
         upload,
@@ -41,7 +41,7 @@ pub(in crate::s3) async fn upload_part(
     };
     let etag = part.store(body, length).await?;
     let mut headers = HeaderMap::new();
-    headers.extend(body.found());
+    headers.extend(body.take_verified_checksums());
     headers.insert(ETAG, header_value(&etag)?);
     let exposed = HeaderValue::from_static("etag");
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
@@ -49,23 +49,23 @@ pub(in crate::s3) async fn upload_part(
 }
 
 /// The same with `x-amz-copy-source`
-pub(in crate::s3) async fn upload_part_copy(request: &Request) -> Result<Response, StorageError> {
+pub(in crate::s3) async fn upload_part_copy(request: &S3Request) -> Result<Response, StorageError> {
     let context = &request.context;
-    let number = number(request)?;
-    let upload = Upload::of_request(request).await?;
-    let (_, source) = copy::source(context).await?;
-    let (Some(blob), Some(size)) = (source.blob(), source.facts().size()) else {
-        return Err(StorageError::no_such_bytes());
+    let number = part_number(request)?;
+    let upload = Upload::load(request).await?;
+    let (_, source) = copy::copy_source(context).await?;
+    let (Some(blob), Some(size)) = (source.blob(), source.details().size()) else {
+        return Err(StorageError::missing_blob());
     };
     let range = match context.header("x-amz-copy-source-range") {
         None => 0..size,
         Some(text) => copied_range(text, size)?,
     };
     let length = range.end - range.start;
-    let limit = room(request, &upload, number, length).await?;
-    upload.check(context, Some(length)).await?;
+    let limit = upload_limit(request, &upload, number, length).await?;
+    upload.check_write(context, Some(length)).await?;
     let body = context.blobs.read(&blob, range).await?;
-    let mut bytes = BlobSource(body.ok_or_else(StorageError::no_such_bytes)?);
+    let mut bytes = BlobSource(body.ok_or_else(StorageError::missing_blob)?);
     let part = Part {
         context: context.clone(),
         upload,
@@ -73,7 +73,11 @@ pub(in crate::s3) async fn upload_part_copy(request: &Request) -> Result<Respons
         limit,
     };
     let etag = part.store(&mut bytes, length).await?;
-    Ok(copy::result("CopyPartResult", Some(&etag), context.now))
+    Ok(copy::copy_result(
+        "CopyPartResult",
+        Some(&etag),
+        context.now,
+    ))
 }
 
 /// `bytes=a-b`, both within the object.
@@ -82,56 +86,57 @@ fn copied_range(text: &str, size: u64) -> Result<std::ops::Range<u64>, StorageEr
     let end = text
         .rsplit_once('-')
         .and_then(|(_, end)| end.trim().parse::<u64>().ok());
-    match Asked::read(Some(text), size) {
-        Ok(Asked::Part(part)) if end == Some(part.end) => Ok(part.start..part.end + 1),
+    match RequestedRange::parse(Some(text), size) {
+        Ok(RequestedRange::Part(part)) if end == Some(part.end) => Ok(part.start..part.end + 1),
         _ => Err(bad()),
     }
 }
 
-/// Bytes of a blob that are to be bytes of another.
+/// A range of a blob that becomes a part.
 struct BlobSource(Body);
 
-impl Source for BlobSource {
-    async fn next(&mut self) -> Result<Option<Bytes>, StorageError> {
-        next_of_body(&mut self.0)
+impl ByteSource for BlobSource {
+    async fn next_chunk(&mut self) -> Result<Option<Bytes>, StorageError> {
+        next_chunk(&mut self.0)
             .await
             .map_err(StorageError::internal)
     }
 }
 
-fn number(request: &Request) -> Result<i32, StorageError> {
-    let number = request.query.number("partNumber", 1, MOST_PARTS)?;
+fn part_number(request: &S3Request) -> Result<i32, StorageError> {
+    let number = request.query.number("partNumber", 1, MAX_PART_NUMBER)?;
     number
         .and_then(|number| i32::try_from(number).ok())
         .ok_or_else(|| StorageError::invalid_parameter("partNumber"))
 }
 
-/// How many bytes the whole upload may have; refuses a part that would not fit.
-async fn room(
-    request: &Request,
+/// The size limit of the whole upload; rejects a part that would exceed it.
+async fn upload_limit(
+    request: &S3Request,
     upload: &Upload,
     number: i32,
     length: u64,
 ) -> Result<u64, StorageError> {
     let context = &request.context;
-    let rules = BucketRules::get(context, &upload.place.bucket).await?;
-    let limit = rules.limit(context.config.file_size_limit);
-    // What is replaced makes room; it is counted for certain once the part is there.
+    let rules = BucketRules::load(context, &upload.path.bucket).await?;
+    let limit = rules.max_file_size(context.config.file_size_limit);
+    // A part that is replaced does not count. Checked again when the row is written.
     const SQL: &str = "
         select size from storage.s3_multipart_uploads_parts where upload_id = $1 and part_number = $2
     ";
     let work = context.as_service_role().read_only();
     let rows = work.query(SQL, &[&upload.id, &number]).await?;
-    let replaced = rows.first().map_or(0, |row| size_of(row.get("size")));
+    let replaced = rows.first().map_or(0, |row| byte_count(row.get("size")));
     let total = upload.size.saturating_sub(replaced).saturating_add(length);
-    match total > limit || length > MAX_PART {
-        true => Err(StorageError::too_large()),
-        false => Ok(limit),
+    if total > limit || length > MAX_PART_BYTES {
+        Err(StorageError::too_large())
+    } else {
+        Ok(limit)
     }
 }
 
 struct Part {
-    context: Arc<Context>,
+    context: Arc<RequestContext>,
     upload: Upload,
     number: i32,
     /// Of the whole upload.
@@ -139,33 +144,37 @@ struct Part {
 }
 
 impl Part {
-    /// Stores the bytes and the row; gives the tag.
-    async fn store(self, source: &mut impl Source, length: u64) -> Result<String, StorageError> {
+    /// Stores the blob and the row; gives the ETag.
+    async fn store(
+        self,
+        source: &mut impl ByteSource,
+        length: u64,
+    ) -> Result<String, StorageError> {
         let context = self.context.clone();
         let db = &context.project.db;
-        let arrived = receive(db, &context.blobs, source, length).await?;
+        let received = receive(db, &context.blobs, source, length).await?;
         let work = async move {
             let db = &self.context.project.db;
-            let (version, written) = arrived.settle(db).await?;
+            let (version, written) = received.finish(db).await?;
             let etag = format!("\"{}\"", written.md5);
-            match self.record(&version, &written, &etag).await {
+            match self.write_row(&version, &written, &etag).await {
                 Ok(()) => Ok(etag),
-                // There may be a row now: the ledger knows.
-                Err(error) if error.is_undecided() => Err(error),
+                // The row may be there: the ledger decides about the blob.
+                Err(error) if error.is_outcome_unknown() => Err(error),
                 Err(error) => {
                     discard(db, &version).await;
                     Err(error)
                 }
             }
         };
-        context.to_the_end(work).await
+        context.run_to_completion(work).await
     }
 
-    /// A part that comes again replaces the one that was there, and the count follows.
-    async fn record(
+    /// A part that is uploaded again replaces the previous one, and the total size follows.
+    async fn write_row(
         &self,
         version: &Version,
-        written: &Written,
+        written: &WrittenBlob,
         etag: &str,
     ) -> Result<(), StorageError> {
         const LOCK: &str = "
@@ -189,7 +198,7 @@ impl Part {
                 version = excluded.version,
                 created_at = now()
         ";
-        const COUNT: &str = "
+        const SET_TOTAL: &str = "
             update storage.s3_multipart_uploads
             set in_progress_size = $2, upload_signature = $3
             where id = $1
@@ -198,10 +207,10 @@ impl Part {
         let (mut transaction, _) = context.as_service_role().begin(&[]).await?;
         let rows = transaction.query(LOCK, &[id]).await?;
         let row = rows.first().ok_or_else(StorageError::no_such_upload)?;
-        let size = size_of(row.get("in_progress_size"));
-        check_signature(context, id, size, row.get("upload_signature"))?;
+        let size = byte_count(row.get("in_progress_size"));
+        verify_signature(context, id, size, row.get("upload_signature"))?;
         let rows = transaction.query(REPLACED, &[id, &self.number]).await?;
-        let replaced = rows.first().map_or(0, |row| size_of(row.get("size")));
+        let replaced = rows.first().map_or(0, |row| byte_count(row.get("size")));
         let total = size.saturating_sub(replaced) + written.size;
         if total > self.limit {
             return Err(StorageError::too_large());
@@ -209,21 +218,21 @@ impl Part {
         let count = |size: u64| i64::try_from(size).unwrap_or(i64::MAX);
         let (size, version) = (count(written.size), version.to_string());
         let owner = context.owner();
-        let place = &self.upload.place;
+        let path = &self.upload.path;
         let params: Params<'_> = &[
             id,
             &self.number,
             &size,
-            &place.bucket,
-            &place.key,
+            &path.bucket,
+            &path.key,
             &etag,
             &owner,
             &version,
         ];
         transaction.query(WRITE, params).await?;
-        let signature = signature(context, id, total)?;
+        let signature = sign_upload(context, id, total)?;
         transaction
-            .query(COUNT, &[id, &count(total), &signature])
+            .query(SET_TOTAL, &[id, &count(total), &signature])
             .await?;
         transaction.commit().await?;
         Ok(())

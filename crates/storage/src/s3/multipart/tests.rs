@@ -1,4 +1,4 @@
-//! Completing an upload, on a store of each kind and with a second node.
+//! Completes uploads, in both backends and with a second node.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,41 +6,37 @@ use axum::{body::Body, response::Response};
 use http::{HeaderMap, Method, StatusCode};
 use http_body_util::BodyExt as _;
 use plinth_db::PoolConfig;
-use plinth_log::LogStore;
-use plinth_project::{Caller, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef};
-use plinth_settings::{Loader, SettingsHandle};
-use plinth_testkit::TestDatabase;
-use plinth_teststore::Mood;
-use plinth_token::KeySet;
+use plinth_project::{Caller, Project, ProjectDb, ProjectKeys};
+use plinth_testkit::{ProjectBuilder, SECRET, Sql, TestDatabase, keyset, project_keys};
+use plinth_teststore::Fault;
 use tempfile::TempDir;
-use tokio_postgres::Client;
 use tokio_util::task::TaskTracker;
 
 use super::{abort, complete, create, upload_part};
 use crate::{
     StorageConfig,
-    blobs::{Blobs, LocalBlobs, StoreStage},
+    blobs::{Blobs, LocalBlobs, S3Fixture},
     error::StorageError,
-    request::Context,
-    s3::{Request, authenticate::Payload, body::S3Body, error, operation::Target, query::Query},
+    request::{ProjectContext, RequestContext},
+    s3::{S3Request, body::S3Body, error, operation::Target, query::Query, signature::Payload},
 };
 
-struct Stage {
+struct Fixture {
     db: TestDatabase,
     keys: ProjectKeys,
     blobs: Blobs,
-    server: Option<StoreStage>,
+    server: Option<S3Fixture>,
     _folder: TempDir,
 }
 
-/// A node on the stage.
+/// A node over the same database and store.
 struct Node {
     project: Project,
     blobs: Blobs,
     tasks: TaskTracker,
 }
 
-impl Stage {
+impl Fixture {
     async fn local() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let blobs = Blobs::Local(LocalBlobs::new(folder.path().to_owned(), false));
@@ -48,23 +44,18 @@ impl Stage {
     }
 
     async fn s3() -> Self {
-        let server = StoreStage::start().await;
+        let server = S3Fixture::start().await;
         let blobs = Blobs::S3(server.blobs.clone());
         Self::with(blobs, Some(server), tempfile::tempdir().expect("a folder")).await
     }
 
-    async fn with(blobs: Blobs, server: Option<StoreStage>, folder: TempDir) -> Self {
+    async fn with(blobs: Blobs, server: Option<S3Fixture>, folder: TempDir) -> Self {
         let db = TestDatabase::create().await;
         let bucket = "insert into storage.buckets (id, name) values ('b', 'b')";
-        db.admin()
-            .await
-            .batch_execute(bucket)
-            .await
-            .expect("a bucket");
-        let keys = KeySet::builder().legacy_secret("a secret that is long enough for HMAC");
+        db.execute(bucket).await;
         Self {
             db,
-            keys: ProjectKeys::new(keys.build().expect("a good secret")),
+            keys: project_keys(keyset(SECRET)),
             blobs,
             server,
             _folder: folder,
@@ -72,18 +63,10 @@ impl Stage {
     }
 
     fn node(&self) -> Node {
-        let settings = Loader::new().load().expect("good settings").settings;
-        let (logs, _writer) = LogStore::open(std::env::temp_dir(), plinth_log::Config::default())
-            .expect("a log store");
         let login = self.db.target().options("-c role=plinth_storage");
-        let project = Project::new(
-            ProjectRef::generate(),
-            ProjectKind::Default,
-            ProjectDb::alone(login, PoolConfig::default()),
-            self.keys.clone(),
-            SettingsHandle::new(settings),
-            logs,
-        );
+        let project = ProjectBuilder::new(ProjectDb::standalone(login, PoolConfig::default()))
+            .keys(self.keys.clone())
+            .build();
         Node {
             project,
             blobs: self.blobs.clone(),
@@ -91,13 +74,12 @@ impl Stage {
         }
     }
 
-    async fn count(&self, of: &str) -> i64 {
-        let admin: Client = self.db.admin().await;
-        let sql = format!("select count(*) from {of}");
-        admin.query_one(&sql, &[]).await.expect(&sql).get(0)
+    async fn count(&self, table: &str) -> i64 {
+        let sql = format!("select count(*) from {table}");
+        self.db.count(&sql).await
     }
 
-    /// Objects, uploads, turns, and bytes that nothing names yet.
+    /// Objects, uploads, leases, and pending blobs.
     async fn rows(&self) -> [i64; 4] {
         [
             self.count("storage.objects").await,
@@ -108,15 +90,15 @@ impl Stage {
     }
 }
 
-/// A status, and what was said.
+/// A status and a body.
 #[derive(Debug, PartialEq)]
-struct Said(u16, String);
+struct Reply(u16, String);
 
-impl Said {
-    async fn of(answer: Result<Response, StorageError>) -> Self {
-        let answer = answer.unwrap_or_else(|refusal| error::respond(&refusal, "b/k", false));
-        let status = answer.status().as_u16();
-        let bytes = answer.into_body().collect().await.expect("bytes");
+impl Reply {
+    async fn of(result: Result<Response, StorageError>) -> Self {
+        let response = result.unwrap_or_else(|failure| error::respond(&failure, "b/k", false));
+        let status = response.status().as_u16();
+        let bytes = response.into_body().collect().await.expect("bytes");
         Self(
             status,
             String::from_utf8(bytes.to_bytes().into()).expect("text"),
@@ -131,27 +113,26 @@ impl Said {
 }
 
 impl Node {
-    fn request(&self, query: &str, length: usize) -> (Request, HeaderMap) {
+    fn request(&self, query: &str, length: usize) -> (S3Request, HeaderMap) {
         let request = http::Request::builder()
             .method(Method::POST)
             .header("content-length", length)
             .uri(format!("/s3/b/k?{query}"));
         let (parts, ()) = request.body(()).expect("a request").into_parts();
         let headers = parts.headers.clone();
-        let context = Context::of_caller(
-            self.project.clone(),
-            self.project.config::<StorageConfig>(),
-            self.blobs.clone(),
-            parts,
-            "storage.s3.upload",
-            self.tasks.clone(),
-            Caller::of_service("service_role"),
-        );
-        let request = Request {
+        let project = ProjectContext {
+            project: self.project.clone(),
+            config: self.project.config::<StorageConfig>(),
+            blobs: self.blobs.clone(),
+            tasks: self.tasks.clone(),
+        };
+        let caller = Caller::for_service("service_role");
+        let context = RequestContext::with_caller(project, parts, "storage.s3.upload", caller);
+        let request = S3Request {
             context: Arc::new(context),
-            target: Target::read("/b/k").expect("a target"),
-            query: Query::read(Some(query)),
-            is_link: false,
+            target: Target::parse("/b/k").expect("a target"),
+            query: Query::parse(Some(query)),
+            is_presigned: false,
         };
         (request, headers)
     }
@@ -161,17 +142,17 @@ impl Node {
     }
 
     /// An upload with two parts.
-    async fn begin(&self) -> String {
+    async fn start_upload(&self) -> String {
         let (request, headers) = self.request("uploads", 0);
         let created = create(&request, &mut Self::body(&headers, b"")).await;
-        let Said(_, xml) = Said::of(created).await;
+        let Reply(_, xml) = Reply::of(created).await;
         let (_, id) = xml.split_once("<UploadId>").expect("an id");
         let (id, _) = id.split_once('<').expect("an end");
         for (number, bytes) in [(1, &b"one "[..]), (2, b"two")] {
             let query = format!("partNumber={number}&uploadId={id}");
             let (request, headers) = self.request(&query, bytes.len());
             let stored = upload_part(&request, &mut Self::body(&headers, bytes)).await;
-            Said::of(stored).await.is(200, "");
+            Reply::of(stored).await.is(200, "");
         }
         id.to_owned()
     }
@@ -181,118 +162,130 @@ impl Node {
         complete(&request, &mut Self::body(&headers, b"")).await
     }
 
-    async fn abort(&self, id: &str) -> Said {
+    async fn abort(&self, id: &str) -> Reply {
         let (request, _) = self.request(&format!("uploadId={id}"), 0);
-        Said::of(abort(&request).await).await
+        Reply::of(abort(&request).await).await
     }
 }
 
 const DONE: &str = "<CompleteMultipartUploadResult";
-const UNDER_WAY: &str = "<Code>OperationAborted</Code>";
+const IN_PROGRESS: &str = "<Code>OperationAborted</Code>";
 const GONE: &str = "<Code>NoSuchUpload</Code>";
 
 #[tokio::test]
 async fn many_completions_of_one_upload_make_one_object() {
-    for stage in [Stage::local().await, Stage::s3().await] {
-        let nodes = [stage.node(), stage.node()];
-        let id = nodes[0].begin().await;
-        let ask = async |node: &Node| Said::of(node.complete(&id).await).await;
-        let said = tokio::join!(
-            ask(&nodes[0]),
-            ask(&nodes[1]),
-            ask(&nodes[0]),
-            ask(&nodes[1])
+    for fixture in [Fixture::local().await, Fixture::s3().await] {
+        let nodes = [fixture.node(), fixture.node()];
+        let id = nodes[0].start_upload().await;
+        let complete = async |node: &Node| Reply::of(node.complete(&id).await).await;
+        let replies = tokio::join!(
+            complete(&nodes[0]),
+            complete(&nodes[1]),
+            complete(&nodes[0]),
+            complete(&nodes[1])
         );
 
-        let said = [said.0, said.1, said.2, said.3];
-        let good = said.iter().filter(|said| said.1.contains(DONE));
-        assert_eq!(good.count(), 1, "{said:?}");
-        let is_expected = |said: &Said| match said.0 {
-            200 => said.1.contains(DONE),
-            404 => said.1.contains(GONE),
-            409 => said.1.contains(UNDER_WAY),
-            // All parts are gone with the upload.
-            400 => said.1.contains("<Code>MissingPart</Code>"),
+        let replies = [replies.0, replies.1, replies.2, replies.3];
+        let good = replies.iter().filter(|reply| reply.1.contains(DONE));
+        assert_eq!(good.count(), 1, "{replies:?}");
+        let is_expected = |reply: &Reply| match reply.0 {
+            200 => reply.1.contains(DONE),
+            404 => reply.1.contains(GONE),
+            409 => reply.1.contains(IN_PROGRESS),
+            // The rows of the parts are deleted with the upload.
+            400 => reply.1.contains("<Code>MissingPart</Code>"),
             _ => false,
         };
-        assert!(said.iter().all(is_expected), "{said:?}");
-        assert_eq!(stage.rows().await, [1, 0, 0, 0]);
-        Said::of(nodes[1].complete(&id).await).await.is(404, GONE);
+        assert!(replies.iter().all(is_expected), "{replies:?}");
+        assert_eq!(fixture.rows().await, [1, 0, 0, 0]);
+        Reply::of(nodes[1].complete(&id).await).await.is(404, GONE);
     }
 }
 
 #[tokio::test]
-async fn a_slow_store_keeps_the_client_and_others_are_told_to_wait() {
-    let stage = Stage::s3().await;
-    let (node, other) = (stage.node(), stage.node());
-    let id = node.begin().await;
-    let server = stage.server.as_ref().expect("a server");
-    let slow = Mood::Slow(Duration::from_secs(4));
-    server.switch().set_for(Method::GET, slow);
+async fn a_slow_completion_keeps_its_client_and_rejects_others() {
+    let fixture = Fixture::s3().await;
+    let (node, other) = (fixture.node(), fixture.node());
+    let id = node.start_upload().await;
+    let server = fixture.server.as_ref().expect("a server");
+    let slow = Fault::Delay(Duration::from_secs(4));
+    server.faults().inject_for_method(Method::GET, slow);
 
-    let begun = node.complete(&id).await.expect("an answer that has begun");
-    assert_eq!(begun.status(), StatusCode::OK);
-    Said::of(other.complete(&id).await).await.is(409, UNDER_WAY);
-    assert_eq!(stage.rows().await[..3], [0, 1, 1]);
+    let response = node
+        .complete(&id)
+        .await
+        .expect("a response that has started");
+    assert_eq!(response.status(), StatusCode::OK);
+    Reply::of(other.complete(&id).await)
+        .await
+        .is(409, IN_PROGRESS);
+    assert_eq!(fixture.rows().await[..3], [0, 1, 1]);
 
-    Said::of(Ok(begun)).await.is(200, DONE);
-    assert_eq!(stage.rows().await, [1, 0, 0, 0]);
+    Reply::of(Ok(response)).await.is(200, DONE);
+    assert_eq!(fixture.rows().await, [1, 0, 0, 0]);
 }
 
 #[tokio::test]
-async fn an_upload_that_was_given_up_meanwhile_becomes_no_object() {
-    let stage = Stage::s3().await;
-    let node = stage.node();
-    let id = node.begin().await;
-    let server = stage.server.as_ref().expect("a server");
-    let slow = Mood::Slow(Duration::from_secs(2));
-    server.switch().set_for(Method::GET, slow);
+async fn an_upload_that_is_aborted_meanwhile_becomes_no_object() {
+    let fixture = Fixture::s3().await;
+    let node = fixture.node();
+    let id = node.start_upload().await;
+    let server = fixture.server.as_ref().expect("a server");
+    let slow = Fault::Delay(Duration::from_secs(2));
+    server.faults().inject_for_method(Method::GET, slow);
 
-    let begun = node.complete(&id).await.expect("an answer that has begun");
-    stage.node().abort(&id).await.is(204, "");
+    let response = node
+        .complete(&id)
+        .await
+        .expect("a response that has started");
+    fixture.node().abort(&id).await.is(204, "");
 
-    Said::of(Ok(begun)).await.is(200, GONE);
-    assert_eq!(stage.rows().await, [0, 0, 0, 0]);
-    // The two parts and what was made of them.
-    assert_eq!(stage.count("plinth.blob_gc").await, 3);
+    Reply::of(Ok(response)).await.is(200, GONE);
+    assert_eq!(fixture.rows().await, [0, 0, 0, 0]);
+    // The two parts and their concatenation.
+    assert_eq!(fixture.count("plinth.blob_gc").await, 3);
 }
 
 #[tokio::test]
 async fn a_store_that_fails_leaves_the_upload_for_another_try() {
-    let stage = Stage::s3().await;
-    let node = stage.node();
-    let id = node.begin().await;
-    let server = stage.server.as_ref().expect("a server");
-    server.switch().set_for(Method::GET, Mood::Unavailable);
+    let fixture = Fixture::s3().await;
+    let node = fixture.node();
+    let id = node.start_upload().await;
+    let server = fixture.server.as_ref().expect("a server");
+    server
+        .faults()
+        .inject_for_method(Method::GET, Fault::Unavailable);
 
-    let refused = Said::of(node.complete(&id).await).await;
+    let failed = Reply::of(node.complete(&id).await).await;
     assert!(
-        refused.1.contains("<Code>InternalError</Code>"),
-        "{refused:?}"
+        failed.1.contains("<Code>InternalError</Code>"),
+        "{failed:?}"
     );
 
-    server.switch().set(Mood::Good);
-    Said::of(node.complete(&id).await).await.is(200, DONE);
-    assert_eq!(stage.rows().await, [1, 0, 0, 0]);
+    server.faults().inject(Fault::None);
+    Reply::of(node.complete(&id).await).await.is(200, DONE);
+    assert_eq!(fixture.rows().await, [1, 0, 0, 0]);
 }
 
 #[tokio::test]
-async fn a_turn_of_a_process_that_was_killed_ends() {
-    let stage = Stage::local().await;
-    let node = stage.node();
-    let id = node.begin().await;
-    let admin = stage.db.admin().await;
-    let take = |until: &str| {
+async fn the_lease_of_a_killed_process_expires() {
+    let fixture = Fixture::local().await;
+    let node = fixture.node();
+    let id = node.start_upload().await;
+    let admin = fixture.db.admin().await;
+    let lease = |until: &str| {
         format!(
             "insert into plinth.multipart_completion values ('{id}', gen_random_uuid(), {until})
              on conflict (upload_id) do update set lease_until = excluded.lease_until"
         )
     };
-    let taken = take("now() + interval '1 minute'");
-    admin.batch_execute(&taken).await.expect("taken");
-    Said::of(node.complete(&id).await).await.is(409, UNDER_WAY);
+    let held = lease("now() + interval '1 minute'");
+    admin.batch_execute(&held).await.expect("held");
+    Reply::of(node.complete(&id).await)
+        .await
+        .is(409, IN_PROGRESS);
 
-    let over = take("now() - interval '1 second'");
-    admin.batch_execute(&over).await.expect("over");
-    Said::of(node.complete(&id).await).await.is(200, DONE);
+    let expired = lease("now() - interval '1 second'");
+    admin.batch_execute(&expired).await.expect("expired");
+    Reply::of(node.complete(&id).await).await.is(200, DONE);
 }

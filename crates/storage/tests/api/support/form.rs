@@ -1,4 +1,4 @@
-//! Forms with a file in them, as browsers write them.
+//! Multipart forms, as browsers encode them.
 
 const BOUNDARY: &str = "----a-boundary-that-no-file-holds";
 
@@ -12,7 +12,7 @@ impl Form {
         self
     }
 
-    /// As storage-js names it: not at all.
+    /// With an empty name, as in storage-js.
     pub(crate) fn file(self, content_type: &str, content: &str) -> Self {
         self.named_file("", content_type, content)
     }
@@ -23,7 +23,7 @@ impl Form {
         self
     }
 
-    /// A part without a file's name.
+    /// A part without a file name.
     pub(crate) fn bare(mut self, name: &str, content_type: &str, content: &str) -> Self {
         let disposition = format!("form-data; name=\"{name}\"");
         self.part(&disposition, Some(content_type), content);
@@ -45,7 +45,7 @@ impl Form {
         (content_type, format!("{}--{BOUNDARY}--\r\n", self.0))
     }
 
-    /// The same without its end.
+    /// The same without its final boundary.
     pub(crate) fn cut_off(&self) -> (String, String) {
         let (content_type, _) = self.encode();
         (content_type, self.0.clone())

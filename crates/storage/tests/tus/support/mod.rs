@@ -1,36 +1,38 @@
 //! A project with a bucket, the service over it, and requests as clients send them.
 
 mod call;
+#[path = "../../shared/check.rs"]
+mod check;
+mod reply;
 #[path = "../../shared/store.rs"]
 mod store;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc};
 
 use axum::{Extension, Router};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use http::Method;
 use plinth_db::PoolConfig;
-use plinth_log::LogStore;
-use plinth_project::{
-    Credentials, FileCheck, Project, ProjectDb, ProjectKeys, ProjectKind, ProjectRef, PublicUrl,
+use plinth_project::{FileCheck, Project, ProjectDb, ProjectKeys, ProjectRef, PublicUrl};
+use plinth_settings::Settings;
+use plinth_storage::{StorageService, routes};
+use plinth_testkit::{
+    ProjectBuilder, TestDatabase, behind_gateway, keyset, load_settings, now, project_keys, sign,
 };
-use plinth_settings::{Loader, SettingsHandle};
-use plinth_storage::{StorageService, StudioConfig, routes};
-use plinth_testkit::TestDatabase;
-use plinth_token::KeySet;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio_postgres::Client;
 
-pub(crate) use call::{Call, Reply};
-use store::OwnStore;
+pub(crate) use call::TusCall;
+use check::run_check;
+pub(crate) use plinth_testkit::{Call, Reply, SECRET, Sql, until, user_token};
+pub(crate) use reply::TusReply;
+use store::StoreFixture;
 
 pub(crate) const PUBLIC_URL: &str = "https://example.com/p/ref";
 pub(crate) const BASE: &str = "/upload/resumable";
 pub(crate) const CHUNK: &str = "application/offset+octet-stream";
-const SECRET: &str = "a secret that is long enough for HMAC";
 
-/// One process with the service in it. Several may share a database and a folder.
+/// One process with the service. Several may share a database and a store.
 pub(crate) struct Process {
     router: Router,
     service: StorageService,
@@ -38,14 +40,14 @@ pub(crate) struct Process {
     place: Arc<Shared>,
 }
 
-/// What outlives a process.
+/// What outlives a process: database and store.
 struct Shared {
     db: TestDatabase,
-    store: OwnStore,
+    store: StoreFixture,
     folder: TempDir,
     reference: ProjectRef,
     keys: ProjectKeys,
-    settings: Loader,
+    settings: Settings,
 }
 
 impl Process {
@@ -56,17 +58,13 @@ impl Process {
 
     /// The same with settings of its own.
     pub(crate) async fn with(settings: &[(&str, &str)]) -> Self {
-        let loader = Loader::new();
-        let settings = settings.iter().fold(loader, |loader, (name, value)| {
-            loader.command_line(*name, *value)
-        });
         let shared = Shared {
             db: TestDatabase::create().await,
-            store: OwnStore::start(true).await,
+            store: StoreFixture::start(true).await,
             folder: tempfile::tempdir().expect("a folder"),
             reference: ProjectRef::generate(),
-            keys: ProjectKeys::new(keyset()),
-            settings,
+            keys: project_keys(keyset(SECRET)),
+            settings: load_settings(settings),
         };
         let process = Self::on(Arc::new(shared));
         process
@@ -75,42 +73,22 @@ impl Process {
         process
     }
 
-    /// Another process on the same database and folder: another node, or the next start.
+    /// Another process on the same database and store: another node, or the next start.
     pub(crate) fn another(&self) -> Self {
         Self::on(self.place.clone())
     }
 
     fn on(place: Arc<Shared>) -> Self {
-        let settings = place.settings.load().expect("good settings").settings;
-        let (logs, _writer) = LogStore::open(std::env::temp_dir(), plinth_log::Config::default())
-            .expect("a log store");
         let login = place.db.target().options("-c role=plinth_storage");
-        let project = Project::new(
-            place.reference.clone(),
-            ProjectKind::Default,
-            ProjectDb::alone(login, PoolConfig::default()),
-            place.keys.clone(),
-            SettingsHandle::new(settings),
-            logs,
-        );
-        let studio = StudioConfig {
-            folder: place.folder.path().join("renditions"),
-            cache_bytes: 1024 * 1024,
-            workers: None,
-        };
-        let service = StorageService::new(place.store.open(), &studio);
-        let gateway = project.clone();
-        let router = routes(service.clone())
-            .layer(axum::middleware::map_request(
-                move |mut request: http::Request<axum::body::Body>| {
-                    let now = time::OffsetDateTime::now_utc().unix_timestamp();
-                    let credentials = Credentials::read(&gateway, request.headers(), None, now);
-                    request.extensions_mut().insert(credentials);
-                    async move { request }
-                },
-            ))
-            .layer(Extension(project.clone()))
-            .layer(Extension(PublicUrl::new(PUBLIC_URL)));
+        let db = ProjectDb::standalone(login, PoolConfig::default());
+        let project = ProjectBuilder::new(db)
+            .reference(place.reference.clone())
+            .keys(place.keys.clone())
+            .settings(place.settings.clone())
+            .build();
+        let service = place.store.service(place.folder.path());
+        let router = routes(service.clone()).layer(Extension(PublicUrl::new(PUBLIC_URL)));
+        let router = behind_gateway(router, &project, now);
         Self {
             router,
             service,
@@ -119,7 +97,7 @@ impl Process {
         }
     }
 
-    /// A request by nobody, with nothing in it.
+    /// A request without a credential.
     pub(crate) fn bare(&self, method: Method, path: &str) -> Call {
         Call::new(self.router.clone(), method, path)
     }
@@ -132,7 +110,7 @@ impl Process {
     pub(crate) fn call_as(&self, token: &str, method: Method, path: &str) -> Call {
         self.bare(method, path)
             .header("tus-resumable", "1.0.0")
-            .header("authorization", &format!("Bearer {token}"))
+            .bearer(token)
     }
 
     pub(crate) fn create(&self, key: &str) -> Call {
@@ -159,7 +137,7 @@ impl Process {
         self.call(Method::HEAD, upload)
     }
 
-    /// How much of an upload has come.
+    /// The offset of an upload.
     pub(crate) async fn offset(&self, upload: &str) -> u64 {
         let told = self.head(upload).await;
         told.is(200, "");
@@ -170,10 +148,7 @@ impl Process {
     /// The bytes of an object.
     pub(crate) async fn download(&self, key: &str) -> Reply {
         let path = format!("/object/b/{key}");
-        let token = format!("Bearer {}", service_role());
-        self.bare(Method::GET, &path)
-            .header("authorization", &token)
-            .await
+        self.bare(Method::GET, &path).service_role().await
     }
 
     pub(crate) async fn object(&self, key: &str) -> Value {
@@ -182,56 +157,33 @@ impl Process {
         rows.first().map_or(Value::Null, |row| row.get(0))
     }
 
-    pub(crate) async fn admin(&self) -> Client {
-        self.place.db.admin().await
+    pub(crate) async fn count_rows(&self, of: &str) -> i64 {
+        self.count(&format!("select count(*) from {of}")).await
     }
 
-    pub(crate) async fn execute(&self, sql: &str) {
-        let done = self.admin().await.batch_execute(sql).await;
-        done.unwrap_or_else(|error| panic!("{error:?}: {sql}"));
-    }
-
-    pub(crate) async fn count(&self, of: &str) -> i64 {
-        let sql = format!("select count(*) from {of}");
-        self.admin()
-            .await
-            .query_one(&sql, &[])
-            .await
-            .expect(&sql)
-            .get(0)
-    }
-
-    /// Until so many requests are writing.
+    /// Waits until so many requests hold a lease.
     pub(crate) async fn writers(&self, number: i64) {
-        let sql = "select count(*) from plinth.resumable_upload where lease_id is not null";
-        let admin = self.admin().await;
-        let count = async || -> i64 { admin.query_one(sql, &[]).await.expect(sql).get(0) };
-        while count().await < number {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        let held = "plinth.resumable_upload where lease_id is not null";
+        until(async || self.count_rows(held).await >= number).await;
     }
 
-    pub(crate) async fn sweep(&self) -> u64 {
-        let swept = self.service.sweep(&self.project).await;
-        swept.expect("the database answers")
+    pub(crate) async fn collect_garbage(&self) -> u64 {
+        let collected = self.service.collect_garbage(&self.project).await;
+        collected.expect("collected")
     }
 
-    /// Rows and bytes agree.
+    /// Asserts that rows and blobs match.
     pub(crate) async fn is_clean(&self) {
         let how = FileCheck {
             verifies_digests: true,
             ..FileCheck::default()
         };
-        let mut lines = self.service.check(&self.project, how);
-        let mut last = Value::Null;
-        while let Some(line) = lines.recv().await {
-            assert!(line.get("finding").is_none(), "{line}");
-            last = line;
-        }
+        let (findings, last) = run_check(&self.service, &self.project, how).await;
+        assert!(findings.is_empty(), "{findings:#?}");
         assert!(last.get("summary").is_some(), "{last}");
     }
 
-    /// All files that there are.
+    /// All files of the store.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         self.place.store.all()
     }
@@ -242,8 +194,8 @@ impl Process {
             panic!("one file");
         };
         let unconfirmed = match &self.place.store {
-            OwnStore::Local { .. } => file.clone(),
-            OwnStore::S3(_) => file.with_file_name(format!("at.{:020}", 33)),
+            StoreFixture::Local { .. } => file.clone(),
+            StoreFixture::S3(_) => file.with_file_name(format!("at.{:020}", 33)),
         };
         let mut bytes = std::fs::read(file).expect("read");
         bytes.extend(b", and what was never confirmed");
@@ -251,7 +203,13 @@ impl Process {
     }
 }
 
-/// As `Upload-Metadata` has it.
+impl Sql for Process {
+    fn db(&self) -> &TestDatabase {
+        &self.place.db
+    }
+}
+
+/// The value of `Upload-Metadata`.
 pub(crate) fn metadata(pairs: &[(&str, &str)]) -> String {
     let pair = |(key, value): &(&str, &str)| format!("{key} {}", STANDARD.encode(value));
     pairs.iter().map(pair).collect::<Vec<_>>().join(",")
@@ -259,17 +217,4 @@ pub(crate) fn metadata(pairs: &[(&str, &str)]) -> String {
 
 pub(crate) fn service_role() -> String {
     sign(&json!({ "role": "service_role" }))
-}
-
-pub(crate) fn user(id: &str) -> String {
-    sign(&json!({ "role": "authenticated", "sub": id }))
-}
-
-fn keyset() -> KeySet {
-    let keys = KeySet::builder().legacy_secret(SECRET).build();
-    keys.expect("a good secret")
-}
-
-fn sign(claims: &Value) -> String {
-    keyset().sign(claims).expect("signed")
 }

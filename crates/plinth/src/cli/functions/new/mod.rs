@@ -1,4 +1,4 @@
-//! `plinth functions new`: files to begin with. Never overwrites.
+//! `plinth functions new`: creates a function from a template. Never overwrites.
 
 use std::{fs, io::ErrorKind, path::Path};
 
@@ -17,7 +17,7 @@ use crate::{
     folder::{Folder, plain},
 };
 
-/// Stands for the function's name in the templates.
+/// Replaced by the function's name in the templates.
 const PLACEHOLDER: &str = "FUNCTION_NAME";
 const APIKEY: &str = include_str!("apikey.ts");
 const USER: &str = include_str!("user.ts");
@@ -36,7 +36,7 @@ pub(super) fn run(global: &Global, args: &NewArgs) -> Outcome {
     }
     let index = format!("{folder}/index.ts");
     let deno_json = format!("{folder}/deno.json");
-    // What it says has to be understood before anything is written.
+    // Checked before anything is written.
     let config = "supabase/config.toml";
     let configured = configured(&root.join(config), name, *auth)?;
     write(&root.join(&index), &module(name, *auth))?;
@@ -58,7 +58,7 @@ pub(super) fn run(global: &Global, args: &NewArgs) -> Outcome {
     }
 }
 
-/// The module to begin with.
+/// The module from its template.
 fn module(name: &str, callers: Callers) -> String {
     let template = match callers {
         Callers::None | Callers::Apikey => APIKEY,
@@ -67,8 +67,7 @@ fn module(name: &str, callers: Callers) -> String {
     template.replace(PLACEHOLDER, name)
 }
 
-/// config.toml as it is to be: it says where the function is and who may call it. Nothing where it
-/// says something already.
+/// config.toml with a section for the function; `None` if it has one already.
 fn configured(config: &Path, name: &str, callers: Callers) -> Outcome<Option<String>> {
     let unreadable = |error: &dyn std::fmt::Display| {
         anyhow::anyhow!("{} cannot be read: {error}", config.display())
@@ -79,13 +78,14 @@ fn configured(config: &Path, name: &str, callers: Callers) -> Outcome<Option<Str
         Err(error) => return Err(unreadable(&plain(&error)).into()),
     };
     let parsed: toml::Table = toml::from_str(&text).map_err(|error| unreadable(&error))?;
-    let known = parsed.get("functions").and_then(|all| all.get(name));
-    if known.is_some() {
+    let existing = parsed.get("functions").and_then(|all| all.get(name));
+    if existing.is_some() {
         return Ok(None);
     }
-    let gap = match text.is_empty() || text.ends_with('\n') {
-        true => "",
-        false => "\n",
+    let gap = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
     };
     let verify_jwt = callers != Callers::None;
     let section = format!(
@@ -96,14 +96,14 @@ fn configured(config: &Path, name: &str, callers: Callers) -> Outcome<Option<Str
          # static_files = [\"./functions/{name}/*.html\"]\n"
     );
     let whole = format!("{text}{gap}\n{section}").trim_start().to_owned();
-    // Where all functions stand in one line, nothing can be added below it.
+    // A section cannot be added to an inline table.
     match toml::from_str::<toml::Table>(&whole) {
         Ok(_) => Ok(Some(whole)),
         Err(_) => Err(Failure::usage(format!(
-            "{} has its functions in a form that nothing can be added to",
+            "{} has its functions in an inline table, to which no section can be added",
             config.display()
         ))
-        .next_step(format!("Add this yourself, and try again:\n{section}"))),
+        .next_step(format!("Add this by hand, and retry:\n{section}"))),
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn templates_say_the_name_and_are_otherwise_as_they_were() {
+    fn the_placeholder_is_replaced_by_the_name() {
         for callers in [Callers::None, Callers::Apikey, Callers::User] {
             let module = module("hello", callers);
             assert!(module.starts_with("// hello: "), "{module}");
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn config_toml_keeps_what_it_says() {
+    fn config_toml_keeps_its_content() {
         let folder = tempfile::tempdir().expect("a folder");
         let config = folder.path().join("config.toml");
         fs::write(&config, "project_id = \"shop\"").expect("a file");
@@ -140,7 +140,7 @@ mod tests {
         let hook = configured(&config, "hook", Callers::None).expect("understood");
         fs::write(&config, hook.expect("a new text")).expect("a file");
         let again = configured(&config, "hook", Callers::User).expect("understood");
-        assert_eq!(again, None, "it says so already");
+        assert_eq!(again, None, "there is a section already");
         let mine = configured(&config, "mine", Callers::User).expect("understood");
         let text = mine.expect("a new text");
         assert!(
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_left_alone() {
+    fn invalid_files_are_not_changed() {
         let folder = tempfile::tempdir().expect("a folder");
         let config = folder.path().join("config.toml");
         for bytes in [
@@ -165,7 +165,7 @@ mod tests {
             b"functions = { a = { enabled = true } }\n",
         ] {
             fs::write(&config, bytes).expect("a file");
-            configured(&config, "hook", Callers::None).expect_err("refused");
+            configured(&config, "hook", Callers::None).expect_err("rejected");
         }
         fs::remove_file(&config).expect("removed");
         let new = configured(&config, "hook", Callers::None).expect("understood");

@@ -11,7 +11,7 @@ const cors = {
   "Access-Control-Allow-Methods": "GET, POST, PUT, PATCH, DELETE, OPTIONS",
 };
 
-/** Whoever the token of the request belongs to; nobody for keys and for tokens that ended. */
+/** The user of the request's access token; undefined for API keys and expired tokens. */
 async function userOf(request: Request): Promise<{ id: string; email?: string } | undefined> {
   const authorization = request.headers.get("Authorization");
   if (!authorization) return undefined;

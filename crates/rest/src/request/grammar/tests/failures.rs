@@ -1,4 +1,4 @@
-//! The sentences about texts that cannot be read.
+//! Error messages.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Large and deep texts.
+//! Long and deeply nested texts.
 
 use super::*;
 
@@ -38,7 +38,7 @@ fn lists_may_be_long() {
     let text = format!("in.({})", numbers.join(","));
     let condition = read_ok::<FilterValue>(&text).on(column("id"));
     assert_eq!(condition.operation, Operation::In(numbers));
-    // The explanation of a failure has to manage the same length.
+    // Recording errors has to handle the same length.
     assert!(details::<FilterValue>(text.trim_end_matches(')')).is_some());
 }
 

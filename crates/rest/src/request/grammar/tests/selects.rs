@@ -32,7 +32,7 @@ fn check_all(text: &str, expected: Vec<SelectItem>) {
 
 fn check_field(text: &str, expected: SelectField) {
     check_all(text, vec![SelectItem::Field(expected.clone())]);
-    // The same among others, where other ways may lead to it.
+    // The same in a list, which takes another path through the grammar.
     let others = SelectItem::Field(field("x"));
     let expected = SelectItem::Field(expected);
     check_all(
@@ -236,13 +236,13 @@ fn items_stand_side_by_side_and_within_each_other() {
     check_all("*, client( *, nested( *)), *", vec![star(), client, star()]);
     check_all("", vec![]);
     check_all("id)ignored", vec![SelectItem::Field(field("id"))]);
-    // A first item that does not even begin well ends the list before it has begun.
+    // An invalid first item makes the list empty.
     check_all("*!hint", vec![]);
     check_all("!", vec![]);
 }
 
 #[test]
-fn what_is_strict_about_its_end_is_refused() {
+fn what_is_strict_about_its_end_is_rejected() {
     for text in [
         "name!hint",
         "id,*!hint",

@@ -1,6 +1,7 @@
 use std::{fs, time::Instant};
 
 use super::*;
+use crate::blobs::{LocalBlobs, Version};
 
 /// Bytes that are nowhere alike.
 fn noise(length: usize) -> Vec<u8> {
@@ -25,7 +26,7 @@ async fn check(sent: &[u8], frames: impl IntoIterator<Item = usize>) {
         writer.write(frame).await.expect("taken");
     }
     writer.write(left).await.expect("taken");
-    let written = writer.finish().await.expect("settled");
+    let written = writer.finish().await.expect("finished");
 
     let digest = hex(&Md5::digest(sent));
     assert_eq!((written.size, written.md5), (sent.len() as u64, digest));
@@ -35,14 +36,30 @@ async fn check(sent: &[u8], frames: impl IntoIterator<Item = usize>) {
 
 #[tokio::test]
 async fn what_comes_in_frames_of_any_length_is_written_and_digested_in_order() {
-    let sent = noise(BLOCK * 20 + 7);
+    let sent = noise(BLOCK_BYTES * 20 + 7);
     check(&[], []).await;
     check(&sent[..1], [0, 1, 0]).await;
-    check(&sent[..BLOCK], []).await;
+    check(&sent[..BLOCK_BYTES], []).await;
     check(&sent, []).await;
-    check(&sent, std::iter::repeat_n(BLOCK / 3, 30)).await;
-    check(&sent, (0..).map(|at| at * 37 % (3 * CRUMB)).take(300)).await;
-    check(&sent, [1, ROOM + 1, 0, CRUMB, CRUMB - 1, 1, 2 * ROOM]).await;
+    check(&sent, std::iter::repeat_n(BLOCK_BYTES / 3, 30)).await;
+    check(
+        &sent,
+        (0..).map(|at| at * 37 % (3 * SMALL_FRAME_BYTES)).take(300),
+    )
+    .await;
+    check(
+        &sent,
+        [
+            1,
+            MAX_QUEUED_BYTES + 1,
+            0,
+            SMALL_FRAME_BYTES,
+            SMALL_FRAME_BYTES - 1,
+            1,
+            2 * MAX_QUEUED_BYTES,
+        ],
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -51,7 +68,10 @@ async fn a_file_that_nobody_finishes_goes() {
     let blobs = LocalBlobs::new(folder.path().to_owned(), false);
     let version = Version::generate();
     let mut writer = blobs.create(&version);
-    writer.write(noise(BLOCK).into()).await.expect("taken");
+    writer
+        .write(noise(BLOCK_BYTES).into())
+        .await
+        .expect("taken");
     drop(writer);
 
     let left = || {
@@ -72,8 +92,8 @@ async fn a_folder_that_takes_nothing_is_noticed_while_bytes_come() {
     fs::write(&root, "").expect("a file");
     let blobs = LocalBlobs::new(root, false);
     let mut writer = blobs.create(&Version::generate());
-    let frame = Bytes::from(noise(BLOCK));
-    for _ in 0..ROOM / BLOCK + 2 {
+    let frame = Bytes::from(noise(BLOCK_BYTES));
+    for _ in 0..MAX_QUEUED_BYTES / BLOCK_BYTES + 2 {
         if writer.write(frame.clone()).await.is_err() {
             return;
         }
@@ -87,7 +107,7 @@ async fn a_folder_that_takes_nothing_is_noticed_while_bytes_come() {
 #[ignore = "measures"]
 async fn bytes_are_stored_about_as_fast_as_they_can_be_digested() {
     const SIZE: usize = 1 << 30;
-    let frame = Bytes::from(noise(ROOM / 4));
+    let frame = Bytes::from(noise(MAX_QUEUED_BYTES / 4));
     let frames = SIZE / frame.len();
     let begun = Instant::now();
     let mut md5 = Md5::new();
@@ -105,7 +125,7 @@ async fn bytes_are_stored_about_as_fast_as_they_can_be_digested() {
             let frame = Bytes::copy_from_slice(&frame);
             writer.write(frame).await.expect("taken");
         }
-        let written = writer.finish().await.expect("settled");
+        let written = writer.finish().await.expect("finished");
         let taken = begun.elapsed().as_secs_f64();
         assert_eq!(written.md5, digest);
         println!(

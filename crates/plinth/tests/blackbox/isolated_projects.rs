@@ -1,0 +1,361 @@
+//! Projects with a PostgreSQL of their own: apart from all others, awake only while somebody uses them.
+
+use std::{path::PathBuf, time::Duration};
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::support::{
+    Channel, ExternalPostgres, Folder, Http, Instance, Session, eventually, kill,
+    postgres_processes, rows, skip, try_rows, value,
+};
+
+/// Starting and stopping servers on a loaded machine.
+const LIMIT: Duration = Duration::from_secs(60);
+
+struct Made {
+    reference: String,
+    url: String,
+    key: String,
+}
+
+impl Made {
+    fn create(server: &Instance<'_>, name: &str, args: &[&str]) -> Self {
+        let made = server.cli_json(&[&["projects", "create", name], args].concat());
+        Self::from_json(&made)
+    }
+
+    fn from_json(made: &Value) -> Self {
+        let text = |name: &str| {
+            let value = made[name].as_str();
+            value
+                .unwrap_or_else(|| panic!("no {name} in {made}"))
+                .to_owned()
+        };
+        Self {
+            reference: text("PLINTH_REF"),
+            url: text("DB_URL"),
+            key: text("PUBLISHABLE_KEY"),
+        }
+    }
+
+    fn rest(&self, path: &str) -> String {
+        format!("/p/{}/rest/v1/{path}", self.reference)
+    }
+
+    fn http(&self, server: &Instance<'_>) -> Http {
+        server.http().header("apikey", &self.key)
+    }
+
+    fn state(&self, folder: &Folder) -> PathBuf {
+        folder.state().join("isolated").join(&self.reference)
+    }
+
+    /// Where its server keeps the data, as `.plinth/isolated/<ref>` says.
+    fn data_dir(&self, folder: &Folder) -> PathBuf {
+        let state = self.state(folder);
+        match std::fs::read_to_string(state.join("data-location")) {
+            Ok(path) => PathBuf::from(path.trim_end()).join("database"),
+            Err(_) => state.join("database"),
+        }
+    }
+
+    fn is_awake(&self, folder: &Folder) -> bool {
+        !postgres_processes(&self.data_dir(folder)).is_empty()
+    }
+
+    fn expect_asleep(&self, folder: &Folder) {
+        eventually(LIMIT, "its PostgreSQL stops", || {
+            (!self.is_awake(folder)).then_some(())
+        });
+    }
+}
+
+fn is_isolated(server: &Instance<'_>, reference: &str) -> bool {
+    let list = server.cli_json(&["projects", "list"]);
+    let of_it = |project: &&Value| project["ref"] == reference;
+    let found = list.as_array().into_iter().flatten().find(of_it);
+    found.expect("it is listed")["isolated"] == true
+}
+
+/// The attack: whoever may assume `postgres` in one project grants a role of another one to `anon`.
+#[test]
+fn roles_of_one_project_open_no_table_of_an_isolated_one() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    if value(
+        server.db_url(),
+        "select current_setting('server_version_num')::int < 160000",
+    ) == "t"
+    {
+        skip("owners create roles from PostgreSQL 16 on");
+        return;
+    }
+    let secret = |reader: &str| {
+        format!(
+            "create table ledger as select 7 as amount;
+             create role {reader};
+             grant usage on schema public to {reader};
+             grant select on ledger to {reader};
+             revoke all on ledger from anon, authenticated;
+             notify pgrst, 'reload schema'"
+        )
+    };
+    let shared = Made::create(&server, "shared", &[]);
+    let isolated = Made::create(&server, "isolated", &["--isolated"]);
+    let attacker = Made::create(&server, "attacker", &[]);
+    rows(&shared.url, &secret("shared_reader"));
+    rows(&isolated.url, &secret("isolated_reader"));
+    assert!(is_isolated(&server, &isolated.reference));
+    assert!(!is_isolated(&server, &shared.reference));
+    for project in [&shared, &isolated] {
+        let closed = project.http(&server).get(&project.rest("ledger"));
+        assert_eq!(closed.expect_status(401).code(), "42501");
+    }
+
+    // It works where the cluster is shared, or this test would prove nothing.
+    rows(
+        &attacker.url,
+        "grant shared_reader to anon with inherit true",
+    );
+    let opened = eventually(LIMIT, "the grant holds in the other project", || {
+        let response = shared.http(&server).get(&shared.rest("ledger"));
+        (response.status == 200).then(|| response.json())
+    });
+    assert_eq!(opened[0]["amount"], 7);
+
+    let denied = try_rows(&attacker.url, "grant isolated_reader to anon").unwrap_err();
+    assert!(denied.contains("does not exist"), "{denied}");
+    let closed = isolated.http(&server).get(&isolated.rest("ledger"));
+    assert_eq!(closed.expect_status(401).code(), "42501");
+    let roles =
+        "select count(*) from pg_roles where rolname in ('shared_reader', 'isolated_reader')";
+    assert_eq!(value(&attacker.url, roles), "1");
+    assert_eq!(value(&isolated.url, roles), "1");
+    let databases =
+        "select string_agg(datname, ',') from pg_database where datname ~ '^[a-z]{20}$'";
+    assert_eq!(value(&isolated.url, databases), isolated.reference);
+}
+
+#[test]
+fn an_isolated_project_has_the_commands_of_every_other() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    let shop = Made::create(&server, "shop", &["--isolated"]);
+    rows(
+        &shop.url,
+        "create table stock (id int primary key);
+         insert into stock select generate_series(1, 3);
+         grant select on stock to anon; notify pgrst, 'reload schema'",
+    );
+    let stock = shop.rest("stock?select=id");
+    eventually(LIMIT, "the table is served", || {
+        (shop.http(&server).get(&stock).status == 200).then_some(())
+    });
+    let signed_up = shop.http(&server).post(
+        &format!("/p/{}/auth/v1/signup", shop.reference),
+        r#"{"email":"ann@example.com","password":"correct horse"}"#,
+    );
+    signed_up.expect_status(200);
+
+    // Its row changes come from its own WAL.
+    rows(
+        &shop.url,
+        "alter publication supabase_realtime add table stock;
+         alter table stock enable row level security;
+         create policy everybody on stock for select using (true)",
+    );
+    let path = format!("/p/{}/realtime/v1/websocket", shop.reference);
+    let entry = json!({"event": "*", "schema": "public", "table": "stock"});
+    let config = json!({"postgres_changes": [entry]});
+    let mut channel = Channel::join_with(&server, &path, &shop.key, &config);
+    channel.until_subscribed();
+    rows(&shop.url, "insert into stock values (4)");
+    assert_eq!(channel.next_id(), 4);
+    drop(channel);
+
+    // A branch is on the same server, and has rows and rights.
+    let branch = server.cli_json(&["branches", "create", "try", "--ref", &shop.reference]);
+    let branch = Made::from_json(&branch);
+    assert_eq!(value(&branch.url, "select count(*) from stock"), "4");
+    assert_eq!(value(&branch.url, "select count(*) from auth.users"), "1");
+    assert!(is_isolated(&server, &branch.reference));
+    assert!(
+        !branch.state(&folder).exists(),
+        "it has no server of its own"
+    );
+    // With a session of psql on it, it is dumped.
+    let session = Session::open(&shop.url);
+    let dumped = server.cli_json(&["branches", "create", "busy", "--ref", &shop.reference]);
+    assert_eq!(dumped["COPY_METHOD"], "dumped");
+    let dumped = Made::from_json(&dumped);
+    assert_eq!(value(&dumped.url, "select count(*) from stock"), "4");
+    drop(session);
+
+    // A cancel request does not name its server.
+    let sleeper = std::thread::spawn({
+        let url = shop.url.clone();
+        move || canceled_query(&url)
+    });
+    let canceled = sleeper.join().expect("the query ends");
+    assert!(canceled.contains("57014"), "{canceled}");
+
+    server
+        .cli(&["db", "password", "new one", "--ref", &shop.reference])
+        .expect_success();
+    let wrong = try_rows(&shop.url, "select 1").unwrap_err();
+    assert!(wrong.contains("28P01"), "{wrong}");
+
+    let mut projects = vec!["projects", "pause", &shop.reference];
+    server.cli(&projects).expect_success();
+    shop.http(&server).get(&stock).expect_status(503);
+    projects[1] = "resume";
+    server.cli(&projects).expect_success();
+    shop.http(&server).get(&stock).expect_status(200);
+
+    for (reference, name) in [
+        (&branch.reference, "shop (try)"),
+        (&dumped.reference, "shop (busy)"),
+        (&shop.reference, "shop"),
+    ] {
+        let delete = [
+            "projects",
+            "delete",
+            reference,
+            "--confirm",
+            name,
+            "--purge",
+        ];
+        server.cli(&delete).expect_success();
+    }
+    assert!(!shop.state(&folder).exists() && !shop.data_dir(&folder).exists());
+    shop.http(&server).get(&stock).expect_status(404);
+    // Nobody makes an empty server of a ref that was.
+    assert!(try_rows(&shop.url, "select 1").is_err());
+    assert!(!shop.state(&folder).exists());
+}
+
+/// What a query that runs for ever ends with when its client cancels it.
+fn canceled_query(url: &str) -> String {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    runtime.expect("a runtime").block_on(async {
+        let connected = tokio_postgres::connect(url, tokio_postgres::NoTls).await;
+        let (client, connection) = connected.expect("a connection");
+        tokio::spawn(connection);
+        let cancel = client.cancel_token();
+        let query = client.simple_query("select pg_sleep(600)");
+        let canceling = async {
+            // Sent again until it arrives while the query runs.
+            loop {
+                _ = cancel.cancel_query(tokio_postgres::NoTls).await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        let ended = tokio::select! {
+            ended = query => ended,
+            () = canceling => unreachable!("it never ends"),
+        };
+        let error = ended.expect_err("it is canceled");
+        error
+            .code()
+            .map_or_else(|| error.to_string(), |code| code.code().to_owned())
+    })
+}
+
+#[test]
+fn its_server_sleeps_when_idle_and_wakes_by_itself() {
+    let folder = Folder::with(&[(
+        "config.toml",
+        "[plinth.pool]\nproject_idle = \"1s\"\n[plinth.isolation]\ndefault = true\n",
+    )]);
+    let server = Instance::start(&folder, &[]);
+    let shop = Made::create(&server, "shop", &[]);
+    let other = Made::create(&server, "other", &["--isolated=false"]);
+    assert!(!other.state(&folder).exists());
+    rows(
+        &shop.url,
+        "create table stock as select 7 as id; grant select on stock to anon",
+    );
+    shop.expect_asleep(&folder);
+    assert_eq!(value(&shop.url, "select id from stock"), "7");
+    shop.expect_asleep(&folder);
+    let woken = shop.http(&server).get(&shop.rest("stock"));
+    assert_eq!(woken.expect_status(200).json()[0]["id"], 7);
+
+    // Its death is nobody else's, and it comes back.
+    let pid_file = shop.data_dir(&folder).join("postmaster.pid");
+    let text = std::fs::read_to_string(pid_file).expect("it runs");
+    let postmaster = text.lines().next().and_then(|line| line.parse().ok());
+    kill(postmaster.expect("a pid"), Signal::KILL);
+    server.http().get("/auth/v1/health").expect_status(200);
+    eventually(LIMIT, "it comes back", || {
+        (shop.http(&server).get(&shop.rest("stock")).status == 200).then_some(())
+    });
+
+    // So does all of it after Plinth was killed.
+    server.kill9();
+    shop.expect_asleep(&folder);
+    let server = Instance::start(&folder, &[]);
+    assert!(!shop.is_awake(&folder), "nobody has asked for it");
+    let found = shop.http(&server).get(&shop.rest("stock"));
+    assert_eq!(found.expect_status(200).json()[0]["id"], 7);
+    let healthy = server.cli(&["doctor"]).expect_success();
+    let report = &healthy.stdout;
+    assert!(report.contains("1 PostgreSQL server(s)"), "{report}");
+
+    // Nobody starts it while the project is paused.
+    let pause = ["projects", "pause", &shop.reference];
+    server.cli(&pause).expect_success();
+    shop.expect_asleep(&folder);
+    assert!(try_rows(&shop.url, "select 1").is_err());
+    assert!(!shop.is_awake(&folder));
+    let resume = ["projects", "resume", &shop.reference];
+    server.cli(&resume).expect_success();
+    let resumed = shop.http(&server).get(&shop.rest("stock"));
+    resumed.expect_status(200);
+    server.stop();
+    assert!(!shop.is_awake(&folder), "it ends with Plinth");
+
+    // Lost data is named, and no empty server takes its place.
+    let state = shop.state(&folder);
+    std::fs::rename(&state, state.with_file_name("elsewhere")).expect("a rename");
+    let server = Instance::start(&folder, &[]);
+    shop.http(&server)
+        .get(&shop.rest("stock"))
+        .expect_status(503);
+    let report = server.cli(&["doctor"]).stdout;
+    let lost = format!("the data of {} is missing", shop.reference);
+    assert!(report.contains(&lost), "{report}");
+    assert!(!state.exists());
+    server.http().get("/auth/v1/health").expect_status(200);
+    let reference = &shop.reference;
+    let delete = [
+        "projects",
+        "delete",
+        reference,
+        "--confirm",
+        "shop",
+        "--purge",
+    ];
+    server.cli(&delete).expect_success();
+    assert!(state.with_file_name("elsewhere").exists());
+}
+
+#[test]
+fn an_external_postgres_has_no_isolated_projects() {
+    let Some(external) = ExternalPostgres::start() else {
+        return skip("PostgreSQL 15 is not installed");
+    };
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &["--database-url", &external.url("app")]);
+
+    let refused = server.cli(&["projects", "create", "shop", "--isolated"]);
+
+    refused
+        .expect_code(1)
+        .says(&["Isolated projects need the PostgreSQL that Plinth manages"]);
+    let list = server.cli_json(&["projects", "list"]);
+    assert!(!list.to_string().contains("shop"), "{list}");
+}

@@ -1,0 +1,196 @@
+//! The login roles of a project. Only they may connect to its database. They inherit nothing but the
+//! use of reserved connections, and differ in the roles that they may assume.
+//!
+//! | login | may assume | used for |
+//! |---|---|---|
+//! | `owner_<ref>` | `postgres` (and starts as it) | psql and other tools; the owner has its password |
+//! | `migrator_<ref>` | `postgres` (and starts as it) | migrations and SQL that Plinth runs for the owner |
+//! | `authenticator_<ref>` | what `authenticator` may | everything done as a caller |
+//! | `service_<ref>` | the owners of the system schemas | a service's own bookkeeping |
+//!
+//! `service_<ref>` exists because a user's trigger on `auth.users` runs in the service's session: in a
+//! superuser's session, `reset role` in the trigger would give the user superuser rights.
+//! `migrator_<ref>` exists because the owner may change the password of `owner_<ref>`.
+
+mod restore;
+
+use plinth_db::{QuotedIdent, QuotedLiteral};
+use plinth_token::Secret;
+use postgres_protocol::password::scram_sha_256;
+
+use crate::{Cluster, ProjectRef};
+
+pub(crate) use restore::restore;
+
+/// Which of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoginKind {
+    /// May assume `postgres`; its password is the owner's.
+    Owner,
+    /// May assume `postgres`; its password is Plinth's.
+    Migrator,
+    /// May assume the callers' roles.
+    Authenticator,
+    /// May assume the owners of the system schemas.
+    Service,
+}
+
+impl LoginKind {
+    /// All of them.
+    pub const ALL: [LoginKind; 4] = [
+        LoginKind::Owner,
+        LoginKind::Migrator,
+        LoginKind::Authenticator,
+        LoginKind::Service,
+    ];
+
+    /// The role's name in the given project.
+    pub fn role_name(self, reference: &ProjectRef) -> String {
+        let kind = match self {
+            LoginKind::Owner => "owner",
+            LoginKind::Migrator => "migrator",
+            LoginKind::Authenticator => "authenticator",
+            LoginKind::Service => "service",
+        };
+        format!("{kind}_{reference}")
+    }
+
+    fn assumes(self) -> &'static [&'static str] {
+        match self {
+            LoginKind::Owner | LoginKind::Migrator => &["postgres"],
+            LoginKind::Authenticator => &["authenticator"],
+            LoginKind::Service => &[
+                "supabase_auth_admin",
+                "plinth_storage",
+                "supabase_realtime_admin",
+            ],
+        }
+    }
+
+    /// Whether its sessions start as `postgres`.
+    fn starts_as_postgres(self) -> bool {
+        matches!(self, LoginKind::Owner | LoginKind::Migrator)
+    }
+
+    fn connection_limit(self, cluster: &Cluster) -> Option<u32> {
+        let limits = cluster.login_limits?;
+        Some(match self {
+            LoginKind::Owner => limits.owner,
+            LoginKind::Migrator | LoginKind::Authenticator | LoginKind::Service => limits.internal,
+        })
+    }
+}
+
+/// Passwords of a project's login roles.
+#[derive(Debug, Clone)]
+pub struct Logins {
+    /// Of `owner_<ref>`, as far as Plinth knows: the owner may have changed it.
+    pub owner: Secret,
+    /// Of `migrator_<ref>`.
+    pub migrator: Secret,
+    /// Of `authenticator_<ref>`.
+    pub authenticator: Secret,
+    /// Of `service_<ref>`.
+    pub service: Secret,
+}
+
+impl Logins {
+    /// New passwords.
+    pub fn generate() -> Self {
+        Self {
+            owner: plinth_token::generate_password(),
+            migrator: plinth_token::generate_password(),
+            authenticator: plinth_token::generate_password(),
+            service: plinth_token::generate_password(),
+        }
+    }
+
+    /// The password of one of them.
+    pub fn password(&self, kind: LoginKind) -> &Secret {
+        match kind {
+            LoginKind::Owner => &self.owner,
+            LoginKind::Migrator => &self.migrator,
+            LoginKind::Authenticator => &self.authenticator,
+            LoginKind::Service => &self.service,
+        }
+    }
+}
+
+/// Creates the logins, or updates existing ones. Idempotent.
+pub fn create_sql(cluster: &Cluster, reference: &ProjectRef, logins: &Logins) -> String {
+    let mut sql = String::new();
+    for kind in kinds(cluster) {
+        sql.push_str(&create_one_sql(cluster, kind, reference));
+        sql.push_str(&password_sql(kind, reference, logins.password(kind)));
+    }
+    sql
+}
+
+/// One login with everything but its password.
+fn create_one_sql(cluster: &Cluster, kind: LoginKind, reference: &ProjectRef) -> String {
+    let name = QuotedIdent::new(&kind.role_name(reference));
+    let literal = QuotedLiteral::new(&kind.role_name(reference));
+    let mut sql = format!(
+        "do $$ begin if not exists (select from pg_roles where rolname = {literal}) then \
+         create role {name} noinherit login; end if; end $$;\n"
+    );
+    if let Some(limit) = kind.connection_limit(cluster) {
+        sql.push_str(&format!("alter role {name} connection limit {limit};\n"));
+    }
+    for assumed in kind.assumes() {
+        let options = cluster.assume_only();
+        sql.push_str(&format!("grant {assumed} to {name}{options};\n"));
+    }
+    if cluster.has_reserved_connections() && kind != LoginKind::Owner {
+        sql.push_str(&format!(
+            "grant pg_use_reserved_connections to {name} with inherit true, set false;\n"
+        ));
+    }
+    sql
+}
+
+/// Restricts CONNECT on a managed database to the project's logins, and sets its search path.
+pub fn open_database_sql(cluster: &Cluster, reference: &ProjectRef, database: &str) -> String {
+    let db = QuotedIdent::new(database);
+    let mut sql = format!(
+        "revoke connect on database {db} from public;\n\
+         alter database {db} set search_path = \"$user\", public, extensions;\n"
+    );
+    sql.push_str(&enter_database_sql(cluster, reference, database));
+    sql
+}
+
+/// Grants CONNECT on a database to the project's logins; other grants are unchanged.
+pub fn enter_database_sql(cluster: &Cluster, reference: &ProjectRef, database: &str) -> String {
+    let db = QuotedIdent::new(database);
+    let mut sql = format!("grant create, temporary on database {db} to postgres;\n");
+    for kind in kinds(cluster) {
+        sql.push_str(&enter_one_sql(kind, reference, &db));
+    }
+    sql
+}
+
+fn enter_one_sql(kind: LoginKind, reference: &ProjectRef, db: &QuotedIdent) -> String {
+    let name = QuotedIdent::new(&kind.role_name(reference));
+    let mut sql = format!("grant connect on database {db} to {name};\n");
+    if kind.starts_as_postgres() {
+        sql.push_str(&format!(
+            "alter role {name} in database {db} set role = 'postgres';\n"
+        ));
+    }
+    sql
+}
+
+/// Sets a password by its SCRAM verifier, so that the password appears in no log.
+pub fn password_sql(kind: LoginKind, reference: &ProjectRef, password: &Secret) -> String {
+    let name = QuotedIdent::new(&kind.role_name(reference));
+    let verifier = QuotedLiteral::new(&scram_sha_256(password.expose().as_bytes()));
+    format!("alter role {name} password {verifier};\n")
+}
+
+fn kinds(cluster: &Cluster) -> impl Iterator<Item = LoginKind> {
+    let owners = cluster.has_owner_logins;
+    LoginKind::ALL
+        .into_iter()
+        .filter(move |kind| owners || !kind.starts_as_postgres())
+}

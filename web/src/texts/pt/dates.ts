@@ -1,0 +1,5 @@
+import type { Texts } from "..";
+
+export const dates: Texts["dates"] = {
+  justNow: "agora mesmo",
+};
