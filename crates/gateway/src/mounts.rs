@@ -64,9 +64,12 @@ impl Mounts {
     }
 
     /// One service at every path, for a port of its own. Its router sees the whole path. The project
-    /// is named by the host, or else it is the default one.
+    /// is named by the host, or else it is the default one. What it serves may be written by users:
+    /// cookies know no ports.
     pub fn only(source: Source, router: Router) -> Self {
-        let service = Mount::new("", source, router).without_timeout();
+        let service = Mount::new("", source, router)
+            .without_timeout()
+            .with_user_content();
         Self {
             has_one_service: true,
             ..Self::new(Router::new(), Router::new()).service(service)

@@ -14,10 +14,12 @@ const POLICY: HeaderValue =
     HeaderValue::from_static("sandbox allow-scripts allow-forms allow-popups");
 
 /// Adds the policy to every response that a browser may render as a document with scripts, in
-/// addition to a policy that it already has.
+/// addition to a policy that it already has, unless that allows nothing.
 pub(crate) fn apply(response: &mut Response) {
     let is_empty = response.body().size_hint().exact() == Some(0);
-    if !is_empty && !is_harmless(response.headers()) {
+    let mut policies = response.headers().get_all(CONTENT_SECURITY_POLICY).iter();
+    let is_sandboxed = policies.any(|policy| policy == "sandbox");
+    if !is_empty && !is_sandboxed && !is_harmless(response.headers()) {
         response
             .headers_mut()
             .append(CONTENT_SECURITY_POLICY, POLICY);
@@ -96,6 +98,17 @@ mod tests {
             policies,
             [HeaderValue::from_static("default-src 'self'"), POLICY]
         );
+    }
+
+    #[test]
+    fn a_stricter_sandbox_is_enough() {
+        let own = [(CONTENT_SECURITY_POLICY, "sandbox")];
+        let mut response = (own, Html("<p>hi</p>")).into_response();
+
+        apply(&mut response);
+
+        let policies = response.headers().get_all(CONTENT_SECURITY_POLICY).iter();
+        assert_eq!(policies.count(), 1);
     }
 
     #[test]

@@ -189,7 +189,9 @@ async fn an_instance_that_cannot_reach_the_others_stays_in_service_and_says_so()
 
 #[tokio::test]
 async fn a_port_with_one_service_leaves_every_path_to_it() {
-    let only = Mounts::only(Source::Storage, Router::new().fallback(mirror));
+    let page = get(async || Html("<script>1</script>"));
+    let router = Router::new().route("/page", page).fallback(mirror);
+    let only = Mounts::only(Source::Storage, router);
     let mut setup = Setup::with_mounts(only);
     setup.config.domain = Some("plinth.example".to_owned());
     setup.config.public_url = Some("http://plinth.example/base".parse().expect("a URL"));
@@ -212,6 +214,11 @@ async fn a_port_with_one_service_leaves_every_path_to_it() {
     let host = format!("{PLATFORM}.plinth.example");
     let body = client.get("/a", &[("host", &host)]).await.json();
     assert_eq!(body["project"], PLATFORM);
+    let page = client.get("/page", &[]).await;
+    assert!(
+        page.header("content-security-policy")
+            .starts_with("sandbox")
+    );
 }
 
 #[tokio::test]

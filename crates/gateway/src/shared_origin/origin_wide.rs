@@ -18,6 +18,8 @@ pub(super) fn is_origin_wide(name: &str) -> bool {
             | "reporting-endpoints"
             | "accept-ch"
             | "critical-ch"
+            // A response that stands for paths of the whole origin.
+            | "use-as-dictionary"
             // The browser's record of who is signed in, sessions bound to a device, access to storage.
             | "set-login"
             | "sec-session-registration"

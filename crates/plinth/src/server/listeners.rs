@@ -153,6 +153,7 @@ impl Listeners {
             .requires_api_key(plinth_storage::is_open_route)
             .with_optional_api_key(plinth_storage::is_optional_key_route)
             .with_own_token_check()
+            .with_user_content()
             .without_timeout();
         let realtime_service = realtime;
         let sockets = plinth_realtime::socket_routes(realtime.clone());

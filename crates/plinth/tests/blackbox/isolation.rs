@@ -1,6 +1,9 @@
 //! Projects below one host, as a browser meets them: cookies and headers that act on the whole origin.
 
-use crate::support::{Folder, Instance, rows};
+use crate::{
+    storage_check::storage,
+    support::{Folder, Instance, rows},
+};
 
 /// Sets headers that would act on other projects, and returns the cookies that it received.
 const HOSTILE: &str = "
@@ -57,6 +60,44 @@ fn one_project_sees_and_sets_no_session_of_another() {
         },
     );
     assert!(!logged.contains("evil"), "{logged}");
+}
+
+/// Scripts in a stored file would run in the origin of the account pages, and read their sessions.
+#[test]
+fn stored_files_that_may_run_scripts_are_sandboxed() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    let http = storage(&server);
+    let kinds = [
+        ("text/xsl", true),
+        ("text/rdf", true),
+        ("multipart/x-mixed-replace; boundary=b", true),
+        ("image/png; a=b, application/xhtml+xml", true),
+        ("image/svg+xml", true),
+        ("image/png", false),
+        ("application/pdf", false),
+    ];
+    for (number, (kind, is_sandboxed)) in kinds.into_iter().enumerate() {
+        let path = format!("/storage/v1/object/b/{number}");
+        let stored = http.send_as("POST", &path, kind, "<script>1</script>");
+        stored.expect("a response").expect_status(200);
+        let signing = format!("/storage/v1/object/sign/b/{number}");
+        let signed = http.post(&signing, "{\"expiresIn\":60}").expect_status(200);
+        let signed = signed.json()["signedURL"]
+            .as_str()
+            .expect("a URL")
+            .to_owned();
+
+        for path in [
+            format!("/storage/v1/object/public/b/{number}"),
+            format!("/storage/v1{signed}"),
+        ] {
+            let served = server.http().get(&path).expect_status(200);
+            let policies = served.all_headers("content-security-policy");
+            let found = policies.iter().any(|policy| policy.starts_with("sandbox"));
+            assert_eq!(found, is_sandboxed, "{kind} at {path}: {policies:?}");
+        }
+    }
 }
 
 #[test]

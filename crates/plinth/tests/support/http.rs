@@ -124,6 +124,15 @@ impl Response {
         })
     }
 
+    /// Every value of a header.
+    pub(crate) fn all_headers(&self, name: &str) -> Vec<&str> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines
+            .filter(|(found, _)| found.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+            .collect()
+    }
+
     #[track_caller]
     pub(crate) fn expect_status(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{self:?}");
