@@ -31,6 +31,10 @@ pub fn is_in_other_project(
         return false;
     }
     let path = segments(target.path());
+    // The path has no dot segments but encoded ones, which a proxy may decode and resolve.
+    if path.iter().any(|segment| is_ambiguous(segment)) {
+        return true;
+    }
     let is_below = |base: &str| path.starts_with(&segments(base));
     let site_path = site.path();
     if is_same_server(site, target) && site_path != "/" && is_below(site_path) {
@@ -66,6 +70,11 @@ fn segments(path: &str) -> Vec<String> {
     segments.map(str::to_owned).collect()
 }
 
+/// Whether a decoded segment leads elsewhere than it seems to.
+fn is_ambiguous(segment: &str) -> bool {
+    segment == "." || segment == ".." || segment.contains('\\')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +95,9 @@ mod tests {
             "https://host.test//p//b",
             "https://host.test/console",
             "http://host.test:443/p/b",
+            "https://host.test/x%2F..%2Fp%2Fb%2Ffunctions%2Fv1%2Fx",
+            "https://host.test/x%2f%2e%2e%2fconsole",
+            "https://host.test/x%5C..%5Cp",
         ] {
             check(ProjectKind::Default, own, inside, true);
         }
@@ -126,7 +138,15 @@ mod tests {
             "https://host.test/p/a/account",
             false,
         );
-        for outside in ["/p/b", "/p/ab", "/", "/functions/v1/x", "/console"] {
+        for outside in [
+            "/p/b",
+            "/p/ab",
+            "/",
+            "/functions/v1/x",
+            "/console",
+            "/p/a/x%2F..%2F..%2Fb/functions/v1/x",
+            "/p/a/%5C..%5Cb",
+        ] {
             let target = format!("https://host.test{outside}");
             check(ProjectKind::Ordinary, own, &target, true);
         }

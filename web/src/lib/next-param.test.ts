@@ -96,6 +96,9 @@ describe("next stays in its project", () => {
     "/./console",
     "/%70/shop",
     "/x/..//p/shop",
+    "/x%2F..%2Fp%2Fshop",
+    "/x%2f%2e%2e%2fconsole",
+    "/x%5C..%5Cp",
     "/%",
   ])("not the default project's %s", (next) => {
     expect(validateNext(next, origin, defaultProject)).toBeNull();
@@ -103,7 +106,7 @@ describe("next stays in its project", () => {
 
   test("a project below a path leads nowhere else", () => {
     expect(validateNext("/p/shop/account", origin, shop)).toBe("/p/shop/account");
-    for (const next of ["/", "/app", "/p/shops", "/p/other/x", "/p/shop/../other", "/functions/v1/x"]) {
+    for (const next of ["/", "/app", "/p/shops", "/p/other/x", "/p/shop/../other", "/p/shop/x%2F..%2F..%2Fother", "/functions/v1/x"]) {
       expect(validateNext(next, origin, shop)).toBeNull();
     }
   });

@@ -51,9 +51,13 @@ function validatePath(path: string, origin: string, scope: ProjectScope): string
   }
 }
 
-/** `encodedPath` is the one that the browser will request, without dot segments. A proxy may decode it. */
+/**
+ * `encodedPath` is the one that the browser will request, without dot segments. A proxy may decode it, and
+ * resolve those that it finds then.
+ */
 function isInScope(encodedPath: string, { cookiePath, otherProjects }: ProjectScope): boolean {
   const path = decodeURIComponent(encodedPath).replace(/\/{2,}/g, "/");
+  if (/\\|(^|\/)\.\.?(\/|$)/.test(path)) return false;
   const isAtOrBelow = (parent: string) => path === parent || path.startsWith(`${parent}/`);
   return cookiePath === "/" ? !otherProjects.some(isAtOrBelow) : isAtOrBelow(cookiePath);
 }
