@@ -16,6 +16,7 @@ use tokio_rustls::TlsAcceptor;
 use super::failed_logins::{Attempt, FailedLogins};
 use super::login::{self, Decision};
 use super::packet::{Packet, PacketError, Startup, body_length};
+use super::pending_logins::{PendingLogin, PendingLogins};
 use super::relay::relay;
 use super::{ErrorResponse, OtherServer, Route};
 
@@ -23,7 +24,7 @@ use super::{ErrorResponse, OtherServer, Route};
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a connection waits for a server that has to be started.
 const SERVER_START_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long a login may take; PostgreSQL's own `authentication_timeout` is the same.
+/// How long a login may take, where the server's `authentication_timeout` is longer.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// Clients ask at most once for TLS and once for GSSAPI.
 const MAX_ENCRYPTION_REQUESTS: usize = 2;
@@ -37,12 +38,15 @@ pub(super) struct Port {
     pub(super) socket: Arc<Path>,
     pub(super) tls: Option<TlsAcceptor>,
     pub(super) failed_logins: FailedLogins,
+    pub(super) pending_logins: PendingLogins,
 }
 
 /// A client and what was decided about it when it connected.
 pub(super) struct Connection<'a> {
     pub(super) port: &'a Port,
     pub(super) peer: IpAddr,
+    /// Held until the client has logged in.
+    pub(super) login: Option<PendingLogin>,
     /// `None` when the connection limit is reached.
     pub(super) permit: Option<OwnedSemaphorePermit>,
     /// Held instead until it is decided what becomes of the connection.
@@ -143,6 +147,7 @@ impl Connection<'_> {
         let login = login::relay(client, &mut server, &self.port.failed_logins, &attempt);
         match timeout(LOGIN_TIMEOUT, login).await {
             Ok(Ok(Decision::Accepted)) => {
+                self.login = None;
                 // Either side may close the connection at any time.
                 _ = relay(client, &mut server, self.port.router.as_ref()).await;
             }
@@ -317,10 +322,12 @@ mod tests {
             socket: Path::new("/nowhere").into(),
             tls,
             failed_logins: FailedLogins::default(),
+            pending_logins: PendingLogins::default(),
         };
         let connection = Connection {
             port: &port,
             peer: peer.parse().unwrap(),
+            login: None,
             permit: ConnectionLimit::new(1).try_acquire(),
             overflow_permit: None,
         };

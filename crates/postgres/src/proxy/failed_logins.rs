@@ -94,14 +94,17 @@ impl FailedLogins {
     }
 }
 
-/// Forgets entries without recent failures; of too many, the one whose last is the longest ago.
+/// Forgets entries without recent failures; of too many, the one with the fewest, so that failures as users
+/// that were made up do not push out those of a real one.
 fn forget_old(entries: &mut HashMap<Attempt, Failures>, now: Instant) {
     if entries.len() < MAX_ENTRIES {
         entries.retain(|_, failures| now.duration_since(failures.last) < FAILURE_RETENTION);
         return;
     }
-    let oldest = entries.iter().min_by_key(|(_, failures)| failures.last);
-    if let Some(attempt) = oldest.map(|(attempt, _)| attempt.clone()) {
+    let least = entries
+        .iter()
+        .min_by_key(|(_, failures)| (failures.count, failures.last));
+    if let Some(attempt) = least.map(|(attempt, _)| attempt.clone()) {
         entries.remove(&attempt);
     }
 }
@@ -112,7 +115,7 @@ fn delay(failures: u32) -> Duration {
 }
 
 /// The address itself, or the /64 of IPv6, which one party has as a whole.
-fn network(address: IpAddr) -> IpAddr {
+pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),
         IpAddr::V6(address) => {
@@ -183,6 +186,17 @@ mod tests {
         }
         let entries = failed.0.lock().expect("not poisoned");
         assert_eq!(entries.len(), MAX_ENTRIES);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn users_that_are_made_up_do_not_hide_a_guessed_one() {
+        let failed = FailedLogins::default();
+        failed.record(&by("postgres"));
+        failed.record(&by("postgres"));
+        for number in 0..MAX_ENTRIES + 10 {
+            failed.record(&by(&number.to_string()));
+        }
+        assert_eq!(failed.record(&by("postgres")).0, 3);
     }
 
     #[test]

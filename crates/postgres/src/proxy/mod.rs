@@ -11,6 +11,7 @@ mod error_response;
 mod failed_logins;
 mod login;
 mod packet;
+mod pending_logins;
 mod relay;
 
 use std::any::Any;
@@ -31,6 +32,7 @@ use connection::{Connection, Port};
 pub use error_response::ErrorResponse;
 use failed_logins::FailedLogins;
 pub use packet::{Packet, PacketError, Parameter, Startup};
+use pending_logins::PendingLogins;
 
 use crate::error::plain;
 
@@ -39,6 +41,8 @@ const DEFAULT_MAX_CONNECTIONS: u32 = 500;
 /// Connections beyond the limit whose first packet is still read: cancel requests are forwarded,
 /// others get a `too many connections` error.
 const MAX_OVERFLOW_CONNECTIONS: usize = 64;
+/// Sockets of one port, whatever their state.
+const MAX_SOCKETS: usize = 1024;
 /// Delay after a failed accept, such as too many open files.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
@@ -171,6 +175,7 @@ impl DatabaseProxy {
             socket: socket.into(),
             tls: self.tls.map(TlsAcceptor::from),
             failed_logins: FailedLogins::default(),
+            pending_logins: PendingLogins::default(),
         });
         while let Some(accepted) = shutdown.run_until_cancelled(self.listener.accept()).await {
             let (client, peer) = match accepted {
@@ -181,26 +186,31 @@ impl DatabaseProxy {
                     continue;
                 }
             };
-            let permit = self.limit.try_acquire();
-            let overflow_permit = match permit {
-                Some(_) => None,
-                None => match overflow.clone().try_acquire_owned() {
-                    Ok(permit) => Some(permit),
-                    Err(_) => continue,
-                },
+            let waiting = port.pending_logins.enter(peer);
+            let Some(waiting) = waiting.filter(|_| tasks.len() < MAX_SOCKETS) else {
+                continue;
             };
             set_keepalive(&client);
-            let (port, shutdown) = (port.clone(), shutdown.clone());
-            tasks.spawn(async move {
+            let (port, limit, overflow) = (port.clone(), self.limit.clone(), overflow.clone());
+            let work = async move {
+                let login = waiting.begin().await?;
+                let permit = limit.try_acquire();
+                let overflow_permit = match permit {
+                    Some(_) => None,
+                    None => Some(overflow.try_acquire_owned().ok()?),
+                };
                 let connection = Connection {
                     port: &port,
                     peer,
+                    login: Some(login),
                     permit,
                     overflow_permit,
                 };
-                let work = connection.serve(client);
-                shutdown.run_until_cancelled(work).await;
-            });
+                connection.serve(client).await;
+                Some(())
+            };
+            let shutdown = shutdown.clone();
+            tasks.spawn(async move { shutdown.run_until_cancelled(work).await });
         }
         tasks.close();
         tasks.wait().await;
