@@ -137,7 +137,7 @@ impl IntoResponse for PlatformError {
             body["details"] = failure.details();
         }
         let mut response = (status, Json(body)).into_response();
-        if matches!(self, Self::Unavailable(_)) {
+        if matches!(self, Self::Unavailable(_) | Self::NoSpace(_)) {
             response
                 .headers_mut()
                 .insert(RETRY_AFTER, HeaderValue::from_static("2"));

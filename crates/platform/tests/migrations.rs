@@ -109,6 +109,34 @@ async fn a_failing_file_is_rolled_back_and_named_with_its_line() {
     assert_eq!(exists, "true");
 }
 
+/// PostgreSQL reports a full disk with SQLSTATE 53100; here, the file does.
+#[tokio::test]
+async fn a_file_is_not_to_blame_for_a_full_disk() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    let full = |code: &str| {
+        format!("do $$ begin raise exception 'No space left' using errcode = '{code}'; end $$;")
+    };
+
+    let migrated = app
+        .platform
+        .apply_migration(&name, &file("1_full.sql", &full("53100")))
+        .await;
+    let limited = app
+        .platform
+        .apply_migration(&name, &file("1_full.sql", &full("53400")))
+        .await;
+
+    assert!(
+        matches!(migrated, Err(PlatformError::Unavailable(_))),
+        "{migrated:?}"
+    );
+    assert!(
+        matches!(limited, Err(PlatformError::MigrationFailed(_))),
+        "{limited:?}"
+    );
+}
+
 #[tokio::test]
 async fn files_may_bring_their_own_begin_and_commit() {
     let app = TestPlatform::start().await;

@@ -73,6 +73,8 @@ impl MigrationFailure {
         })
     }
 
+    /// `None` where the statement is not to blame: the connection is gone, or the server is short of
+    /// disk, memory or connections.
     pub(super) fn new(
         file: &str,
         number: usize,
@@ -80,6 +82,10 @@ impl MigrationFailure {
         error: &tokio_postgres::Error,
     ) -> Option<Self> {
         let db = error.as_db_error()?;
+        let code = db.code().code();
+        if code.starts_with("53") && code != "53400" {
+            return None;
+        }
         let offset = match db.position() {
             Some(ErrorPosition::Original(position)) => (*position as usize).saturating_sub(1),
             _ => 0,
