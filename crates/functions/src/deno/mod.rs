@@ -4,6 +4,7 @@ mod command;
 mod graph;
 mod npmrc;
 mod prepare;
+mod relocate;
 
 use std::{
     path::{Path, PathBuf},
@@ -12,6 +13,9 @@ use std::{
 
 pub(crate) use command::{DELETED_VARIABLES, RunSpec, TLS_VARIABLES, run};
 pub(crate) use prepare::{PrepareError, prepare};
+
+/// Parent of copies for the users of workers.
+const SYSTEM_DIR: &str = "/var/lib/plinth/runtime";
 
 /// The runtime, if it is installed.
 #[derive(Debug, Clone)]
@@ -24,7 +28,8 @@ pub(crate) const NOT_INSTALLED: &str = "Deno, which runs functions, is not insta
      that folder with PLINTH_RUNTIME_DIR";
 
 impl Deno {
-    /// Looks into the folders in which `npm ci` was run.
+    /// Looks into the folders in which `npm ci` was run. Where workers run as users of their own that cannot
+    /// reach the program, as for a clone below root's home, it is a copy in a folder of the system.
     pub fn find(runtime_dirs: &[PathBuf]) -> Self {
         let program = runtime_dirs
             .iter()
@@ -42,6 +47,8 @@ impl Deno {
                     .ok()
                     .filter(|program| program.is_file())
             });
+        let program =
+            program.map(|program| relocate::make_runnable(program, Path::new(SYSTEM_DIR)));
         Self {
             program: program.map(Into::into),
         }
