@@ -11,6 +11,9 @@ pub(crate) enum CredentialError {
     Missing,
     #[error("Invalid JWT format")]
     Malformed,
+    /// In the words of the other services.
+    #[error("Invalid API key")]
+    UnknownKey,
     /// Signed with the project's shared secret, or said to be.
     #[error("Invalid JWT")]
     InvalidLegacyToken,
@@ -21,7 +24,8 @@ pub(crate) enum CredentialError {
 }
 
 /// The credential in the headers of a request.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
+#[cfg_attr(test, derive(Debug))]
 enum Presented<'a> {
     Nothing,
     /// Something that is neither a token nor a key.
@@ -43,7 +47,8 @@ pub(crate) fn verify(
     };
     match Credentials::read_bearer(project, text, now) {
         Ok(_) => Ok(()),
-        Err(CallerError::Missing | CallerError::UnknownApiKey) => Err(CredentialError::Malformed),
+        Err(CallerError::Missing) => Err(CredentialError::Malformed),
+        Err(CallerError::UnknownApiKey) => Err(CredentialError::UnknownKey),
         Err(CallerError::LegacyKeyDisabled | CallerError::Token(_)) => Err(invalid_token(text)),
     }
 }

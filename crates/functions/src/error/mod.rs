@@ -84,7 +84,9 @@ impl FunctionError {
             Self::MethodNotAllowed => ErrorCode::MethodNotAllowed,
             Self::Unauthorized { cause, .. } => match cause {
                 CredentialError::Missing => ErrorCode::NoCredential,
-                CredentialError::Malformed => ErrorCode::MalformedCredential,
+                CredentialError::Malformed | CredentialError::UnknownKey => {
+                    ErrorCode::MalformedCredential
+                }
                 CredentialError::InvalidLegacyToken => ErrorCode::InvalidLegacyToken,
                 CredentialError::InvalidAsymmetricToken => ErrorCode::InvalidAsymmetricToken,
                 CredentialError::UnsupportedAlgorithm(_) => ErrorCode::UnsupportedAlgorithm,

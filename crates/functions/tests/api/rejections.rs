@@ -126,7 +126,7 @@ async fn a_refusal_says_why_under_every_name_that_clients_look_for() {
         (
             Some("Bearer sb_secret_unknown".to_owned()),
             "UNAUTHORIZED_INVALID_JWT_FORMAT",
-            "Invalid JWT format",
+            "Invalid API key",
         ),
         (
             Some(format!("Bearer {expired}")),
