@@ -9,8 +9,9 @@ const OWNER_ROLE: &str = "postgres";
 /// What tools call the database of every project.
 const DATABASE: &str = "postgres";
 
-/// A change of a shared role.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A change of a shared role. Not `Debug`, but in tests: it may hold a password.
+#[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(test, derive(Debug))]
 pub(super) struct AlterRole {
     pub(super) role: Role,
     pub(super) change: Change,
@@ -25,7 +26,8 @@ pub(super) enum Role {
 }
 
 /// What is changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(test, derive(Debug))]
 pub(super) enum Change {
     /// A setting and its values; several for a list such as `search_path`.
     Set(String, Vec<String>),

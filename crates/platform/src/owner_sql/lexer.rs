@@ -3,8 +3,9 @@
 //! What another setting could read differently (a backslash in a plain string, under
 //! `standard_conforming_strings = off`) has no tokens: the statement is left to PostgreSQL.
 
-/// A token with its meaning.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A token with its meaning. Not `Debug`, but in tests: a text may be a password.
+#[derive(Clone, PartialEq, Eq)]
+#[cfg_attr(test, derive(Debug))]
 pub(super) enum Token<'a> {
     /// A keyword or an identifier without quotes, as written.
     Word(&'a str),
