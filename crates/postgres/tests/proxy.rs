@@ -226,7 +226,7 @@ async fn wrong_passwords_are_reported_later_and_later() {
         "{took:?}"
     );
     assert!(
-        began.elapsed().as_millis() < 2_000,
+        began.elapsed().as_millis() < 4_000,
         "a valid password waits"
     );
     proxy.close().await;

@@ -189,7 +189,7 @@ export const becomesTrue = (locator, predicate) => eventually(() => locator.eval
 export const getsTitle = (page, start) => eventually(async () => (await page.title()).startsWith(start));
 
 /** Polls a predicate; whether it becomes true within the timeout. */
-export async function eventually(predicate, timeoutMs = 5000) {
+export async function eventually(predicate, timeoutMs = 20_000) {
   const deadline = Date.now() + timeoutMs;
   while (!(await predicate())) {
     if (Date.now() > deadline) return false;

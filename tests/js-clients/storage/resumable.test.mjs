@@ -234,7 +234,7 @@ describe("tus-js-client", () => {
     });
 
     upload.start();
-    await until(() => crashed);
+    await until(() => crashed !== undefined);
     await crashed;
     await plinth.restart();
     await done;

@@ -398,8 +398,14 @@ async fn a_request_that_waited_for_an_old_version_does_not_bring_it_back() {
 
     let response = waiting.await.unwrap().unwrap();
     let mut texts = vec![response.text().await.unwrap()];
+    until(async || {
+        texts.push(functions.fetch("hello").await.1);
+        texts.last().is_some_and(|text| text == "v2")
+    })
+    .await;
+    // Long enough for the slow boot of the old version to end, whose worker must not come back.
     let began = std::time::Instant::now();
-    while began.elapsed() < Duration::from_secs(5) {
+    while began.elapsed() < Duration::from_secs(4) {
         texts.push(functions.fetch("hello").await.1);
         tokio::time::sleep(Duration::from_millis(100)).await;
     }

@@ -135,7 +135,7 @@ async fn nobody_waits_longer_than_allowed_where_each_request_has_its_own_worker(
     );
     // One after the other would take more than 40 times that long.
     assert!(
-        began.elapsed() < Duration::from_secs(12),
+        began.elapsed() < Duration::from_secs(30),
         "{:?}",
         began.elapsed()
     );

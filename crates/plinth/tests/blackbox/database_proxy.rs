@@ -78,7 +78,7 @@ fn a_cancel_request_reaches_its_statement() {
             tokio::spawn(async move { client.simple_query("select pg_sleep(30)").await });
         let began = Instant::now();
         // The request is ignored until the statement runs.
-        while !sleeping.is_finished() && began.elapsed() < Duration::from_secs(10) {
+        while !sleeping.is_finished() && began.elapsed() < Duration::from_secs(25) {
             cancel
                 .cancel_query(tokio_postgres::NoTls)
                 .await
@@ -216,7 +216,7 @@ fn wrong_passwords_are_slowed_down_and_logged() {
 
     // Half a second, one, two.
     assert!(guessing >= Duration::from_millis(3_500), "{guessing:?}");
-    assert!(began.elapsed() < Duration::from_secs(2), "the owner waits");
+    assert!(began.elapsed() < guessing, "the owner waits");
     let log = server.stderr();
     assert!(log.contains("login to the database failed"), "{log}");
     assert!(!log.contains("guess"), "{log}");
@@ -316,7 +316,7 @@ fn connections_survive_noise_at_the_door() {
         .map(|_| std::net::TcpStream::connect(address).expect("the door"))
         .collect();
 
-    eventually(Duration::from_secs(5), "an honest connection", || {
+    eventually(Duration::from_secs(30), "an honest connection", || {
         try_rows(server.db_url(), "select 1").ok()
     });
     assert!(!server.stderr().contains("panicked"), "{}", server.stderr());

@@ -94,20 +94,20 @@ fn two_nodes_start_at_once_and_see_each_others_projects() {
         let made = here.cli_json(&["projects", "create", "seen"]);
         let reference = made["PLINTH_REF"].as_str().expect("a ref");
         let health = format!("/p/{reference}/auth/v1/health");
-        eventually(Duration::from_secs(2), "the other node serves it", || {
+        eventually(Duration::from_secs(30), "the other node serves it", || {
             (there.http().get(&health).status == 200).then_some(())
         });
         there
             .cli(&["projects", "pause", reference])
             .expect_success();
-        eventually(Duration::from_secs(2), "the pause is seen here", || {
+        eventually(Duration::from_secs(30), "the pause is seen here", || {
             (here.http().get(&health).status == 503).then_some(())
         });
     }
     let jwks = |node: &Instance<'_>| node.http().get("/auth/v1/.well-known/jwks.json").body;
     one.cli(&["keys", "rotate", "--signing", "--yes"])
         .expect_success();
-    let rotated = eventually(Duration::from_secs(2), "both have the new key", || {
+    let rotated = eventually(Duration::from_secs(30), "both have the new key", || {
         (jwks(&one) == jwks(&two)).then(|| jwks(&one))
     });
     assert!(rotated.contains("kid"));

@@ -138,7 +138,7 @@ fn signing_keys_rotate_without_a_restart() {
     server
         .cli(&["keys", "revoke", &old, "--yes"])
         .expect_success();
-    eventually(Duration::from_secs(2), "the revoked key is gone", || {
+    eventually(Duration::from_secs(30), "the revoked key is gone", || {
         (!kids().contains(&old.clone().into())).then_some(())
     });
 }
@@ -262,7 +262,7 @@ fn tokens_open_the_platform_api_over_tcp() {
     server.cli(&["tokens", "revoke", "laptop"]).expect_code(1);
     let brief = server.cli_json(&["tokens", "create", "brief", "--expires-in", "1s"]);
     let brief = http.token(brief["token"].as_str().expect("a token"));
-    eventually(Duration::from_secs(5), "the token ends by itself", || {
+    eventually(Duration::from_secs(30), "the token ends by itself", || {
         (brief.get("/platform/projects").status == 401).then_some(())
     });
 }

@@ -172,7 +172,7 @@ fn expect_whole_projects(server: &Instance<'_>) {
     }
     for reference in &refs {
         let path = format!("/p/{reference}/auth/v1/health");
-        eventually(Duration::from_secs(5), "the project responses", || {
+        eventually(Duration::from_secs(30), "the project responses", || {
             (server.http().get(&path).status == 200).then_some(())
         });
     }

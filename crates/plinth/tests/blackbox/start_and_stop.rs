@@ -80,7 +80,7 @@ fn a_system_without_ca_certificates_is_enough_to_start() {
 
 fn expect_a_useful_banner(instance: &Instance<'_>) {
     // It comes last, just after the commands are answered.
-    let banner = eventually(Duration::from_secs(5), "the banner", || {
+    let banner = eventually(Duration::from_secs(30), "the banner", || {
         Some(instance.stdout()).filter(|text| text.contains("plinth stop"))
     });
     for part in [

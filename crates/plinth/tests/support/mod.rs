@@ -16,7 +16,10 @@ mod process;
 mod s3;
 mod sql;
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, Instant},
+};
 
 pub(crate) use auth_server::{AuthServer, auth_variables, gotrue_program, serve_auth};
 pub(crate) use channel::Channel;
@@ -48,8 +51,13 @@ pub(crate) fn skip(reason: &str) {
     eprintln!("skipped: {reason}");
 }
 
-/// A free port.
+/// A free port: below those that the kernel gives to whoever asks for any, and another one at each call.
 pub(crate) fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("its address").port()
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(131);
+    let port = || 20_000 + first.wrapping_add(CALLS.fetch_add(1, Ordering::Relaxed)) % 12_000;
+    let ports = std::iter::repeat_with(port).take(1_000);
+    let mut ports = ports.filter_map(|port| u16::try_from(port).ok());
+    let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    ports.find(is_free).expect("a free port")
 }

@@ -120,7 +120,7 @@ mod tests {
 
         signal_all(&[pid], Signal::KILL);
         // Not reaped yet: a zombie does not count.
-        assert!(wait_until(Duration::from_secs(5), || processes_in(&path).is_empty()));
+        assert!(wait_until(Duration::from_secs(30), || processes_in(&path).is_empty()));
         server.wait().unwrap();
         visitor.kill().unwrap();
         visitor.wait().unwrap();

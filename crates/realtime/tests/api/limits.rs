@@ -125,7 +125,7 @@ async fn a_flood_of_joins_blocks_no_other_socket_and_each_gets_one_reply() {
     let private = json!({"config": {"private": true}});
     let reply = other.join("1", "realtime:other", private).await;
     assert_eq!(reply["status"], "ok", "{reply}");
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() < Duration::from_secs(15));
 
     let mut answered = HashSet::new();
     let mut joined = 0;

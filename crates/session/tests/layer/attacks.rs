@@ -426,7 +426,7 @@ async fn a30_thousands_of_cookies_are_handled_in_no_time() {
 
     assert_eq!(reply.set_cookies().len(), 2_000);
     assert!(
-        begun.elapsed() < Duration::from_secs(2),
+        begun.elapsed() < Duration::from_secs(10),
         "{:?}",
         begun.elapsed()
     );

@@ -68,7 +68,7 @@ async fn a_holder_that_does_not_stop_is_waited_for_so_long_and_no_longer() {
 
     let waited = began.elapsed();
     assert!(waited > Duration::from_millis(600), "{waited:?}");
-    assert!(waited < Duration::from_secs(5), "{waited:?}");
+    assert!(waited < Duration::from_secs(15), "{waited:?}");
 }
 
 #[tokio::test]

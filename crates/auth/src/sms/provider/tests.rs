@@ -72,7 +72,12 @@ fn twilio_rejects_at_once_or_reports_a_failure() {
         json!({ "sid": "SM1", "status": "failed", "error_message": "No route", "error_code": 30003 }),
         Err("No route"),
     );
-    check_response(&provider, 500, json!({}), Err("the provider responded with 500"));
+    check_response(
+        &provider,
+        500,
+        json!({}),
+        Err("the provider responded with 500"),
+    );
 }
 
 #[test]
@@ -81,7 +86,12 @@ fn messagebird_must_have_sent_one_message() {
     let sent = json!({ "id": "mb1", "recipients": { "totalSentCount": 1 } });
     check_response(&provider, 201, sent, Ok("mb1"));
     let unsent = json!({ "id": "mb1", "recipients": { "totalSentCount": 0 } });
-    check_response(&provider, 201, unsent, Err("the provider responded with 201"));
+    check_response(
+        &provider,
+        201,
+        unsent,
+        Err("the provider responded with 201"),
+    );
     let rejected = json!({ "errors": [{ "code": 2, "description": "Request not allowed" }] });
     check_response(&provider, 401, rejected, Err("Request not allowed"));
 }
@@ -94,7 +104,12 @@ fn textlocal_tells_by_its_status() {
     let rejected =
         json!({ "status": "failure", "errors": [{ "code": 80, "message": "Template" }] });
     check_response(&provider, 200, rejected, Err("Template"));
-    check_response(&provider, 200, json!([]), Err("the provider responded with 200"));
+    check_response(
+        &provider,
+        200,
+        json!([]),
+        Err("the provider responded with 200"),
+    );
 }
 
 #[test]
