@@ -1,13 +1,8 @@
-//! What can be typed after `cargo xtask conformance`, and where suites are looked for otherwise.
+//! What can be typed after `cargo xtask conformance`, and the variables that say the same.
 
-use std::{
-    env, fmt,
-    path::{Path, PathBuf},
-};
+use std::{env, fmt, path::PathBuf};
 
 use anyhow::{Context, Result, bail};
-
-use crate::workspace;
 
 pub(super) const HELP: &str = "\
 cargo xtask conformance rest|storage|webauthn [options]
@@ -19,11 +14,10 @@ Exit codes: 0 all that ran reached the minimum, 1 one did not, 2 something is mi
 
   --suite spec|clients   Only one of the two of rest.
   --min PERCENT          Least share of cases that must pass (99).
-  --harness DIR          The harness of the specification suite
-                         ($PLINTH_POSTGREST_SPEC, ../shared/tools/postgrest_spec).
-  --source DIR           A git directory of PostgREST ($POSTGREST_SOURCE, a copy in a folder above).
+  --harness DIR          The harness of the specification suite ($PLINTH_POSTGREST_SPEC).
+  --source DIR           A git directory of PostgREST ($POSTGREST_SOURCE).
   --rev REV              The revision of PostgREST (v16.2).
-  --clients DIR          A git directory of supabase-js ($SUPABASE_JS_SOURCE, a copy in a folder above).
+  --clients DIR          A git directory of supabase-js ($SUPABASE_JS_SOURCE).
   --clients-rev REV      The revision of supabase-js (HEAD).
   --spec FILE            The source of the WebAuthn specification, index.bs of w3c/webauthn
                          ($PLINTH_WEBAUTHN_SPEC).
@@ -55,7 +49,7 @@ impl fmt::Display for Suite {
 pub(super) struct Options {
     suites: Vec<Suite>,
     pub(super) min: f64,
-    pub(super) harness: PathBuf,
+    pub(super) harness: Option<PathBuf>,
     pub(super) source: Option<PathBuf>,
     pub(super) rev: String,
     pub(super) clients: Option<PathBuf>,
@@ -68,17 +62,13 @@ pub(super) struct Options {
 impl Options {
     /// `None` when help was asked for.
     pub(super) fn parse(arguments: &[String]) -> Result<Option<Self>> {
-        let root = workspace::root();
         let mut options = Self {
             suites: Vec::new(),
             min: 99.0,
-            harness: from_env("PLINTH_POSTGREST_SPEC")
-                .unwrap_or_else(|| root.join("../shared/tools/postgrest_spec")),
-            source: from_env("POSTGREST_SOURCE")
-                .or_else(|| copy_above(root, "PostgREST+postgrest")),
+            harness: from_env("PLINTH_POSTGREST_SPEC"),
+            source: from_env("POSTGREST_SOURCE"),
             rev: "v16.2".to_owned(),
-            clients: from_env("SUPABASE_JS_SOURCE")
-                .or_else(|| copy_above(root, "supabase+supabase-js")),
+            clients: from_env("SUPABASE_JS_SOURCE"),
             clients_rev: "HEAD".to_owned(),
             spec: from_env("PLINTH_WEBAUTHN_SPEC"),
             pg_bin: from_env("PG_BIN"),
@@ -120,7 +110,7 @@ impl Options {
                 self.suites.retain(is_wanted);
             }
             "--min" => self.min = value.parse().context("--min is a number of percent")?,
-            "--harness" => self.harness = value.into(),
+            "--harness" => self.harness = Some(value.into()),
             "--source" => self.source = Some(value.into()),
             "--rev" => self.rev = value.to_owned(),
             "--clients" => self.clients = Some(value.into()),
@@ -142,14 +132,6 @@ fn from_env(name: &str) -> Option<PathBuf> {
     env::var_os(name)
         .filter(|value| !value.is_empty())
         .map(PathBuf::from)
-}
-
-/// A git directory that somebody keeps for several projects in a folder above this one.
-fn copy_above(root: &Path, name: &str) -> Option<PathBuf> {
-    root.ancestors()
-        .skip(1)
-        .map(|folder| folder.join(".mirror").join(name).join("repo"))
-        .find(|copy| copy.is_dir())
 }
 
 #[cfg(test)]
@@ -208,17 +190,5 @@ mod tests {
         for line in ["", "--help", "rest --min 3 --help"] {
             assert!(parse(line).expect("valid").is_none(), "{line}");
         }
-    }
-
-    #[test]
-    fn a_copy_is_found_in_any_folder_above() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let copy = folder.path().join(".mirror/a+b/repo");
-        let root = folder.path().join("work/plinth");
-        for path in [&copy, &root] {
-            std::fs::create_dir_all(path).expect("a folder");
-        }
-        assert_eq!(copy_above(&root, "a+b"), Some(copy));
-        assert_eq!(copy_above(&root, "a+c"), None);
     }
 }

@@ -25,8 +25,12 @@ struct Case {
 pub(super) fn run(options: &Options) -> Result<Verdict> {
     let postgres = postgres::find(options.pg_bin.as_deref());
     let missing = missing(options, postgres.as_ref().err());
-    let (Ok(postgres), Some(source), true) = (&postgres, &options.source, missing.is_empty())
-    else {
+    let (Ok(postgres), Some(source), Some(harness), true) = (
+        &postgres,
+        &options.source,
+        &options.harness,
+        missing.is_empty(),
+    ) else {
         return Ok(Verdict::Missing(missing));
     };
     let program = build_program()?;
@@ -35,7 +39,7 @@ pub(super) fn run(options: &Options) -> Result<Verdict> {
 
     let mut python = Command::new("python3");
     python
-        .current_dir(&options.harness)
+        .current_dir(harness)
         .arg("run.py")
         .args(["--adapter", "plinth", "--rev", &options.rev])
         .args(["--pg-user", &options.pg_user])
@@ -61,11 +65,10 @@ pub(super) fn run(options: &Options) -> Result<Verdict> {
 
 fn missing(options: &Options, postgres: Option<&String>) -> Vec<String> {
     let mut missing = Vec::new();
-    if !options.harness.join("run.py").is_file() {
-        missing.push(format!(
-            "the harness, which is not in {}; name its folder with --harness or PLINTH_POSTGREST_SPEC",
-            options.harness.display()
-        ));
+    let harness = options.harness.as_deref();
+    if !harness.is_some_and(|folder| folder.join("run.py").is_file()) {
+        let how = "name its folder with --harness or PLINTH_POSTGREST_SPEC";
+        missing.push(format!("the harness (a folder with run.py); {how}"));
     }
     if !options.source.as_deref().is_some_and(Path::is_dir) {
         let how = "name it with --source or POSTGREST_SOURCE";
@@ -139,7 +142,7 @@ mod tests {
 
         let missing = missing(&options, Some(&"PostGIS".to_owned()));
 
-        assert!(missing[0].starts_with("the harness, which is not in /nowhere"));
+        assert!(missing[0].starts_with("the harness (a folder with run.py)"));
         assert!(missing[1].starts_with("a git directory of PostgREST"));
         assert_eq!(missing.last().map(String::as_str), Some("PostGIS"));
     }

@@ -1,7 +1,7 @@
 //! The archive on a bare Debian: a root that debootstrap made, without Rust and Node.js, in a network
 //! namespace that has nothing but loopback.
 //!
-//! What is run is the README's own example: its migration and its commands inside, its script outside
+//! What is run is the README's own example: its migration and the commands that it shows inside, its script outside
 //! with the Node.js of this machine, in the same network namespace. A function is called as well.
 
 mod readme;
@@ -23,7 +23,7 @@ const RELEASE: &str = "bookworm";
 /// Where the archive is unpacked, and where the app is, inside.
 const PREFIX: &str = "opt/plinth";
 const APP: &str = "app";
-/// Where the example stores keys, as in [`INSIDE`].
+/// Where the README's commands store keys.
 const SECRETS: &str = ".plinth/app.env";
 
 /// Runs the archive that lies in `dist`.
@@ -41,6 +41,7 @@ pub(crate) fn check(dist: &Path) -> Result<Outcome> {
     let app = root.join(APP);
     write(&app.join(&example.migration.0), &example.migration.1)?;
     write(&app.join(&example.script.0), &example.script.1)?;
+    write(&app.join("readme.sh"), &example.commands)?;
     write(&app.join("example.sh"), INSIDE)?;
     write(&app.join("outside.sh"), OUTSIDE)?;
     link_client(&app)?;
@@ -89,7 +90,8 @@ fn check_ignored(app: &Path, script: &str) -> Result<()> {
     Ok(())
 }
 
-/// In the bare root: what the README tells people to type, with the program on the PATH.
+/// In the bare root, with the program on the PATH: a function, a first start, and what the README tells
+/// people to type, which finds a server that runs.
 const INSIDE: &str = "\
 set -e
 export PATH=/opt/plinth/bin:$PATH
@@ -98,8 +100,7 @@ case $1 in
   start)
     plinth functions new hello >&2
     plinth start --detach >&2
-    plinth start --detach >&2
-    plinth status -o env > .plinth/app.env
+    sh -e readme.sh >&2
     ;;
   stop) plinth stop >&2 ;;
 esac

@@ -9,6 +9,8 @@ use anyhow::{Context, Result};
 pub(super) struct Example {
     pub(super) migration: (String, String),
     pub(super) script: (String, String),
+    /// What people type, one command a line, up to the script.
+    pub(super) commands: String,
     pub(super) printed: String,
 }
 
@@ -24,11 +26,15 @@ impl Example {
         let migration = before.rsplit('`').nth(1)?;
         let (_, script) = block(text, "js")?;
         let name = script.strip_prefix("// ")?.split(':').next()?;
-        let (_, printed) = text.split_once(&format!(" {name} "))?;
+        let (_, after_script) = text.split_once(script)?;
+        let (_, typed) = block(after_script, "sh")?;
+        let commands = typed.lines().filter(|line| line.starts_with("plinth "));
+        let (_, printed) = typed.split_once(&format!(" {name} "))?;
         let printed = printed.trim_start().strip_prefix("# ")?;
         Some(Self {
             migration: (migration.to_owned(), sql.to_owned()),
             script: (name.to_owned(), script.to_owned()),
+            commands: commands.map(|line| format!("{line}\n")).collect(),
             printed: printed.lines().next()?.to_owned(),
         })
     }
@@ -52,6 +58,8 @@ mod tests {
         assert!(example.migration.0.starts_with("supabase/migrations/"));
         assert!(example.migration.1.contains("create table"));
         assert_eq!(example.script.0, "todos.mjs");
+        assert!(example.commands.starts_with("plinth start --detach"));
+        assert!(example.commands.contains("plinth status -o env > .plinth"));
         assert!(example.printed.starts_with("1 [ { id: 1"));
     }
 }
