@@ -5,6 +5,7 @@
 mod support;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -130,7 +131,13 @@ async fn a_small_disk_is_refused_before_a_database_is_made() {
         return;
     };
 
-    let sentence = startup_error(options(&disk.path, installation())).await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::set_permissions(elsewhere.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    let mut options = options(&disk.path, installation());
+    // Where a copy of the programs is put, if the user that runs PostgreSQL cannot reach them.
+    options.system_dir = elsewhere.path().to_owned();
+
+    let sentence = startup_error(options).await;
 
     assert!(sentence.contains("is full: 19 MiB are free"), "{sentence}");
     assert!(!disk.path.join(".plinth/database").exists());

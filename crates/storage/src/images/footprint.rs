@@ -7,8 +7,8 @@ use super::{
     resize::BAND_BYTES,
 };
 
-/// Filters of both directions, buffers of encoders.
-const OVERHEAD: u64 = 4 * 1024 * 1024;
+/// Filters of both directions, buffers of encoders, and by how much the kernel's count of pages may be off.
+const OVERHEAD: u64 = 5 * 1024 * 1024;
 
 /// Bytes at the peak, for a source of that length and that header.
 pub(super) fn peak_bytes(
