@@ -216,7 +216,7 @@ fn wrong_passwords_are_slowed_down_and_logged() {
 
     // Half a second, one, two.
     assert!(guessing >= Duration::from_millis(3_500), "{guessing:?}");
-    assert!(began.elapsed() < guessing, "the owner waits");
+    assert!(began.elapsed() < Duration::from_secs(4), "the owner waits");
     let log = server.stderr();
     assert!(log.contains("login to the database failed"), "{log}");
     assert!(!log.contains("guess"), "{log}");

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
@@ -16,9 +15,9 @@ use tokio_rustls::TlsAcceptor;
 use super::failed_logins::{Attempt, FailedLogins};
 use super::login::{self, Decision};
 use super::packet::{Packet, PacketError, Startup, body_length};
-use super::pending_logins::{PendingLogin, PendingLogins};
+use super::pending_logins::{PendingLogins, Waiting};
 use super::relay::relay;
-use super::{ErrorResponse, OtherServer, Route};
+use super::{ConnectionLimit, ErrorResponse, Route};
 
 /// How long a client may take to send its start-up packet, and for the TLS handshake before it.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,21 +35,18 @@ pub(super) struct Port {
     pub(super) router: Arc<dyn Route>,
     /// The server's own.
     pub(super) socket: Arc<Path>,
+    pub(super) limit: ConnectionLimit,
     pub(super) tls: Option<TlsAcceptor>,
     pub(super) failed_logins: FailedLogins,
     pub(super) pending_logins: PendingLogins,
 }
 
-/// A client and what was decided about it when it connected.
+/// A client.
 pub(super) struct Connection<'a> {
     pub(super) port: &'a Port,
     pub(super) peer: IpAddr,
-    /// Held until the client has logged in.
-    pub(super) login: Option<PendingLogin>,
-    /// `None` when the connection limit is reached.
-    pub(super) permit: Option<OwnedSemaphorePermit>,
-    /// Held instead until it is decided what becomes of the connection.
-    pub(super) overflow_permit: Option<OwnedSemaphorePermit>,
+    /// Dropped once the client has logged in.
+    pub(super) waiting: Waiting,
 }
 
 impl Connection<'_> {
@@ -116,7 +112,7 @@ impl Connection<'_> {
 
     /// Logs the client in and serves its session. Errors are those that it has to be told.
     async fn log_in<C>(
-        mut self,
+        self,
         client: &mut C,
         startup: &Startup,
         is_encrypted: bool,
@@ -138,7 +134,13 @@ impl Connection<'_> {
         };
         let other = timeout(SERVER_START_TIMEOUT, self.port.router.server(&routed)).await;
         let other = other.map_err(|_| ErrorResponse::cannot_connect_now())??;
-        let _permit = self.admit(other.as_ref())?;
+        let turn = self.waiting.turn().await;
+        let turn = turn.ok_or_else(ErrorResponse::too_many_connections)?;
+        let limit = other
+            .as_ref()
+            .map_or(&self.port.limit, |other| &other.limit);
+        let permit = limit.try_acquire();
+        let permit = permit.ok_or_else(ErrorResponse::too_many_connections)?;
         let opening = startup.with_target(&routed.user, &routed.database).render();
         let attempt = Attempt::new(self.peer, &routed.user);
         let socket = other.as_ref().map(|other| other.socket.as_path());
@@ -147,16 +149,17 @@ impl Connection<'_> {
         let login = login::relay(client, &mut server, &self.port.failed_logins, &attempt);
         match timeout(LOGIN_TIMEOUT, login).await {
             Ok(Ok(Decision::Accepted)) => {
-                self.login = None;
+                drop((turn, self.waiting));
                 // Either side may close the connection at any time.
                 _ = relay(client, &mut server, self.port.router.as_ref()).await;
             }
             Ok(Ok(Decision::Rejected {
                 message,
                 is_wrong_credential,
-                permit: _permit,
+                check: _check,
             })) => {
-                drop(server);
+                // Who waits for an error takes no place from others.
+                drop((server, permit, turn));
                 if is_wrong_credential {
                     self.delay_rejection(user, &attempt).await;
                 }
@@ -167,21 +170,6 @@ impl Connection<'_> {
             Ok(Err(_)) | Err(_) => {}
         }
         Ok(())
-    }
-
-    /// A connection counts for the limit of its server.
-    fn admit(
-        &mut self,
-        other: Option<&OtherServer>,
-    ) -> Result<OwnedSemaphorePermit, ErrorResponse> {
-        let permit = self.permit.take();
-        let permit = match other {
-            Some(other) => other.limit.try_acquire(),
-            None => permit,
-        };
-        let permit = permit.ok_or_else(ErrorResponse::too_many_connections)?;
-        self.overflow_permit = None;
-        Ok(permit)
     }
 
     /// Who guesses passwords gets slower and slower replies.
@@ -295,7 +283,7 @@ mod tests {
     use tokio::net::TcpListener;
     use tokio_rustls::rustls;
 
-    use super::super::{ConnectionLimit, Routed};
+    use super::super::Routed;
     use super::*;
 
     struct Unchanged;
@@ -320,16 +308,16 @@ mod tests {
         let port = Port {
             router: Arc::new(Unchanged),
             socket: Path::new("/nowhere").into(),
+            limit: ConnectionLimit::new(1),
             tls,
             failed_logins: FailedLogins::default(),
             pending_logins: PendingLogins::default(),
         };
+        let peer = peer.parse().unwrap();
         let connection = Connection {
             port: &port,
-            peer: peer.parse().unwrap(),
-            login: None,
-            permit: ConnectionLimit::new(1).try_acquire(),
-            overflow_permit: None,
+            peer,
+            waiting: port.pending_logins.enter(peer).unwrap(),
         };
 
         connection.serve(accepted).await;

@@ -19,7 +19,10 @@ const FIRST_DELAY: Duration = Duration::from_millis(500);
 const MAX_DELAY: Duration = Duration::from_secs(10);
 /// Passwords that are checked at a time after a failure.
 const MAX_CHECKS: usize = 8;
-/// How long a further one waits.
+/// Further ones of a network that may wait: together with those above as many as log in at a time, so that
+/// none is rejected but those that come while failures are delayed.
+const MAX_WAITING: usize = 8;
+/// How long they wait.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(15);
 /// After this time without a failure, none is remembered.
 const FAILURE_RETENTION: Duration = Duration::from_secs(600);
@@ -49,7 +52,28 @@ impl Attempt {
 struct Failures {
     count: u32,
     last: Instant,
-    checks: Arc<Semaphore>,
+    checks: Arc<Checks>,
+}
+
+#[derive(Debug)]
+struct Checks {
+    running: Arc<Semaphore>,
+    waiting: Semaphore,
+}
+
+impl Checks {
+    fn new(attempt: &Attempt) -> Self {
+        // Behind a proxy on this machine there may be many networks.
+        let max_waiting = if attempt.network.is_loopback() {
+            Semaphore::MAX_PERMITS
+        } else {
+            MAX_WAITING
+        };
+        Self {
+            running: Arc::new(Semaphore::new(MAX_CHECKS)),
+            waiting: Semaphore::new(max_waiting),
+        }
+    }
 }
 
 /// Too many passwords wait to be checked.
@@ -65,7 +89,12 @@ impl FailedLogins {
         let Some(checks) = self.checks(attempt) else {
             return Ok(None);
         };
-        match timeout(CHECK_TIMEOUT, checks.acquire_owned()).await {
+        let running = checks.running.clone();
+        if let Ok(permit) = running.clone().try_acquire_owned() {
+            return Ok(Some(permit));
+        }
+        let _waiting = checks.waiting.try_acquire().map_err(|_| TooMany)?;
+        match timeout(CHECK_TIMEOUT, running.acquire_owned()).await {
             Ok(permit) => Ok(permit.ok()),
             Err(_) => Err(TooMany),
         }
@@ -75,30 +104,38 @@ impl FailedLogins {
     pub(super) fn record(&self, attempt: &Attempt) -> (u32, Duration) {
         let now = Instant::now();
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        forget_old(&mut entries, now);
+        if !entries.contains_key(attempt) {
+            evict(&mut entries, now);
+        }
         let failures = entries.entry(attempt.clone()).or_insert_with(|| Failures {
             count: 0,
             last: now,
-            checks: Arc::new(Semaphore::new(MAX_CHECKS)),
+            checks: Arc::new(Checks::new(attempt)),
         });
+        if now.duration_since(failures.last) >= FAILURE_RETENTION {
+            failures.count = 0;
+        }
         failures.count = failures.count.saturating_add(1);
         failures.last = now;
         (failures.count, delay(failures.count))
     }
 
     /// The permits where there were failures.
-    fn checks(&self, attempt: &Attempt) -> Option<Arc<Semaphore>> {
+    fn checks(&self, attempt: &Attempt) -> Option<Arc<Checks>> {
         let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let failures = entries.get(attempt)?;
         (failures.last.elapsed() < FAILURE_RETENTION).then(|| failures.checks.clone())
     }
 }
 
-/// Forgets entries without recent failures; of too many, the one with the fewest, so that failures as users
-/// that were made up do not push out those of a real one.
-fn forget_old(entries: &mut HashMap<Attempt, Failures>, now: Instant) {
+/// Makes space for a new entry. If all are recent, the one with the fewest failures goes, so that failures as
+/// users that were made up do not push out those of a real one.
+fn evict(entries: &mut HashMap<Attempt, Failures>, now: Instant) {
     if entries.len() < MAX_ENTRIES {
-        entries.retain(|_, failures| now.duration_since(failures.last) < FAILURE_RETENTION);
+        return;
+    }
+    entries.retain(|_, failures| now.duration_since(failures.last) < FAILURE_RETENTION);
+    if entries.len() < MAX_ENTRIES {
         return;
     }
     let least = entries
@@ -117,11 +154,11 @@ fn delay(failures: u32) -> Duration {
 /// The address itself, or the /64 of IPv6, which one party has as a whole.
 pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
-        IpAddr::V4(address) => address.into(),
-        IpAddr::V6(address) => {
+        IpAddr::V6(address) if !address.is_loopback() => {
             let [a, b, c, d, ..] = address.segments();
             Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0).into()
         }
+        address => address,
     }
 }
 
@@ -163,6 +200,30 @@ mod tests {
         assert!(failed.admit(&by("b")).await.expect("admitted").is_none());
         running.pop();
         assert!(failed.admit(&by("a")).await.expect("admitted").is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn few_passwords_of_a_network_wait_for_their_check() {
+        let failed = Arc::new(FailedLogins::default());
+        let admit = |address: IpAddr| {
+            let failed = failed.clone();
+            async move { failed.admit(&Attempt::new(address, "a")).await.map(drop) }
+        };
+        for (address, is_bounded) in [(ONE, true), (IpAddr::V6(Ipv6Addr::LOCALHOST), false)] {
+            failed.record(&Attempt::new(address, "a"));
+            let mut running = Vec::new();
+            for _ in 0..MAX_CHECKS {
+                running.push(failed.admit(&Attempt::new(address, "a")).await);
+            }
+            for _ in 0..MAX_WAITING {
+                tokio::spawn(admit(address));
+            }
+            tokio::task::yield_now().await;
+
+            let began = Instant::now();
+            assert_eq!(admit(address).await, Err(TooMany));
+            assert_eq!(began.elapsed().is_zero(), is_bounded);
+        }
     }
 
     #[tokio::test(start_paused = true)]

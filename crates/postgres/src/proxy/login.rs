@@ -38,7 +38,7 @@ pub(super) enum Decision {
         /// Whether the credential was wrong.
         is_wrong_credential: bool,
         /// To be kept until the client is told.
-        permit: Option<OwnedSemaphorePermit>,
+        check: Option<OwnedSemaphorePermit>,
     },
     /// The password was not checked: too many others are.
     TooMany,
@@ -56,7 +56,7 @@ where
     C: AsyncRead + AsyncWrite + Unpin,
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let mut permit = None;
+    let mut check = None;
     loop {
         let message = read_message(server, MAX_SERVER_MESSAGE).await?;
         if message.first() == Some(&ERROR_RESPONSE) {
@@ -64,7 +64,7 @@ where
             return Ok(Decision::Rejected {
                 message,
                 is_wrong_credential,
-                permit,
+                check,
             });
         }
         client.write_all(&message).await?;
@@ -74,7 +74,7 @@ where
             Some(CLEARTEXT_PASSWORD | MD5_PASSWORD | SASL_CONTINUE) => {
                 client.flush().await?;
                 let proof = read_message(client, MAX_CLIENT_MESSAGE).await?;
-                permit = match failed_logins.admit(attempt).await {
+                check = match failed_logins.admit(attempt).await {
                     Ok(permit) => permit,
                     Err(TooMany) => return Ok(Decision::TooMany),
                 };

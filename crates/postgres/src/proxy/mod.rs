@@ -38,11 +38,6 @@ use crate::error::plain;
 
 /// Above the server's `max_connections`, so that the server itself reports the limit.
 const DEFAULT_MAX_CONNECTIONS: u32 = 500;
-/// Connections beyond the limit whose first packet is still read: cancel requests are forwarded,
-/// others get a `too many connections` error.
-const MAX_OVERFLOW_CONNECTIONS: usize = 64;
-/// Sockets of one port, whatever their state.
-const MAX_SOCKETS: usize = 1024;
 /// Delay after a failed accept, such as too many open files.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);
 
@@ -153,7 +148,7 @@ impl DatabaseProxy {
         self
     }
 
-    /// Connections beyond the limit are rejected with an error. It should be below the server's own,
+    /// Logins beyond the limit are rejected with an error; cancel requests do not count. It should be below the server's own,
     /// which counts connections before it knows their role.
     #[must_use]
     pub fn with_limit(mut self, limit: ConnectionLimit) -> Self {
@@ -169,10 +164,10 @@ impl DatabaseProxy {
     /// Serves connections until `shutdown`, then closes those that are open and returns.
     pub async fn serve(self, router: Arc<dyn Route>, socket: PathBuf, shutdown: CancellationToken) {
         let tasks = TaskTracker::new();
-        let overflow = Arc::new(Semaphore::new(MAX_OVERFLOW_CONNECTIONS));
         let port = Arc::new(Port {
             router,
             socket: socket.into(),
+            limit: self.limit,
             tls: self.tls.map(TlsAcceptor::from),
             failed_logins: FailedLogins::default(),
             pending_logins: PendingLogins::default(),
@@ -186,28 +181,18 @@ impl DatabaseProxy {
                     continue;
                 }
             };
-            let waiting = port.pending_logins.enter(peer);
-            let Some(waiting) = waiting.filter(|_| tasks.len() < MAX_SOCKETS) else {
+            let Some(waiting) = port.pending_logins.enter(peer) else {
                 continue;
             };
             set_keepalive(&client);
-            let (port, limit, overflow) = (port.clone(), self.limit.clone(), overflow.clone());
+            let port = port.clone();
             let work = async move {
-                let login = waiting.begin().await?;
-                let permit = limit.try_acquire();
-                let overflow_permit = match permit {
-                    Some(_) => None,
-                    None => Some(overflow.try_acquire_owned().ok()?),
-                };
                 let connection = Connection {
                     port: &port,
                     peer,
-                    login: Some(login),
-                    permit,
-                    overflow_permit,
+                    waiting,
                 };
                 connection.serve(client).await;
-                Some(())
             };
             let shutdown = shutdown.clone();
             tasks.spawn(async move { shutdown.run_until_cancelled(work).await });

@@ -1,8 +1,8 @@
-//! Bounds how many connections from one network are logging in at once. The limit of connections is for
-//! sessions: clients without a password must not be able to use it up for everybody.
+//! Bounds the connections that are logging in. The limit of connections is for sessions: clients of one
+//! network without a password must not be able to use it up for the others.
 //!
-//! Further ones wait for their turn. Connections of this machine are not bounded: they may be those of a
-//! proxy, which has clients of its own.
+//! Further ones wait for their turn. Those of this machine do not: they may be of a proxy, which has clients of
+//! its own.
 
 use std::{
     collections::HashMap,
@@ -18,16 +18,22 @@ use tokio::{
 
 use super::failed_logins::network;
 
-/// Logins of one network at a time: below the limit of connections of any server.
+/// Connections of one network that log in to a server at a time.
 const MAX_LOGINS: usize = 16;
-/// Connections of one network that log in or wait until they may.
-const MAX_OPEN: usize = 128;
+/// Connections of one network without a session, those that wait among them.
+const MAX_OPEN_OF_NETWORK: usize = 128;
+/// Connections of all networks without a session, and those of this machine.
+const MAX_OPEN: usize = 512;
 /// How long a connection waits.
 const TURN_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Those that are logging in, by network.
-#[derive(Debug, Default)]
-pub(super) struct PendingLogins(Mutex<HashMap<IpAddr, Weak<Network>>>);
+/// Connections without a session, by network.
+#[derive(Debug)]
+pub(super) struct PendingLogins {
+    local: Arc<Semaphore>,
+    remote: Arc<Semaphore>,
+    networks: Mutex<HashMap<IpAddr, Weak<Network>>>,
+}
 
 #[derive(Debug)]
 struct Network {
@@ -35,40 +41,54 @@ struct Network {
     logins: Arc<Semaphore>,
 }
 
-/// A connection that was accepted and has not begun to log in.
+/// A connection that has no session yet.
 #[derive(Debug)]
 pub(super) struct Waiting {
     /// `None` for a connection of this machine.
-    place: Option<(OwnedSemaphorePermit, Arc<Network>)>,
+    network: Option<Arc<Network>>,
+    _permits: Vec<OwnedSemaphorePermit>,
 }
 
-/// A connection that is logging in. Dropped when it is done.
+/// The turn of a connection that is logging in. Dropped when that is decided.
 #[derive(Debug)]
-pub(super) struct PendingLogin {
-    _permits: Option<(OwnedSemaphorePermit, OwnedSemaphorePermit, Arc<Network>)>,
+pub(super) struct Turn(#[expect(dead_code, reason = "held")] Option<OwnedSemaphorePermit>);
+
+impl Default for PendingLogins {
+    fn default() -> Self {
+        Self {
+            local: Arc::new(Semaphore::new(MAX_OPEN)),
+            remote: Arc::new(Semaphore::new(MAX_OPEN)),
+            networks: Mutex::default(),
+        }
+    }
 }
 
 impl PendingLogins {
-    /// `None` if too many from this network wait already.
+    /// `None` if there are too many already.
     pub(super) fn enter(&self, peer: IpAddr) -> Option<Waiting> {
+        let acquire = |open: &Arc<Semaphore>| Arc::clone(open).try_acquire_owned().ok();
         if peer.to_canonical().is_loopback() {
-            return Some(Waiting { place: None });
+            return Some(Waiting {
+                network: None,
+                _permits: vec![acquire(&self.local)?],
+            });
         }
         let network = self.network(network(peer));
-        let open = Arc::clone(&network.open).try_acquire_owned().ok()?;
+        let permits = vec![acquire(&network.open)?, acquire(&self.remote)?];
         Some(Waiting {
-            place: Some((open, network)),
+            network: Some(network),
+            _permits: permits,
         })
     }
 
     fn network(&self, address: IpAddr) -> Arc<Network> {
-        let mut networks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut networks = self.networks.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(network) = networks.get(&address).and_then(Weak::upgrade) {
             return network;
         }
         networks.retain(|_, network| network.strong_count() > 0);
         let network = Arc::new(Network {
-            open: Arc::new(Semaphore::new(MAX_OPEN)),
+            open: Arc::new(Semaphore::new(MAX_OPEN_OF_NETWORK)),
             logins: Arc::new(Semaphore::new(MAX_LOGINS)),
         });
         networks.insert(address, Arc::downgrade(&network));
@@ -77,16 +97,13 @@ impl PendingLogins {
 }
 
 impl Waiting {
-    /// Waits for its turn; `None` if that takes too long.
-    pub(super) async fn begin(self) -> Option<PendingLogin> {
-        let Some((open, network)) = self.place else {
-            return Some(PendingLogin { _permits: None });
+    /// Waits until the connection may log in; `None` if that takes too long.
+    pub(super) async fn turn(&self) -> Option<Turn> {
+        let Some(network) = &self.network else {
+            return Some(Turn(None));
         };
-        let turn = timeout(TURN_TIMEOUT, Arc::clone(&network.logins).acquire_owned());
-        let login = turn.await.ok()?.ok()?;
-        Some(PendingLogin {
-            _permits: Some((open, login, network)),
-        })
+        let permit = timeout(TURN_TIMEOUT, Arc::clone(&network.logins).acquire_owned()).await;
+        Some(Turn(Some(permit.ok()?.ok()?)))
     }
 }
 
@@ -98,52 +115,58 @@ mod tests {
         pending.enter(peer.parse().expect("an address"))
     }
 
-    async fn begin(pending: &PendingLogins, peer: &str) -> Option<PendingLogin> {
-        enter(pending, peer).expect("it may wait").begin().await
-    }
-
     #[tokio::test(start_paused = true)]
     async fn one_network_leaves_places_for_others() {
         let pending = PendingLogins::default();
-        let mut open = Vec::new();
+        let one = enter(&pending, "192.0.2.1").expect("a place");
+        let other = enter(&pending, "192.0.2.2").expect("a place");
+        let mut turns = Vec::new();
         for _ in 0..MAX_LOGINS {
-            open.push(begin(&pending, "192.0.2.1").await.expect("a turn"));
+            turns.push(one.turn().await.expect("a turn"));
         }
 
-        assert!(begin(&pending, "192.0.2.1").await.is_none());
-        assert!(begin(&pending, "192.0.2.2").await.is_some());
-        open.pop();
-        assert!(begin(&pending, "192.0.2.1").await.is_some());
+        assert!(one.turn().await.is_none());
+        assert!(other.turn().await.is_some());
+        turns.pop();
+        assert!(one.turn().await.is_some());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn connections_that_wait_are_bounded() {
+    async fn connections_without_a_session_are_bounded() {
         let pending = PendingLogins::default();
-        let waiting: Vec<_> = (0..MAX_OPEN)
-            .map(|number| enter(&pending, &format!("2001:db8::{number}")).expect("a place"))
-            .collect();
+        let enter_from = |network: usize, host: usize| {
+            enter(&pending, &format!("2001:db8:0:{network:x}::{host:x}"))
+        };
+        let places =
+            |network| -> Vec<_> { (0..).map_while(|host| enter_from(network, host)).collect() };
 
-        assert!(enter(&pending, "2001:db8::ffff").is_none());
-        drop(waiting);
-        assert!(enter(&pending, "2001:db8::ffff").is_some());
+        let first = places(1);
+        assert_eq!(first.len(), MAX_OPEN_OF_NETWORK);
+        let others: Vec<_> = (2..=5).flat_map(places).collect();
+        assert_eq!(first.len() + others.len(), MAX_OPEN);
+        drop(first);
+        assert!(enter_from(1, 0).is_some());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn this_machine_is_not_bounded() {
+    async fn logins_of_this_machine_do_not_wait() {
         let pending = PendingLogins::default();
         let mut open = Vec::new();
-        for _ in 0..2 * MAX_OPEN {
-            open.push(begin(&pending, "::ffff:127.0.0.1").await.expect("a turn"));
+        for _ in 0..MAX_OPEN {
+            let waiting = enter(&pending, "::ffff:127.0.0.1").expect("a place");
+            let turn = waiting.turn().await.expect("a turn");
+            open.push((waiting, turn));
         }
-        assert!(pending.0.lock().expect("not poisoned").is_empty());
+        assert!(enter(&pending, "127.0.0.1").is_none());
+        assert!(enter(&pending, "192.0.2.1").is_some());
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn networks_without_connections_are_removed() {
+    #[test]
+    fn networks_without_connections_are_removed() {
         let pending = PendingLogins::default();
         for number in 1..100 {
-            drop(begin(&pending, &format!("192.0.2.{number}")).await);
+            drop(enter(&pending, &format!("192.0.2.{number}")));
         }
-        assert_eq!(pending.0.lock().expect("not poisoned").len(), 1);
+        assert_eq!(pending.networks.lock().expect("not poisoned").len(), 1);
     }
 }
