@@ -28,8 +28,7 @@ pub(crate) const NOT_INSTALLED: &str = "Deno, which runs functions, is not insta
      that folder with PLINTH_RUNTIME_DIR";
 
 impl Deno {
-    /// Looks into the folders in which `npm ci` was run. Where workers run as users of their own that cannot
-    /// reach the program, as for a clone below root's home, it is a copy in a folder of the system.
+    /// Looks into the folders in which `npm ci` was run.
     pub fn find(runtime_dirs: &[PathBuf]) -> Self {
         let program = runtime_dirs
             .iter()
@@ -47,11 +46,19 @@ impl Deno {
                     .ok()
                     .filter(|program| program.is_file())
             });
-        let program =
-            program.map(|program| relocate::make_runnable(program, Path::new(SYSTEM_DIR)));
         Self {
             program: program.map(Into::into),
         }
+    }
+
+    /// Where workers run as users of their own that cannot reach the program, as for a clone below root's home,
+    /// it becomes a copy in a folder of the system.
+    #[must_use]
+    pub fn for_workers(self) -> Self {
+        let program = self.program.map(|program| {
+            relocate::make_runnable(program.to_path_buf(), Path::new(SYSTEM_DIR)).into()
+        });
+        Self { program }
     }
 
     /// Whether functions can run at all.

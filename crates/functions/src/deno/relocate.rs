@@ -1,10 +1,11 @@
 //! Copies the program to a public folder where the users of workers cannot reach it.
 
 use std::{
-    fs::{self, Permissions},
+    fs::{self, OpenOptions, Permissions},
     io,
-    os::unix::fs::PermissionsExt as _,
+    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 use serde::Deserialize;
@@ -39,21 +40,57 @@ pub(super) fn make_runnable(program: PathBuf, system_dir: &Path) -> PathBuf {
 /// A folder for each version, so that servers of several versions do not disturb each other.
 fn copy(program: &Path, system_dir: &Path) -> io::Result<PathBuf> {
     let folder = system_dir.join(format!("deno-{}", version(program)));
+    create_public(&folder)?;
+    let folder = folder.canonicalize()?;
+    if !is_roots_own(&folder) {
+        let message = format!("other users than root may write to {}", folder.display());
+        return Err(io::Error::other(message));
+    }
     let copy = folder.join("deno");
     let size = fs::metadata(program)?.len();
-    if fs::metadata(&copy).is_ok_and(|found| found.len() == size) {
+    if !fs::symlink_metadata(&copy).is_ok_and(|found| found.is_file() && found.len() == size) {
+        replace(program, &folder, &copy)?;
+    }
+    if Account::can_read(&copy) {
         return Ok(copy);
     }
-    create_public(&folder)?;
-    // Renamed at the end, so that no process sees a partial copy.
-    let temporary = folder.join(format!(".copy-{}", std::process::id()));
-    let copied = fs::copy(program, &temporary)
-        .and_then(|_| fs::set_permissions(&temporary, Permissions::from_mode(0o755)))
-        .and_then(|()| fs::rename(&temporary, &copy));
+    let message = format!("other users cannot read {}", copy.display());
+    Err(io::Error::other(message))
+}
+
+/// Renamed at the end, so that no process sees a partial copy.
+fn replace(program: &Path, folder: &Path, copy: &Path) -> io::Result<()> {
+    static COPIES: AtomicU32 = AtomicU32::new(0);
+    let number = COPIES.fetch_add(1, Ordering::Relaxed);
+    let temporary = folder.join(format!(".copy-{}-{number}", std::process::id()));
+    let copied = write(program, &temporary).and_then(|()| fs::rename(&temporary, copy));
     if copied.is_err() {
         _ = fs::remove_file(&temporary);
     }
-    copied.map(|()| copy)
+    copied
+}
+
+fn write(program: &Path, temporary: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options
+        .write(true)
+        .create_new(true)
+        .mode(0o700)
+        .open(temporary)?;
+    io::copy(&mut fs::File::open(program)?, &mut file)?;
+    file.set_permissions(Permissions::from_mode(0o755))
+}
+
+/// Whether only root can put something at this path. A folder with the sticky bit keeps what is root's.
+fn is_roots_own(folder: &Path) -> bool {
+    const WRITABLE_BY_OTHERS: u32 = 0o022;
+    const STICKY: u32 = 0o1000;
+    folder.ancestors().all(|step| {
+        step.symlink_metadata().is_ok_and(|found| {
+            let is_kept = step != folder && found.mode() & STICKY != 0;
+            found.uid() == 0 && (is_kept || found.mode() & WRITABLE_BY_OTHERS == 0)
+        })
+    })
 }
 
 fn version(program: &Path) -> String {
@@ -86,7 +123,7 @@ fn create_public(folder: &Path) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt as _;
+    use std::os::unix::fs::chown;
 
     use super::*;
 
@@ -136,6 +173,9 @@ mod tests {
 
     #[test]
     fn a_copy_that_broke_off_is_made_again() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
         let (_home, program) = package(0o700);
         let system = public_folder();
         let copied = copy(&program, system.path()).unwrap();
@@ -143,6 +183,24 @@ mod tests {
 
         assert_eq!(copy(&program, system.path()).unwrap(), copied);
         assert_eq!(fs::read(&copied).unwrap(), b"#!/bin/sh");
+    }
+
+    #[test]
+    fn no_copy_is_made_or_trusted_where_others_may_write() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let (_home, program) = package(0o700);
+        let system = public_folder();
+        let copied = copy(&program, system.path()).unwrap();
+
+        fs::set_permissions(copied.parent().unwrap(), Permissions::from_mode(0o777)).unwrap();
+        copy(&program, system.path()).unwrap_err();
+        assert_eq!(make_runnable(program.clone(), system.path()), program);
+
+        fs::set_permissions(copied.parent().unwrap(), Permissions::from_mode(0o755)).unwrap();
+        chown(system.path(), Some(65_534), None).unwrap();
+        copy(&program, system.path()).unwrap_err();
     }
 
     #[test]

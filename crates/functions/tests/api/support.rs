@@ -106,7 +106,7 @@ impl TestFunctions {
             runtime_dirs()
         };
         let service = FunctionsService::new(FunctionsParts {
-            deno: Deno::find(&runtime_dirs),
+            deno: Deno::find(&runtime_dirs).for_workers(),
             home: folder.path().join("home"),
             folder: Some(folder.path().to_owned()),
             is_developing: !options.is_production,

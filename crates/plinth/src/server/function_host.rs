@@ -95,7 +95,7 @@ pub(super) fn service(
         database: workers.address.filter(|_| endpoints.database.is_some()),
     };
     Ok(FunctionsService::new(FunctionsParts {
-        deno: Deno::find(&runtime_dirs()),
+        deno: Deno::find(&runtime_dirs()).for_workers(),
         home: code_folder::open(startup.folder.state())?,
         folder: Some(startup.folder.root.clone()),
         is_developing: startup.mode == ServerMode::Development,

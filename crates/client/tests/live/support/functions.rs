@@ -30,7 +30,7 @@ pub(super) fn routes(folder: &Path, url: &str) -> Router {
     let runtime_dirs: Vec<_> = reported.into_iter().chain([source]).collect();
     let service = FunctionsService::new(FunctionsParts {
         internal_address: None,
-        deno: Deno::find(&runtime_dirs),
+        deno: Deno::find(&runtime_dirs).for_workers(),
         home: folder.join("home"),
         folder: Some(folder.to_owned()),
         is_developing: true,
