@@ -149,6 +149,9 @@ impl IntoResponse for PlatformError {
 impl From<DbError> for PlatformError {
     fn from(error: DbError) -> Self {
         match error {
+            error if error.sqlstate() == Some(&SqlState::DISK_FULL) => {
+                Self::NoSpace(io::Error::new(io::ErrorKind::StorageFull, error))
+            }
             error if error.is_transient() => Self::Unavailable(error),
             error => match error.sqlstate().map(SqlState::code) {
                 Some("23505") => Self::Conflict("That name is taken already".to_owned()),

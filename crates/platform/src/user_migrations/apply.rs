@@ -74,7 +74,7 @@ impl MigrationFailure {
     }
 
     /// `None` where the statement is not to blame: the connection is gone, or the server is short of
-    /// disk, memory or connections.
+    /// disk or connections. Memory for locks is short where one transaction needs too many.
     pub(super) fn new(
         file: &str,
         number: usize,
@@ -83,7 +83,7 @@ impl MigrationFailure {
     ) -> Option<Self> {
         let db = error.as_db_error()?;
         let code = db.code().code();
-        if code.starts_with("53") && code != "53400" {
+        if matches!(code, "53000" | "53100" | "53300") {
             return None;
         }
         let offset = match db.position() {
