@@ -95,7 +95,7 @@ test("a page may read why Plinth itself refused, or could not answer", async () 
   const refused = await invoke(tab, "friendly", { wish: "tea" }, "sb_publishable_unknown");
   const died = await invoke(tab, "friendly", { wish: "death" });
 
-  const message = "Invalid JWT format";
+  const message = "Invalid API key";
   const code = "UNAUTHORIZED_INVALID_JWT_FORMAT";
   const body = { code, message, msg: message };
   assert.deepEqual(refused.error, { name: "FunctionsHttpError", status: 401, code, body });

@@ -5,7 +5,7 @@
 
 use axum::response::Response;
 use http::{
-    HeaderMap, HeaderValue,
+    HeaderMap, HeaderValue, StatusCode,
     header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE},
 };
 use hyper::body::Body as _;
@@ -16,6 +16,12 @@ const POLICY: HeaderValue =
 /// Adds the policy to every response that a browser may render as a document with scripts, in
 /// addition to a policy that it already has, unless that allows nothing.
 pub(crate) fn apply(response: &mut Response) {
+    // Caches take headers over into the response that they have, whose policy must stay.
+    if response.status() == StatusCode::NOT_MODIFIED {
+        response.headers_mut().remove(CONTENT_SECURITY_POLICY);
+        response.headers_mut().remove(CONTENT_TYPE);
+        return;
+    }
     let is_empty = response.body().size_hint().exact() == Some(0);
     let mut policies = response.headers().get_all(CONTENT_SECURITY_POLICY).iter();
     let is_sandboxed = policies.any(|policy| policy == "sandbox");
@@ -109,6 +115,25 @@ mod tests {
 
         let policies = response.headers().get_all(CONTENT_SECURITY_POLICY).iter();
         assert_eq!(policies.count(), 1);
+    }
+
+    #[test]
+    fn the_policy_of_a_cached_response_stays() {
+        for body in [
+            Body::empty(),
+            Body::from_stream(futures_util::stream::empty::<Result<&str, std::io::Error>>()),
+        ] {
+            let own = [
+                (CONTENT_SECURITY_POLICY, "default-src *"),
+                (CONTENT_TYPE, "image/png"),
+            ];
+            let mut response = (StatusCode::NOT_MODIFIED, own, body).into_response();
+
+            apply(&mut response);
+
+            assert_eq!(response.headers().get(CONTENT_SECURITY_POLICY), None);
+            assert_eq!(response.headers().get(CONTENT_TYPE), None);
+        }
     }
 
     #[test]

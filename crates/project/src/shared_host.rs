@@ -6,6 +6,9 @@ use url::{Host, Url};
 
 use crate::{CONSOLE, ProjectKind, PublicUrl, account_pages_url, session_cookie_path, url_path};
 
+/// How often a path is decoded: by a proxy or two, and by us.
+const MAX_DECODINGS: usize = 3;
+
 /// Paths of other projects, on the host of a project at its root. Elsewhere a project has a path or a host of
 /// its own.
 pub fn other_project_paths(kind: ProjectKind, public_url: &PublicUrl) -> Vec<String> {
@@ -63,16 +66,26 @@ fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Decoded, without empty ones, as a proxy in front may read the path.
+/// Decoded, without parameters and empty ones, as a proxy in front may read the path.
 fn segments(path: &str) -> Vec<String> {
-    let decoded = percent_decode_str(path).decode_utf8_lossy();
-    let segments = decoded.split('/').filter(|segment| !segment.is_empty());
-    segments.map(str::to_owned).collect()
+    let mut decoded = path.to_owned();
+    for _ in 0..MAX_DECODINGS {
+        decoded = decode(&decoded);
+    }
+    let segments = decoded.split('/').map(|segment| {
+        let (name, _parameters) = segment.split_once(';').unwrap_or((segment, ""));
+        name.to_owned()
+    });
+    segments.filter(|segment| !segment.is_empty()).collect()
 }
 
-/// Whether a decoded segment leads elsewhere than it seems to.
+fn decode(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+/// Whether a decoded segment may lead elsewhere than it seems to.
 fn is_ambiguous(segment: &str) -> bool {
-    segment == "." || segment == ".." || segment.contains('\\')
+    segment == "." || segment == ".." || segment.contains('\\') || decode(segment) != segment
 }
 
 #[cfg(test)]
@@ -98,12 +111,16 @@ mod tests {
             "https://host.test/x%2F..%2Fp%2Fb%2Ffunctions%2Fv1%2Fx",
             "https://host.test/x%2f%2e%2e%2fconsole",
             "https://host.test/x%5C..%5Cp",
+            "https://host.test/x%252F%252e%252e%252Fp",
+            "https://host.test/x%25252525252e",
+            "https://host.test/..;/p",
         ] {
             check(ProjectKind::Default, own, inside, true);
         }
         for outside in [
             "https://host.test/account",
             "https://host.test/pages",
+            "https://host.test/100%25;a=b",
             "https://host.test:8443/p/b",
             "https://other.test/p/b",
         ] {

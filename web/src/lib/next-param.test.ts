@@ -99,6 +99,8 @@ describe("next stays in its project", () => {
     "/x%2F..%2Fp%2Fshop",
     "/x%2f%2e%2e%2fconsole",
     "/x%5C..%5Cp",
+    "/x%252F%252e%252e%252Fp",
+    "/x/..;a=b/p/shop",
     "/%",
   ])("not the default project's %s", (next) => {
     expect(validateNext(next, origin, defaultProject)).toBeNull();
@@ -106,7 +108,16 @@ describe("next stays in its project", () => {
 
   test("a project below a path leads nowhere else", () => {
     expect(validateNext("/p/shop/account", origin, shop)).toBe("/p/shop/account");
-    for (const next of ["/", "/app", "/p/shops", "/p/other/x", "/p/shop/../other", "/p/shop/x%2F..%2F..%2Fother", "/functions/v1/x"]) {
+    for (const next of [
+      "/",
+      "/app",
+      "/p/shops",
+      "/p/other/x",
+      "/p/shop/../other",
+      "/p/shop/x%2F..%2F..%2Fother",
+      "/p/shop/..;/other",
+      "/functions/v1/x",
+    ]) {
       expect(validateNext(next, origin, shop)).toBeNull();
     }
   });

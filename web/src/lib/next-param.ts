@@ -52,14 +52,22 @@ function validatePath(path: string, origin: string, scope: ProjectScope): string
 }
 
 /**
- * `encodedPath` is the one that the browser will request, without dot segments. A proxy may decode it, and
- * resolve those that it finds then.
+ * `encodedPath` is the one that the browser will request, without dot segments. A proxy may decode it, drop
+ * parameters of segments, and resolve the dot segments that it finds then.
  */
 function isInScope(encodedPath: string, { cookiePath, otherProjects }: ProjectScope): boolean {
-  const path = decodeURIComponent(encodedPath).replace(/\/{2,}/g, "/");
+  const path = decodeCompletely(encodedPath)
+    .replace(/;[^/]*/g, "")
+    .replace(/\/{2,}/g, "/");
   if (/\\|(^|\/)\.\.?(\/|$)/.test(path)) return false;
   const isAtOrBelow = (parent: string) => path === parent || path.startsWith(`${parent}/`);
   return cookiePath === "/" ? !otherProjects.some(isAtOrBelow) : isAtOrBelow(cookiePath);
+}
+
+/** Throws if it is not encoded as UTF-8. */
+function decodeCompletely(text: string): string {
+  const decoded = decodeURIComponent(text);
+  return decoded === text ? text : decodeCompletely(decoded);
 }
 
 /** Copies `next` from the current query to a path. */
