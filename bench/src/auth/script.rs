@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_ran_different_statements_are_refused() {
+    fn requests_that_ran_different_statements_are_rejected() {
         let (one, mut two) = (seen(1, "aaa", "bbb"), seen(2, "ccc", "ddd"));
         two.statements.pop();
         assert!(script(Operation::Refresh, 1, &one, &two).is_err());

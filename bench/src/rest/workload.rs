@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_row_or_status_is_refused() {
+    fn a_wrong_row_or_status_is_rejected() {
         let check = |status: u16, body: &str| {
             let http_response = HttpResponse {
                 status,

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_not_full_is_refused() {
+    fn a_page_that_is_not_full_is_rejected() {
         let side = Side::full(1, "key".to_owned());
         let mut scripted_client = ScriptedClient::new(&side, FEW, 5, Page::FoldersByCursor, 0);
         let folders = vec![Value::Null; PAGE];

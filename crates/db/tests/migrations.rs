@@ -54,7 +54,7 @@ async fn several_nodes_at_once_do_not_collide() {
 }
 
 #[tokio::test]
-async fn a_refused_file_leaves_nothing_and_is_named() {
+async fn a_rejected_file_leaves_nothing_and_is_named() {
     const BAD: MigrationSet = MigrationSet {
         service: "example",
         migrations: &[migration(
@@ -89,7 +89,7 @@ async fn a_refused_file_leaves_nothing_and_is_named() {
 }
 
 #[tokio::test]
-async fn a_newer_schema_than_the_program_knows_is_refused() {
+async fn a_newer_schema_than_the_program_knows_is_rejected() {
     const OLD: MigrationSet = MigrationSet {
         service: "example",
         migrations: &[migration(1, "one", "select 1")],

@@ -72,7 +72,7 @@ async fn settings_hold_for_one_transaction_only() {
 }
 
 #[tokio::test]
-async fn a_read_only_transaction_refuses_writes() {
+async fn a_read_only_transaction_rejects_writes() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1).await;
     db.admin()

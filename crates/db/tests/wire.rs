@@ -110,7 +110,7 @@ async fn large_statements_and_large_answers_do_not_wait_for_each_other() {
 }
 
 #[tokio::test]
-async fn a_refused_statement_costs_no_session() {
+async fn a_rejected_statement_costs_no_session() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1);
     let before = session(&pool).await;
@@ -216,7 +216,7 @@ async fn values_that_do_not_fit_leave_the_connection_usable() {
 }
 
 #[tokio::test]
-async fn copy_is_refused_without_harm() {
+async fn copy_is_rejected_without_harm() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1);
     let none = LocalSettings::default();

@@ -88,7 +88,7 @@ async fn a_slow_receiver_is_told_what_it_lost_and_goes_on() {
 }
 
 #[tokio::test]
-async fn what_the_queue_refuses_is_not_shown() {
+async fn what_the_queue_rejects_is_not_shown() {
     let (test, paused) = TestStore::paused(Config {
         queue_records: 1,
         ..Config::default()

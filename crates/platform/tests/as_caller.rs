@@ -99,7 +99,7 @@ async fn no_claim_reaches_further_than_authenticator_may() {
 }
 
 #[tokio::test]
-async fn a_write_against_the_policy_is_refused_and_undone() {
+async fn a_write_against_the_policy_is_rejected_and_undone() {
     let app = TestPlatform::start().await;
     let project = notes(&app).await;
     let ada = caller(&project, "authenticated", ADA);

@@ -185,7 +185,7 @@ async fn sessions_cancel_requests_and_limits_work_through_the_door() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_is_refused_by_the_server() {
+async fn a_wrong_password_is_rejected_by_the_server() {
     let project = project_folder();
     let server = server_with_project(project.path()).await;
     let proxy = TestProxy::new(server.connection().socket(), 10).await;

@@ -14,7 +14,7 @@ use plinth_postgres::{Options, Server};
 use support::*;
 
 #[tokio::test]
-async fn a_second_server_on_the_same_folder_is_refused() {
+async fn a_second_server_on_the_same_folder_is_rejected() {
     let project = project_folder();
     let server = start(options(project.path(), installation())).await;
 
@@ -29,7 +29,7 @@ async fn a_second_server_on_the_same_folder_is_refused() {
 }
 
 #[tokio::test]
-async fn data_of_another_major_version_is_refused() {
+async fn data_of_another_major_version_is_rejected() {
     let project = project_folder();
     let server = start(options(project.path(), installation())).await;
     let major = server.version().major;
@@ -126,7 +126,7 @@ async fn a_read_only_folder_is_named() {
 }
 
 #[tokio::test]
-async fn a_small_disk_is_refused_before_a_database_is_made() {
+async fn a_small_disk_is_rejected_before_a_database_is_made() {
     let Some(disk) = Disk::mount("size=20m") else {
         return;
     };

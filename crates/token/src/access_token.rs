@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn other_shapes_are_refused() {
+    fn other_shapes_are_rejected() {
         let digits = "0123456789abcdef0123456789abcdef01234567";
         assert!(AccessToken::parse(&format!("sbp_{digits}")).is_ok());
 

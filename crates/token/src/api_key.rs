@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_refused_with_the_reason() {
+    fn other_texts_are_rejected_with_the_reason() {
         let check = |text: &str, expected| assert_eq!(ApiKey::parse(text), Err(expected), "{text}");
 
         check("", ApiKeyError::UnknownKind);

@@ -71,7 +71,7 @@ async fn a_project_that_cannot_be_reached_is_told_to_the_person() {
 }
 
 #[tokio::test]
-async fn forms_of_other_sites_are_refused() {
+async fn forms_of_other_sites_are_rejected() {
     for path in ["/sign-in", "/sign-in/github", "/auth/sign-out"] {
         let (status, _, body) = send(form(path, "cross-site", "email=a&password=b")).await;
         assert_eq!(status, StatusCode::FORBIDDEN, "{path}");

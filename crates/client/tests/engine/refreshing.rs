@@ -415,7 +415,7 @@ async fn s28_a_removal_while_saving_undoes_the_save() {
 }
 
 #[tokio::test]
-async fn s30_a_refused_refresh_keeps_a_session_that_still_works() {
+async fn s30_a_rejected_refresh_keeps_a_session_that_still_works() {
     let bench = Bench::new();
     let stored = bench.store_session(60).await;
     bench
@@ -430,7 +430,7 @@ async fn s30_a_refused_refresh_keeps_a_session_that_still_works() {
 }
 
 #[tokio::test]
-async fn s30_a_refused_refresh_ends_a_session_that_does_not() {
+async fn s30_a_rejected_refresh_ends_a_session_that_does_not() {
     let bench = Bench::new();
     bench.store_session(0).await;
     bench

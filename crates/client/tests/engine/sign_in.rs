@@ -125,7 +125,7 @@ async fn s52_a_sign_in_that_cannot_start_leaves_no_state() {
 }
 
 #[tokio::test]
-async fn neither_an_address_nor_a_phone_is_refused_here() {
+async fn neither_an_address_nor_a_phone_is_rejected_here() {
     let bench = Bench::new();
     let auth = bench.client().auth().clone();
 

@@ -126,7 +126,7 @@ async fn an_answer_is_read_by_its_type() {
 }
 
 #[tokio::test]
-async fn failures_are_told_apart() {
+async fn failures_are_distinguished() {
     let live = Live::start().await;
     live.function(
         "refuses",

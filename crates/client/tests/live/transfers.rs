@@ -99,7 +99,7 @@ async fn an_upload_replaces_only_where_it_may() {
 }
 
 #[tokio::test]
-async fn refused_uploads_say_why() {
+async fn rejected_uploads_say_why() {
     let live = Live::start().await;
     live.bucket("b").await;
     let storage = live.with_secret_key().storage();

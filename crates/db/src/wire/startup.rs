@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_request_for_encryption_comes_before_the_message() {
+    fn a_rejected_request_for_encryption_comes_before_the_message() {
         let mut written = BytesMut::new();
         frontend::ssl_request(&mut written);
         let mut expected = written.clone();

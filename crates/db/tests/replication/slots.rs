@@ -29,7 +29,7 @@ async fn a_session_knows_its_server() {
 }
 
 #[tokio::test]
-async fn a_refused_command_costs_no_session() {
+async fn a_rejected_command_costs_no_session() {
     let db = TestDatabase::create().await;
     let mut session = Replication::connect(db.target()).await.expect("a session");
     let slot = db.name();

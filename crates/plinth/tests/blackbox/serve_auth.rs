@@ -181,7 +181,7 @@ fn an_older_schema_asks_for_a_superuser() {
 }
 
 #[test]
-fn a_newer_schema_is_refused() {
+fn a_newer_schema_is_rejected() {
     let Some(external) = ExternalPostgres::start() else {
         return skip("PostgreSQL 15 is not installed");
     };

@@ -347,7 +347,7 @@ fn a_killed_postgres_costs_no_file_and_leaves_none_over() {
 }
 
 #[test]
-fn a_full_disk_refuses_files_and_loses_none() {
+fn a_full_disk_rejects_files_and_loses_none() {
     let folder = Folder::new();
     if let FileStore::S3 { .. } = FileStore::of(&folder) {
         return skip(

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_server_is_refused() {
+    fn an_old_server_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         install(folder.path(), "14.9 (Debian 14.9-1)");
 

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_open_to_others_or_a_link_is_refused() {
+    fn a_folder_that_is_open_to_others_or_a_link_is_rejected() {
         let base = tempfile::tempdir().unwrap();
         let (open, link) = (base.path().join("open"), base.path().join("link"));
         fs::create_dir(&open).unwrap();

@@ -145,7 +145,7 @@ async fn variadic_arguments_are_collected() {
 }
 
 #[tokio::test]
-async fn overloads_are_told_apart_by_their_argument_names() {
+async fn overloads_are_distinguished_by_their_argument_names() {
     let api = TestApi::library().await;
 
     api.get("/rpc/pick?a=1")

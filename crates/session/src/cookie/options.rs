@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_browsers_would_drop_is_refused() {
+    fn what_browsers_would_drop_is_rejected() {
         let insecure = CookieOptions::default().secure(false);
 
         assert_eq!(insecure.validate(), Ok(()));

@@ -58,7 +58,7 @@ async fn a24_an_edited_cookie_changes_nothing_but_what_is_shown() {
 }
 
 #[tokio::test]
-async fn a24_an_edited_token_is_refused() {
+async fn a24_an_edited_token_is_rejected() {
     let app = App::new();
     let token = app.upstream.tokens().token(3600);
     let parts: Vec<&str> = token.split('.').collect();
@@ -76,7 +76,7 @@ async fn a24_an_edited_token_is_refused() {
 // A25
 
 #[tokio::test]
-async fn a25_no_algorithm_and_strange_ones_are_refused() {
+async fn a25_no_algorithm_and_strange_ones_are_rejected() {
     let app = App::new();
     let kid = kid(&app.upstream.tokens());
     for alg in [
@@ -137,7 +137,7 @@ async fn a25_keys_that_a_token_brings_along_are_ignored() {
 }
 
 #[tokio::test]
-async fn a25_a_foreign_token_under_our_key_id_is_refused_without_a_refresh() {
+async fn a25_a_foreign_token_under_our_key_id_is_rejected_without_a_refresh() {
     let app = App::new();
     let ours = app.upstream.tokens().token(3600);
     let theirs = Tokens::new(Algorithm::Es256).token(3600);
@@ -153,7 +153,7 @@ async fn a25_a_foreign_token_under_our_key_id_is_refused_without_a_refresh() {
 }
 
 #[tokio::test]
-async fn a25_a_token_without_a_key_id_is_refused() {
+async fn a25_a_token_without_a_key_id_is_rejected() {
     let app = App::new();
     let header = part(&json!({ "alg": "ES256" }));
     let token = format!("{header}.{}.c2ln", part(&claims(3600)));
@@ -433,7 +433,7 @@ async fn a30_thousands_of_cookies_are_handled_in_no_time() {
 }
 
 #[tokio::test]
-async fn a30_a_token_that_is_too_long_is_refused() {
+async fn a30_a_token_that_is_too_long_is_rejected() {
     let app = App::new();
     let mut claims = claims(3600);
     claims["padding"] = json!("x".repeat(16 * 1024));

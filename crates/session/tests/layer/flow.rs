@@ -156,7 +156,7 @@ async fn errors_carry_cookies_too() {
 }
 
 #[tokio::test]
-async fn a_refused_refresh_ends_the_session_and_clears_its_cookies() {
+async fn a_rejected_refresh_ends_the_session_and_clears_its_cookies() {
     let app = App::new();
     let mut browser = app.signed_in_for(-10);
     browser.set(&format!("{KEY}.7"), "stray");

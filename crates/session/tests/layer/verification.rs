@@ -37,7 +37,7 @@ async fn rs256_is_checked_like_es256() {
 }
 
 #[tokio::test]
-async fn other_algorithms_are_refused_even_with_a_published_key() {
+async fn other_algorithms_are_rejected_even_with_a_published_key() {
     let app = App::with(Upstream::signing(Algorithm::EdDsa), |builder| builder);
 
     assert_eq!(

@@ -239,7 +239,7 @@ fn a_join_says_what_was_chosen() {
 }
 
 #[test]
-fn k14_a_refused_join_is_tried_again_after_1_2_5_and_10_seconds() {
+fn k14_a_rejected_join_is_tried_again_after_1_2_5_and_10_seconds() {
     let mut harness = Harness::open();
     let (channel, mut outcome) = harness.subscribe("realtime:a");
     let events = harness.listen(channel, EventFilter::Statuses);
