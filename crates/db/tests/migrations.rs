@@ -68,7 +68,7 @@ async fn a_rejected_file_leaves_nothing_and_is_named() {
 
     let error = migrate(&mut client, &[BAD])
         .await
-        .expect_err("refused")
+        .expect_err("rejected")
         .to_string();
 
     assert!(
@@ -100,11 +100,11 @@ async fn a_newer_schema_than_the_program_knows_is_rejected() {
 
     let error = migrate(&mut client, &[OLD])
         .await
-        .expect_err("refused")
+        .expect_err("rejected")
         .to_string();
 
     assert!(error.contains("newer plinth"), "{error}");
-    let error = check_not_newer(&client, &[OLD]).await.expect_err("refused");
+    let error = check_not_newer(&client, &[OLD]).await.expect_err("rejected");
     assert!(error.to_string().contains("newer plinth"), "{error}");
     let is_current = is_current(&client, &[OLD]).await.expect("asked");
     assert!(is_current, "a running node continues during an upgrade");

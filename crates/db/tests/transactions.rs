@@ -89,7 +89,7 @@ async fn a_read_only_transaction_rejects_writes() {
         .await
         .expect("a write");
 
-    let error = rejected.expect_err("refused");
+    let error = rejected.expect_err("rejected");
     assert_eq!(error.sqlstate(), Some(&SqlState::READ_ONLY_SQL_TRANSACTION));
 }
 
@@ -144,7 +144,7 @@ async fn a_deferred_constraint_speaks_at_the_commit() {
         .run(Access::ReadWrite, &LocalSettings::default(), sql, &[])
         .await;
 
-    let code = rejected.expect_err("refused at the end");
+    let code = rejected.expect_err("rejected at the end");
     assert_eq!(code.sqlstate(), Some(&SqlState::FOREIGN_KEY_VIOLATION));
     assert_eq!(in_transaction(&db).await, 0);
 }

@@ -117,7 +117,7 @@ async fn a_rejected_statement_costs_no_session() {
 
     for _ in 0..3 {
         let rejected = literals(&pool, "select 1 / $1::int", &[Literal::Text("0".into())]).await;
-        let code = rejected.expect_err("refused");
+        let code = rejected.expect_err("rejected");
         assert_eq!(code.sqlstate(), Some(&SqlState::DIVISION_BY_ZERO));
     }
 
@@ -133,7 +133,7 @@ async fn an_error_has_all_that_postgres_said() {
 
     let rejected = literals(&pool, "insert into public.t values (-1)", &[]).await;
 
-    let error = rejected.expect_err("refused");
+    let error = rejected.expect_err("rejected");
     let error = error.pg_error().expect("by Postgres");
     assert_eq!(error.sqlstate(), "23514");
     assert_eq!(error.schema.as_deref(), Some("public"));

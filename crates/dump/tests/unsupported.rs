@@ -13,7 +13,7 @@ async fn unsupported_objects(source: &Source) -> String {
         .expect("a snapshot");
     match snapshot.read().await {
         Err(error @ DumpError::Unsupported(_)) => error.to_string(),
-        other => panic!("not refused: {:?}", other.map(|dump| dump.statements.len())),
+        other => panic!("not rejected: {:?}", other.map(|dump| dump.statements.len())),
     }
 }
 

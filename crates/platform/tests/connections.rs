@@ -34,9 +34,9 @@ async fn an_owner_who_takes_every_connection_is_limited_alone() {
     for _ in 0..limit {
         sessions.push(target.connect().await.expect("within the limit"));
     }
-    let refused = target.connect().await;
+    let rejected = target.connect().await;
 
-    assert!(matches!(refused, Err(DbError::Full(_))), "{refused:?}");
+    assert!(matches!(rejected, Err(DbError::Full(_))), "{rejected:?}");
     let own = app.open(&one).await;
     own.db.as_owner().await.expect("migrations still run");
     own.db.as_login().await.expect("requests still run");

@@ -283,8 +283,8 @@ async fn an_operator_sets_a_new_password() {
     let rejected = log_in(&app, &name, "by-operator").await;
     assert!(rejected.is_err());
     for bad in ["", "line\nbreak", &"x".repeat(257)] {
-        let refused = app.platform.set_database_password(&name, Some(bad)).await;
-        assert!(matches!(refused, Err(PlatformError::Invalid(_))), "{bad:?}");
+        let rejected = app.platform.set_database_password(&name, Some(bad)).await;
+        assert!(matches!(rejected, Err(PlatformError::Invalid(_))), "{bad:?}");
     }
 }
 

@@ -157,8 +157,8 @@ async fn callers_and_services_cannot_change_settings() {
         "insert into plinth_roles.settings values ('anon', 'a.b', 'c')",
         "delete from plinth_roles.settings",
     ] {
-        let refused = owner(&app, &name).await.batch_execute(sql).await;
-        assert!(refused.is_err(), "{sql}");
+        let rejected = owner(&app, &name).await.batch_execute(sql).await;
+        assert!(rejected.is_err(), "{sql}");
     }
 }
 

@@ -390,19 +390,19 @@ async fn requests_are_checked_by_the_database() {
           invalid regular expression: parentheses () not balanced",
         ),
     ] {
-        let error = checked(entry(filter), role).await.expect_err("refused");
+        let error = checked(entry(filter), role).await.expect_err("rejected");
         let exception = error.split("Exception: ").nth(1).expect("an exception");
         assert_eq!(exception, expected, "{filter}");
     }
     let many: Vec<_> = (0..101).map(|n| n.to_string()).collect();
     let error = checked(entry(&format!("a=in.({})", many.join(","))), "anon").await;
-    let error = error.expect_err("refused");
+    let error = error.expect_err("rejected");
     assert!(
         error.ends_with("too many values for `in` filter. Maximum 100"),
         "{error}"
     );
     let select = json!({"schema": "public", "table": "t", "select": ["a", "m"]});
-    let error = checked(select, "anon").await.expect_err("refused");
+    let error = checked(select, "anon").await.expect_err("rejected");
     assert!(error.ends_with("invalid column for select m"), "{error}");
 }
 

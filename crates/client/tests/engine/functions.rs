@@ -37,7 +37,7 @@ impl Server {
             .route("/functions/v1/echo", any(echo))
             .route("/functions/v1/echo/{*rest}", any(echo))
             .route("/functions/v1/answer/{kind}", any(answer))
-            .route("/functions/v1/status/{status}", any(refuse))
+            .route("/functions/v1/status/{status}", any(reject))
             .route("/functions/v1/events", any(events))
             .route("/functions/v1/slow", any(slow))
             .route("/functions/v1/stalls", any(stalls));
@@ -90,7 +90,7 @@ async fn answer(Path(kind): Path<String>) -> Response {
     ([("content-type", content_type)], body.to_vec()).into_response()
 }
 
-async fn refuse(Path(status): Path<u16>, headers: HeaderMap) -> Response {
+async fn reject(Path(status): Path<u16>, headers: HeaderMap) -> Response {
     let mut answer = (
         StatusCode::from_u16(status).expect("a status"),
         axum::Json(json!({ "code": "SOME_CODE", "message": "no luck" })),

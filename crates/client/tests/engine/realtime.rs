@@ -25,7 +25,7 @@ struct Wires(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     made: Vec<(ConnectRequest, Wire)>,
-    is_refusing: bool,
+    is_rejecting: bool,
     /// Connections take nothing.
     is_stalled: Arc<AtomicBool>,
 }
@@ -50,7 +50,7 @@ impl Connect for Wires {
     ) -> BoxFuture<'_, Result<Connection, TransportError>> {
         Box::pin(async move {
             let mut state = self.0.lock().expect("nobody panicked");
-            if state.is_refusing {
+            if state.is_rejecting {
                 return Err(TransportError::new("nobody answers"));
             }
             let (outgoing, from_client) = unbounded_channel();
@@ -112,8 +112,8 @@ impl Wires {
         made.expect("a connection")
     }
 
-    fn attempts_fail(&self, is_refusing: bool) {
-        self.0.lock().expect("nobody panicked").is_refusing = is_refusing;
+    fn attempts_fail(&self, is_rejecting: bool) {
+        self.0.lock().expect("nobody panicked").is_rejecting = is_rejecting;
     }
 
     /// Connections take nothing any more; those that are made from now on do.

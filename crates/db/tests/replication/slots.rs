@@ -9,7 +9,7 @@ use plinth_testkit::TestDatabase;
 use crate::support::*;
 
 fn rejected<T>(outcome: Result<T, DbError>) -> String {
-    let error = outcome.err().expect("refused");
+    let error = outcome.err().expect("rejected");
     let pg_error = error.pg_error().expect("by Postgres");
     pg_error.sqlstate().to_owned()
 }
@@ -128,7 +128,7 @@ async fn a_role_without_the_right_is_told_so() {
     db.admin().await.batch_execute(&sql).await.expect("a role");
     let target: Target = db.target().login(&role, "secret");
 
-    let rejected = Replication::connect(&target).await.err().expect("refused");
+    let rejected = Replication::connect(&target).await.err().expect("rejected");
 
     let text = rejected.to_string();
     assert!(text.contains("42501"), "{text}");

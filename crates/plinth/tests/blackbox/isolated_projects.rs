@@ -351,9 +351,9 @@ fn an_external_postgres_has_no_isolated_projects() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &["--database-url", &external.url("app")]);
 
-    let refused = server.cli(&["projects", "create", "shop", "--isolated"]);
+    let rejected = server.cli(&["projects", "create", "shop", "--isolated"]);
 
-    refused
+    rejected
         .expect_code(1)
         .says(&["Isolated projects need the PostgreSQL that Plinth manages"]);
     let list = server.cli_json(&["projects", "list"]);

@@ -187,15 +187,15 @@ fn a_node_with_local_files_does_not_join_others_that_use_an_s3_store() {
     };
     let first = Instance::spawn_command(on_s3, command(on_s3)).ready();
 
-    let refused = run_to_end(&mut command(on_disk), None, TIMEOUT).expect_code(4);
+    let rejected = run_to_end(&mut command(on_disk), None, TIMEOUT).expect_code(4);
 
-    refused.says(&["keep files in an S3 store", "[plinth.storage]"]);
+    rejected.says(&["keep files in an S3 store", "[plinth.storage]"]);
     // Once it has left, there are no others.
     first.stop();
     let alone = Instance::spawn_command(on_disk, command(on_disk)).ready();
     // It is the same the other way round.
-    let refused = run_to_end(&mut command(on_s3), None, TIMEOUT).expect_code(4);
-    refused.says(&["keep files on their own disks"]);
+    let rejected = run_to_end(&mut command(on_s3), None, TIMEOUT).expect_code(4);
+    rejected.says(&["keep files on their own disks"]);
     alone.stop();
 }
 

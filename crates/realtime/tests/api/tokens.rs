@@ -33,8 +33,8 @@ async fn joins_with_invalid_tokens_are_rejected_with_a_code() {
     for (place, (token, expected)) in cases.iter().enumerate() {
         let payload = json!({"config": {}, "access_token": token});
         let reply = socket.join(&place.to_string(), "realtime:r", payload).await;
-        let refused = json!({"status": "error", "response": {"reason": expected}});
-        assert_eq!(reply, refused, "{token}");
+        let rejected = json!({"status": "error", "response": {"reason": expected}});
+        assert_eq!(reply, rejected, "{token}");
     }
 
     // The older name of a token wins.

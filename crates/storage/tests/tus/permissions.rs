@@ -9,7 +9,7 @@ use crate::support::{
 
 const ADA: &str = "11111111-1111-4111-8111-111111111111";
 const BOB: &str = "22222222-2222-4222-8222-222222222222";
-const REFUSED: &str = "new row violates row-level security policy";
+const REJECTED: &str = "new row violates row-level security policy";
 
 /// Users may write below a folder of their own.
 const OWN_FOLDERS: &str = "
@@ -39,13 +39,13 @@ async fn policies_decide_about_every_request() {
             .await
     };
 
-    create(BOB).await.fails_with(403, REFUSED);
+    create(BOB).await.fails_with(403, REJECTED);
     let upload = create(ADA).await.upload();
-    patch(BOB, &upload).await.fails_with(403, REFUSED);
+    patch(BOB, &upload).await.fails_with(403, REJECTED);
     let terminated = process
         .call_as(&user_token(BOB), Method::DELETE, &upload)
         .await;
-    terminated.fails_with(403, REFUSED);
+    terminated.fails_with(403, REJECTED);
     // The offset is no secret to a client that knows the URL.
     let told = process
         .call_as(&user_token(BOB), Method::HEAD, &upload)
@@ -89,11 +89,11 @@ async fn a_policy_sees_what_is_uploaded_and_by_which_operation() {
     let upload = create("storage.tus.upload.create").await.upload();
     create("storage.tus.upload.part")
         .await
-        .fails_with(403, REFUSED);
+        .fails_with(403, REJECTED);
     let terminated = process
         .call_as(&user_token(ADA), Method::DELETE, &upload)
         .await;
-    terminated.fails_with(403, REFUSED);
+    terminated.fails_with(403, REJECTED);
 
     process
         .execute("update plinth.resumable_upload set name = 'storage.tus.upload.delete'")

@@ -627,7 +627,7 @@ fn messages_wait_for_their_answers_and_no_longer_than_they_may() {
     harness.receive(reply("2", "ok", json!({})));
     assert!(matches!(good.try_recv(), Ok(Ok(()))));
     let Ok(Err(RealtimeError::Rejected(why))) = bad.try_recv() else {
-        panic!("not refused");
+        panic!("not rejected");
     };
     assert!(why.contains("no"), "{why}");
     harness.advance(10_000);
