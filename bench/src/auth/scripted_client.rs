@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_about_somebody_else_is_refused() {
+    fn a_response_about_another_user_is_rejected() {
         let mut scripted_client = ScriptedClient::new(&side(), Operation::GetUser, [1]);
         let body = |user| format!(r#"{{"id":"{}"}}"#, users::user_id(user));
         assert!(scripted_client.handle_response(body(2).as_bytes()).is_err());

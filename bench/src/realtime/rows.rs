@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_tells_when_it_was_written() {
+    fn a_row_has_its_time_of_writing() {
         assert_eq!(sent_at(br#"{"record":{"id":1,"sent":42}}"#), Some(42));
         assert_eq!(sent_at(br#"[null,"2","phoenix"]"#), None);
     }

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_nobody_asked_for_is_refused() {
+    fn a_file_that_was_not_requested_is_rejected() {
         let seen = [statement(1, "select 1", &[])];
         assert!(Replay::new(&seen, "a/0001", None).is_err());
     }

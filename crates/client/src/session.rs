@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_answer_needs_tokens_and_a_lifetime() {
+    fn a_token_response_needs_tokens_and_a_lifetime() {
         let read = |text: &str| Session::from_token_response(text, NOW_MS, ExpiryPlace::Last);
 
         let session = read(r#"{"access_token":"a", "refresh_token":"r", "expires_in":3600}"#);

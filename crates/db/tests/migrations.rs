@@ -111,7 +111,7 @@ async fn a_newer_schema_than_the_program_knows_is_rejected() {
 }
 
 #[tokio::test]
-async fn a_role_that_may_read_the_ledger_can_tell_whether_it_is_current() {
+async fn a_role_that_may_read_the_ledger_sees_whether_it_is_current() {
     let db = TestDatabase::create().await;
     let mut admin = db.admin().await;
     migrate(&mut admin, &[GOOD]).await.expect("applied");

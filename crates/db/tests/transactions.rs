@@ -94,7 +94,7 @@ async fn a_read_only_transaction_rejects_writes() {
 }
 
 #[tokio::test]
-async fn the_first_error_is_told_and_nothing_is_kept() {
+async fn the_first_error_is_reported_and_nothing_is_kept() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1).await;
     db.admin()

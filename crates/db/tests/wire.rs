@@ -56,7 +56,7 @@ async fn a_statement_gives_the_same_whether_it_is_new_seen_or_prepared() {
 }
 
 #[tokio::test]
-async fn answers_of_any_size_arrive_whole() {
+async fn responses_of_any_size_arrive_whole() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1);
 
@@ -90,7 +90,7 @@ async fn many_small_rows_arrive_whole() {
 }
 
 #[tokio::test]
-async fn large_statements_and_large_answers_do_not_wait_for_each_other() {
+async fn large_statements_and_large_results_do_not_deadlock() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1);
     let large = "z".repeat(4_000_000);
@@ -180,7 +180,7 @@ async fn a_statement_outlives_a_change_of_its_table() {
 }
 
 #[tokio::test]
-async fn what_nobody_asked_for_is_skipped() {
+async fn what_was_not_requested_is_skipped() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1);
     let mut connection = pool.get().await.expect("a connection");

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_is_recognised_by_its_headers_even_if_nobody_trusts_it() {
+    fn a_proxy_is_recognised_by_its_headers_even_if_untrusted() {
         let is_forwarded = |headers: &[_]| origin("127.0.0.1:999", headers).client.is_forwarded;
         assert!(!is_forwarded(&[("host", "localhost")]));
         assert!(is_forwarded(&[("x-forwarded-for", "192.0.2.1")]));

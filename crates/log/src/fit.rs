@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_field_leaves_room_for_short_ones_behind_it() {
+    fn a_long_field_leaves_space_for_later_short_ones() {
         let mut huge = record("m".repeat(1 << 20))
             .field("path", "/".repeat(1 << 20))
             .field("status", 414)

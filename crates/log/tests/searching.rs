@@ -364,7 +364,7 @@ async fn impossible_histograms_are_rejected() {
 }
 
 #[tokio::test]
-async fn usage_tells_what_each_source_takes() {
+async fn usage_lists_the_bytes_of_each_source() {
     let test = sample().await;
 
     let usage = test.store.usage(&Query::project("shop")).unwrap();

@@ -70,7 +70,7 @@ async fn only_what_the_query_matches_arrives() {
 }
 
 #[tokio::test]
-async fn a_slow_receiver_is_told_what_it_lost_and_goes_on() {
+async fn a_slow_receiver_learns_what_it_lost_and_goes_on() {
     let (test, _paused) = TestStore::paused(Config {
         tail_records: 4,
         ..Config::default()

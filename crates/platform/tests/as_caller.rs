@@ -45,7 +45,7 @@ async fn ids(project: &Project, caller: &plinth_project::Caller) -> Result<Vec<i
 }
 
 #[tokio::test]
-async fn everybody_sees_their_own_rows() {
+async fn every_user_sees_their_own_rows() {
     let app = TestPlatform::start().await;
     let project = notes(&app).await;
 

@@ -40,7 +40,7 @@ async fn logins_reach_their_own_database_only() {
 }
 
 #[tokio::test]
-async fn an_owner_cannot_become_anybody_else() {
+async fn an_owner_cannot_become_another_role() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
     let owner = app

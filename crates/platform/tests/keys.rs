@@ -147,7 +147,7 @@ async fn a_rotated_key_lives_on_for_its_grace() {
 }
 
 #[tokio::test]
-async fn rotating_the_signing_key_signs_nobody_out() {
+async fn rotating_the_signing_key_ends_no_session() {
     let app = TestPlatform::start().await;
     let name = ProjectName::Default;
     let project = app.open(&name).await;

@@ -149,7 +149,7 @@ async fn revoking_the_last_publishable_key_warns() {
 }
 
 #[tokio::test]
-async fn parties_that_share_a_host_are_told() {
+async fn parties_that_share_a_host_are_reported() {
     let app = TestPlatform::start().await;
     assert!(find_check(&app, "shared host").await.is_none());
     let check = find_check(&app, "publishable keys").await.expect("a check");

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_an_ordinary_account() {
+    fn the_nobody_user_is_an_ordinary_account() {
         let Some(nobody) = Account::find("nobody") else {
             eprintln!("skipped: this machine has no user `nobody`");
             return;

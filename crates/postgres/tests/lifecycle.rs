@@ -139,7 +139,7 @@ async fn a_killed_postmaster_is_started_again_even_with_busy_backends() {
 }
 
 #[tokio::test]
-async fn a_stop_between_two_restarts_is_heard() {
+async fn a_stop_between_two_restarts_takes_effect() {
     let project = project_folder();
     let server = start(options(project.path(), installation())).await;
     // Without its programs' configuration the server cannot come back.

@@ -295,7 +295,7 @@ fn tls_configs(
 }
 
 #[tokio::test]
-async fn who_is_not_routed_is_told_why() {
+async fn unrouted_requests_get_the_reason() {
     let folder = project_folder();
     let proxy = TestProxy::new(folder.path().join("no-socket"), 10).await;
 
@@ -330,7 +330,7 @@ async fn an_unreachable_server_is_reported_as_starting_up() {
 }
 
 #[tokio::test]
-async fn nonsense_is_answered_with_an_error_and_closed() {
+async fn nonsense_gets_an_error_and_is_closed() {
     let folder = project_folder();
     let proxy = TestProxy::new(folder.path().join("no-socket"), 10).await;
 

@@ -166,7 +166,7 @@ async fn a_full_disk_under_an_existing_database_is_named() {
 }
 
 #[tokio::test]
-async fn an_ordinary_user_is_told_about_folders_of_others() {
+async fn an_ordinary_user_gets_an_error_for_folders_of_others() {
     let (true, Ok(other)) = (
         rustix::process::geteuid().is_root(),
         Command::new("runuser")

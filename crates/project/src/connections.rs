@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_get_what_is_reserved_for_nobody() {
+    fn tools_get_the_unreserved_connections() {
         assert_eq!(slots(100, 10, 30).for_tools(), 60);
         assert_eq!(slots(100, 10, 50).for_tools(), 40);
         assert_eq!(slots(100, 10, 0).for_tools(), 60, "PostgreSQL 15");

@@ -199,7 +199,7 @@ mod tests {
     use crate::keys::{self, api, auth, auth_external, functions, plinth, plinth_functions};
 
     #[test]
-    fn every_declared_setting_answers_without_a_file() {
+    fn every_declared_setting_has_a_value_without_a_file() {
         let settings = Settings::default();
 
         for key in keys::all() {

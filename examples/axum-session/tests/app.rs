@@ -61,7 +61,7 @@ async fn strangers_see_the_first_page_and_are_asked_to_sign_in() {
 }
 
 #[tokio::test]
-async fn a_project_that_cannot_be_reached_is_told_to_the_person() {
+async fn an_unreachable_project_is_shown_to_the_user() {
     let credentials = "email=ann%40example.com&password=correct+horse";
 
     let (status, _, body) = send(form("/sign-in", "same-origin", credentials)).await;

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_is_told_from_its_own_unit_tests() {
+    fn the_program_is_distinguished_from_its_own_unit_tests() {
         assert_eq!(
             artifacts().program("plinth").expect("built"),
             Path::new("/t/plinth")

@@ -68,7 +68,7 @@ async fn requests_for_unknown_people_take_as_long_as_a_message() {
 
 /// Both get a mail: `/otp` makes an account for whoever has none.
 #[tokio::test]
-async fn a_code_for_nobody_takes_as_long_as_one_for_a_known_address() {
+async fn a_code_for_an_unknown_address_takes_as_long_as_for_a_known_one() {
     let (api, _server) = api_with_slow_mail_server().await;
     let mut replies = Vec::new();
 

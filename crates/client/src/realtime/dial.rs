@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn refusals_are_told_in_the_words_of_the_server() {
+    async fn rejections_carry_the_text_of_the_server() {
         let json = "HTTP/1.1 401 X\r\ncontent-length: 29\r\n\r\n{\"error\":\"Token has expired\"}";
         assert_eq!(
             rejection_error_for(json).await,

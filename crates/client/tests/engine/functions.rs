@@ -233,7 +233,7 @@ async fn a_call_carries_the_signed_in_users_token() {
 }
 
 #[tokio::test]
-async fn answers_are_read_by_their_type() {
+async fn responses_are_decoded_by_their_content_type() {
     let server = Server::start().await;
     let functions = server.client("k").functions();
     let answer = async |kind: &str| functions.invoke(&format!("answer/{kind}")).send().await;
@@ -269,7 +269,7 @@ async fn answers_are_read_by_their_type() {
 }
 
 #[tokio::test]
-async fn failures_tell_who_refused() {
+async fn failures_name_who_rejected() {
     let server = Server::start().await;
     let functions = server.client("k").functions();
 

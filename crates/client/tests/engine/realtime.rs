@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::support::{Bench, NOW_S, Reply, session, settle, token_answer};
+use crate::support::{Bench, NOW_S, Reply, session, settle, token_response};
 
 /// Hands both ends of connections to the test. Clones are the same.
 #[derive(Clone, Default)]
@@ -253,7 +253,7 @@ async fn s40_the_signed_in_users_token_reaches_the_socket() {
     wire.answer(&join);
     subscribing.await.unwrap().unwrap();
 
-    let other = token_answer("other", NOW_S + 3600);
+    let other = token_response("other", NOW_S + 3600);
     bench
         .server
         .on("POST /auth/v1/token", [Reply::json(200, other)]);
@@ -267,7 +267,7 @@ async fn s40_the_signed_in_users_token_reaches_the_socket() {
         json!({ "access_token": other.access_token() })
     );
 
-    let fresh = token_answer("fresh", NOW_S + 7200);
+    let fresh = token_response("fresh", NOW_S + 7200);
     let replies = [Reply::json(200, fresh)];
     bench.server.on("POST /auth/v1/token", replies);
     client.auth().refresh().await.unwrap();
@@ -278,7 +278,7 @@ async fn s40_the_signed_in_users_token_reaches_the_socket() {
         json!({ "access_token": fresh.access_token() })
     );
 
-    let stronger = token_answer("stronger", NOW_S + 7200);
+    let stronger = token_response("stronger", NOW_S + 7200);
     let verify = "POST /auth/v1/factors/f/verify";
     bench.server.on(verify, [Reply::json(200, stronger)]);
     let mfa = client.auth().mfa();

@@ -12,13 +12,13 @@ use tokio::sync::Semaphore;
 
 use crate::support::{
     Bench, KEY, NOW_S, Reply, all_received_events, received_events, rejected, session, settle,
-    token_answer,
+    token_response,
 };
 
 const TOKEN: &str = "POST /auth/v1/token";
 
 fn fresh(name: &str) -> Reply {
-    Reply::json(200, token_answer(name, NOW_S + 3600))
+    Reply::json(200, token_response(name, NOW_S + 3600))
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn s24_the_request_is_as_every_client_sends_it() {
 }
 
 #[tokio::test]
-async fn k11_every_call_names_the_version_of_answers_it_reads() {
+async fn k11_every_call_names_the_api_version_it_reads() {
     let bench = Bench::new();
     bench.store_session(10).await;
     bench.server.on(TOKEN, [fresh("new")]);
@@ -97,7 +97,7 @@ async fn s25_a_refresh_with_another_token_joins_the_one_under_way() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_gives_everybody_who_waits_an_error() {
+async fn a_server_that_hangs_gives_every_waiter_an_error() {
     let bench = Bench::auto_advancing();
     bench.store_session(-10).await;
     let never = Arc::new(Semaphore::new(0));
@@ -450,7 +450,7 @@ async fn s30_a_rejected_refresh_ends_a_session_that_does_not() {
 }
 
 #[tokio::test]
-async fn s30_trouble_of_the_moment_never_ends_a_session() {
+async fn s30_transient_errors_never_end_a_session() {
     let bench = Bench::auto_advancing();
     let stored = bench.store_session(-5000).await;
     bench.server.on(TOKEN, [Reply::text(503, "")]);

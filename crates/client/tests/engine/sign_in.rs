@@ -7,12 +7,12 @@ use plinth_client::auth::{
 use plinth_client::{AuthError, SessionStore};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, KEY, NOW_S, Reply, received_events, rejected, token_answer};
+use crate::support::{Bench, KEY, NOW_S, Reply, received_events, rejected, token_response};
 
 const TOKEN: &str = "POST /auth/v1/token";
 
 fn signed_in() -> Reply {
-    Reply::json(200, token_answer("new", NOW_S + 3600))
+    Reply::json(200, token_response("new", NOW_S + 3600))
 }
 
 /// The verifier that waits in the fixed place.
@@ -151,9 +151,9 @@ async fn neither_an_address_nor_a_phone_is_rejected_here() {
 }
 
 #[tokio::test]
-async fn s85_a_weak_password_is_told_beside_the_session() {
+async fn s85_a_weak_password_is_reported_beside_the_session() {
     let bench = Bench::new();
-    let mut answer = token_answer("new", NOW_S + 3600);
+    let mut answer = token_response("new", NOW_S + 3600);
     answer["weak_password"] = json!({ "message": "too short", "reasons": ["length"] });
     bench.server.on(TOKEN, [Reply::json(200, answer)]);
     let client = bench.client();
@@ -180,7 +180,7 @@ async fn s85_a_weak_password_is_told_beside_the_session() {
 }
 
 #[tokio::test]
-async fn an_answer_without_a_session_is_an_error() {
+async fn a_response_without_a_session_is_an_error() {
     let bench = Bench::new();
     let answers = [
         Reply::json(200, json!({ "id": "u" })),
@@ -395,7 +395,7 @@ async fn s53_the_code_is_exchanged_with_the_secret_of_its_flow() {
 }
 
 #[tokio::test]
-async fn s53_recovery_is_told_by_the_stored_secret() {
+async fn s53_recovery_is_recognised_by_the_stored_secret() {
     let bench = Bench::new();
     bench
         .server
@@ -426,7 +426,7 @@ async fn s53_recovery_is_told_by_the_stored_secret() {
 }
 
 #[tokio::test]
-async fn s53_without_a_secret_nobody_is_asked_and_a_failure_uses_it_up() {
+async fn s53_without_a_secret_no_request_is_sent_and_a_failure_uses_it_up() {
     let bench = Bench::new();
     bench.server.on(TOKEN, [rejected(400, "bad_code_verifier")]);
     let auth = bench.client().auth().clone();
@@ -456,7 +456,7 @@ async fn s53_without_a_secret_nobody_is_asked_and_a_failure_uses_it_up() {
 }
 
 #[tokio::test]
-async fn s56_errors_in_the_url_are_told_and_keep_the_session() {
+async fn s56_errors_in_the_url_are_reported_and_keep_the_session() {
     let bench = Bench::new();
     let stored = bench.store_session(3600).await;
     let auth = bench.client().auth().clone();
@@ -564,7 +564,7 @@ async fn id_tokens_sign_in_or_link() {
 }
 
 #[tokio::test]
-async fn s77_linking_asks_for_the_address_and_a_refusal_leaves_no_slot() {
+async fn s77_linking_asks_for_the_address_and_an_error_leaves_no_slot() {
     let bench = Bench::new();
     bench.store_session(3600).await;
     let good = Reply::json(200, json!({ "url": "https://github.test/" }));

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use crate::support::{
-    Bench, KEY, NOW_S, Reply, jwt, received_events, rejected, settle, token_answer,
+    Bench, KEY, NOW_S, Reply, jwt, received_events, rejected, settle, token_response,
 };
 
 const USER: &str = "GET /auth/v1/user";
@@ -16,7 +16,7 @@ const TOKEN: &str = "POST /auth/v1/token";
 const LOGOUT: &str = "POST /auth/v1/logout";
 
 #[tokio::test]
-async fn s43_without_a_session_nobody_is_asked() {
+async fn s43_without_a_session_no_request_is_sent() {
     let bench = Bench::new();
     let client = bench.client();
     let mut events = client.auth().events();
@@ -66,7 +66,7 @@ async fn s43_a_session_that_the_server_has_ended_is_removed() {
 }
 
 #[tokio::test]
-async fn s43_other_refusals_leave_the_session() {
+async fn s43_other_errors_leave_the_session() {
     let bench = Bench::new();
     let stored = bench.store_session(3600).await;
     bench.server.on(USER, [rejected(403, "bad_jwt")]);
@@ -126,7 +126,7 @@ async fn s59_a_token_that_has_ended_is_refreshed() {
     let bench = Bench::new();
     bench
         .server
-        .on(TOKEN, [Reply::json(200, token_answer("new", NOW_S + 3600))]);
+        .on(TOKEN, [Reply::json(200, token_response("new", NOW_S + 3600))]);
     let client = bench.client();
     let mut events = client.auth().events();
     received_events(&mut events).await;
@@ -173,7 +173,7 @@ async fn s59_bad_tokens_leave_the_store_as_it_was() {
 async fn s60_refreshing_loads_first() {
     let bench = Bench::new();
     bench.store_session(10).await;
-    let answers = ["one", "two"].map(|name| Reply::json(200, token_answer(name, NOW_S + 3600)));
+    let answers = ["one", "two"].map(|name| Reply::json(200, token_response(name, NOW_S + 3600)));
     bench.server.on(TOKEN, answers);
 
     let session = bench.client().auth().refresh().await.unwrap();
@@ -369,7 +369,7 @@ async fn s67_a_session_that_cannot_be_loaded_is_removed_here_only() {
 }
 
 #[tokio::test]
-async fn s67_a_session_that_ends_while_it_is_loaded_is_told_to_be_gone_once() {
+async fn s67_a_session_that_ends_while_it_is_loaded_is_reported_once() {
     let bench = Bench::new();
     bench.store_session(3600).await;
     let ended = rejected(400, "refresh_token_not_found");
@@ -464,7 +464,7 @@ async fn s61_a_changed_user_does_not_bring_an_older_session_back() {
     bench
         .server
         .on("PUT /auth/v1/user", [Reply::json(200, renamed)]);
-    let fresh = Reply::json(200, token_answer("new", NOW_S + 3600));
+    let fresh = Reply::json(200, token_response("new", NOW_S + 3600));
     bench.server.on(TOKEN, [fresh]);
     let slow = Slow {
         store: bench.store.clone(),
@@ -487,7 +487,7 @@ async fn s61_a_changed_user_does_not_bring_an_older_session_back() {
 }
 
 #[tokio::test]
-async fn s61_a_changed_user_is_not_put_into_somebody_elses_session() {
+async fn s61_a_changed_user_is_not_put_into_another_users_session() {
     let bench = Bench::new();
     bench.store_session(3600).await;
     let gate = Arc::new(Semaphore::new(0));

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::support::{Live, PASSWORD};
 
 #[tokio::test]
-async fn somebody_signs_up_out_and_in_again() {
+async fn a_user_signs_up_out_and_in_again() {
     let live = Live::start().await;
     let client = live.client();
 
@@ -53,7 +53,7 @@ async fn somebody_signs_up_out_and_in_again() {
 }
 
 #[tokio::test]
-async fn refusals_carry_their_codes() {
+async fn errors_carry_their_codes() {
     let live = Live::start().await;
     live.signed_up("ada@example.com").await;
     let client = live.client();
@@ -250,7 +250,7 @@ async fn the_users_data_changes_in_the_stored_session_too() {
 }
 
 #[tokio::test]
-async fn somebody_signs_in_without_an_address() {
+async fn a_user_signs_in_without_an_address() {
     let live = Live::with(&[("auth.enable_anonymous_sign_ins", "true")]).await;
     let client = live.client();
 

@@ -93,7 +93,7 @@ async fn every_form_of_a_call_arrives() {
 }
 
 #[tokio::test]
-async fn an_answer_is_read_by_its_type() {
+async fn a_response_is_decoded_by_its_content_type() {
     let live = Live::start().await;
     live.function(
         "kinds",

@@ -129,7 +129,7 @@ async fn nothing_at_all_can_be_uploaded_and_an_upload_given_up() {
 }
 
 #[tokio::test]
-async fn refusals_are_not_tried_again() {
+async fn client_errors_are_not_retried() {
     let live = Live::start().await;
     let files = ada(&live).await;
     files.upload("a", "1").send().await.unwrap();

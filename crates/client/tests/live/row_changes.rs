@@ -70,7 +70,7 @@ fn title(change: &Change<Todo>) -> Option<&str> {
 }
 
 #[tokio::test]
-async fn users_hear_of_their_own_rows_as_their_type() {
+async fn users_receive_changes_of_their_own_rows_as_their_type() {
     let live = start().await;
     let (ada, eve) = (
         live.signed_up("ada@example.com").await,
@@ -231,7 +231,7 @@ async fn rows_that_are_not_of_the_type_fail_alone() {
 }
 
 #[tokio::test]
-async fn what_sql_says_is_heard_beside_row_changes() {
+async fn messages_sent_by_sql_arrive_beside_row_changes() {
     let live = start().await;
     let channel = live.client().channel("room").build().unwrap();
     let mut said = channel.on_broadcast("*");

@@ -34,7 +34,7 @@ fn code<T: std::fmt::Debug>(result: Result<T, StorageError>) -> StorageErrorCode
 }
 
 #[tokio::test]
-async fn anybody_can_read_at_a_signed_address_for_a_while() {
+async fn anyone_can_read_a_signed_url_until_it_expires() {
     let live = Live::start().await;
     let files = ada(&live).await;
 

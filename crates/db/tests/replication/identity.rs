@@ -28,7 +28,7 @@ async fn a_changed_key_comes_with_the_old_one() {
 }
 
 #[tokio::test]
-async fn a_full_identity_tells_the_whole_old_row() {
+async fn replica_identity_full_includes_the_whole_old_row() {
     let ddl = "create table public.t (id int primary key, note text);
                alter table t replica identity full;
                insert into t values (1, 'a')";

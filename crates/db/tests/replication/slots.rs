@@ -108,7 +108,7 @@ async fn a_stream_that_was_ended_leaves_a_session() {
 }
 
 #[tokio::test]
-async fn a_command_that_nobody_waited_for_ends_the_session() {
+async fn a_command_whose_future_was_dropped_ends_the_session() {
     let db = TestDatabase::create().await;
     let mut session = Replication::connect(db.target()).await.expect("a session");
     {
@@ -121,7 +121,7 @@ async fn a_command_that_nobody_waited_for_ends_the_session() {
 }
 
 #[tokio::test]
-async fn a_role_without_the_right_is_told_so() {
+async fn a_role_without_the_privilege_gets_an_error() {
     let db = TestDatabase::create().await;
     let role = format!("plain_{}", &db.name()[5..15]);
     let sql = format!("create role {role} login password 'secret'");

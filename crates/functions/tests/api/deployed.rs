@@ -81,7 +81,7 @@ async fn a_deployed_function_is_served_and_replaced_without_a_lost_request() {
 }
 
 #[tokio::test]
-async fn a_record_names_the_version_that_answered() {
+async fn a_record_names_the_version_that_responded() {
     let functions = TestFunctions::with(&[], &[]).await;
     let saying = |word: &str, delay: u32| {
         format!(
@@ -306,7 +306,7 @@ async fn what_was_read_before_a_change_is_not_kept_after_it() {
 }
 
 #[tokio::test]
-async fn the_old_version_serves_where_there_is_no_room_for_the_new_one() {
+async fn the_old_version_serves_where_there_is_no_capacity_for_the_new_one() {
     const WAIT_TIMEOUT: Duration = Duration::from_millis(300);
     let functions = TestFunctions::start(TestOptions {
         settings: &[("plinth.functions.wait_timeout", "300ms")],
@@ -346,7 +346,7 @@ async fn the_old_version_serves_where_there_is_no_room_for_the_new_one() {
 }
 
 #[tokio::test]
-async fn work_after_an_answer_outlives_a_deployment() {
+async fn background_work_outlives_a_deployment() {
     let functions = TestFunctions::with(&[], &[("plinth.functions.graceful_exit", "500ms")]).await;
     let old = "Deno.serve(() => { EdgeRuntime.waitUntil(new Promise((r) => setTimeout(r, 4000)).then(() => console.log('done'))); return new Response('v1'); });";
     functions.store.deploy("hello", &[("hello/index.ts", old)]);

@@ -86,7 +86,7 @@ async fn every_start_that_comes_to_nothing_is_an_execution() {
 }
 
 #[tokio::test]
-async fn a_worker_that_is_killed_answers_for_its_requests_and_is_replaced() {
+async fn a_killed_workers_requests_get_errors_and_it_is_replaced() {
     let functions = TestFunctions::of(
         r#"Deno.serve(async (req) => {
             if (req.url.endsWith('/wait')) { console.log('waiting'); await new Promise(() => {}); }

@@ -106,7 +106,7 @@ async fn one_worker_per_request_where_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn nobody_waits_longer_than_allowed_where_each_request_has_its_own_worker() {
+async fn queued_requests_time_out_where_each_request_has_its_own_worker() {
     let functions = TestFunctions::with(
         &[(
             "hello/index.ts",

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_back_is_a_site_that_somebody_named() {
+    fn the_return_url_is_a_site_that_settings_name() {
         let site = configured();
         assert_eq!(site.site(ProjectKind::Default), Some("https://app.test/"));
         assert_eq!(application("").site(ProjectKind::Default), None);

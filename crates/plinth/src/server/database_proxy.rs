@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_passes() {
+    fn others_are_rejected() {
         for user in [
             "supabase_admin",
             "plinth",

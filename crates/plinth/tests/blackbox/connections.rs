@@ -112,7 +112,7 @@ fn owners_who_take_all_connections_leave_enough_for_the_api() {
 }
 
 #[test]
-fn readiness_tells_when_no_project_gets_a_connection() {
+fn readiness_fails_when_no_project_gets_a_connection() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
     let mut sessions = Sessions::new();

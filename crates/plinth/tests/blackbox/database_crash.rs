@@ -192,7 +192,7 @@ fn is_client_backend(pid: u32) -> bool {
 }
 
 #[test]
-fn a_disk_that_fills_up_costs_answers_but_no_data() {
+fn a_full_disk_fails_requests_but_loses_no_data() {
     let folder = Folder::new();
     let Some(_disk) = Mount::tmpfs(folder.path(), 256) else {
         return skip("mounting a small disk is not permitted here");

@@ -132,7 +132,7 @@ fn a_node_takes_over_from_one_that_is_killed() {
 }
 
 #[test]
-fn of_three_nodes_any_takes_over_and_all_others_hear_everything() {
+fn of_three_nodes_any_takes_over_and_all_others_receive_everything() {
     let Some(external) = ExternalPostgres::start() else {
         return skip("PostgreSQL 15 is not installed");
     };

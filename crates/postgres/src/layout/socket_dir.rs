@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_somebody_else_is_refused() {
+    fn a_folder_of_another_account_is_rejected() {
         let base = tempfile::tempdir().unwrap();
         let folder = base.path().join("theirs");
         fs::create_dir(&folder).unwrap();

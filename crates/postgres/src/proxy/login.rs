@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn clients_without_a_proof_keep_nobody_from_logging_in() {
+    async fn clients_without_a_proof_keep_no_user_from_logging_in() {
         let failed = FailedLogins::default();
         failed.record(&attempt());
         let challenge = request(SASL_CONTINUE, b"r=x");

@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_ever() {
+    fn waiting_ends_at_a_timeout() {
         let mut parts = Parts::new(60);
         assert_eq!(parts.judge(1, FIRST, 50), Verdict::Accept);
         assert_eq!(parts.judge(1, 9, 50), Verdict::Wait);

@@ -359,7 +359,7 @@ impl WalWriter {
     }
 
     /// Waits until the broker has taken enough of what was relayed. To be called before more is.
-    pub(crate) async fn wait_for_room(&mut self) {
+    pub(crate) async fn wait_for_capacity(&mut self) {
         let can_wait = self.cluster.is_connected() && self.may_be_followed() && !self.is_stalled;
         if can_wait && timeout(ROOM_TIMEOUT, self.room.acquire()).await.is_err() {
             self.is_stalled = true;

@@ -366,7 +366,7 @@ async fn is_confirmed_now(node: &TestRealtime) -> String {
 }
 
 #[tokio::test]
-async fn beyond_the_limit_of_retained_wal_clients_of_other_nodes_are_told_to_reload() {
+async fn beyond_the_limit_of_retained_wal_clients_of_other_nodes_must_reload() {
     let mut nats = NatsServer::start();
     nats.max_retained_wal = 1_000_000;
     let (one, _other, mut ann, mut bob) = two_subscribed(&nats).await;

@@ -81,7 +81,7 @@ fn the_database_s_own_wishes_are_malformed() {
 }
 
 #[test]
-fn headers_tell_how_to_come_back() {
+fn headers_say_how_to_authenticate_or_retry() {
     let headers = |error: RestError| {
         let headers = error.render().headers.into_iter();
         let text = |(name, value): (HeaderName, HeaderValue)| {

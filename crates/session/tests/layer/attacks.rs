@@ -285,7 +285,7 @@ async fn a28_with_a_domain_both_cookies_are_removed() {
 // A29
 
 #[tokio::test]
-async fn a29_nobody_is_signed_in_by_anothers_page() {
+async fn a29_no_user_is_signed_in_by_another_site() {
     let app = App::new();
     let session = app.upstream.tokens().session(3600, "attackers");
     for site in ["cross-site", "same-site"] {
@@ -367,7 +367,7 @@ async fn a29_a_host_prefix_keeps_neighbours_out() {
 // A30
 
 #[tokio::test]
-async fn a30_too_many_bytes_of_cookies_are_nobody() {
+async fn a30_too_many_bytes_of_cookies_are_no_session() {
     let app = App::new();
     let mut browser = app.signed_in_for(3600);
     browser.set("filler", &"x".repeat(64 * 1024));
@@ -389,7 +389,7 @@ async fn a30_chunks_beyond_the_limit_are_not_read_but_removed() {
 }
 
 #[tokio::test]
-async fn a30_a_json_bomb_is_nobody() {
+async fn a30_a_json_bomb_is_no_session() {
     let app = App::new();
     let mut session: Value =
         serde_json::from_str(&app.upstream.tokens().session(3600, "r")).unwrap();
@@ -523,7 +523,7 @@ async fn a32_changes_come_from_our_own_pages() {
 }
 
 #[tokio::test]
-async fn a32_the_refusal_names_itself_and_the_handler_never_runs() {
+async fn a32_the_error_names_itself_and_the_handler_never_runs() {
     let app = App::new();
     let mut browser = app
         .signed_in_for(3600)
@@ -878,7 +878,7 @@ async fn a41_no_cookie_is_written_over_plain_http() {
 }
 
 #[tokio::test]
-async fn c18_cookies_are_secure_where_nobody_knows_the_origin_except_on_this_machine() {
+async fn c18_cookies_are_secure_where_the_origin_is_unknown_except_on_loopback() {
     let upstream = Upstream::new();
     let app = |options: CookieOptions| {
         let layer = SessionLayer::builder(PROJECT_URL, "anon")

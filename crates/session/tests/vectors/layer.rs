@@ -22,7 +22,7 @@ pub(crate) async fn check_all(vectors: &Vectors) {
 }
 
 #[tokio::test]
-async fn the_layer_answers_with_the_headers_of_the_reference() {
+async fn the_layer_responds_with_the_headers_of_the_reference() {
     check_all(&Vectors::load()).await;
 }
 

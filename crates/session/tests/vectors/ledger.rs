@@ -124,7 +124,7 @@ impl<'a> Field<'a> {
 }
 
 #[test]
-fn what_nobody_reads_is_told() {
+fn unread_vectors_are_reported() {
     let file = serde_json::json!({
         "cases": [{ "a": 1, "b": { "c": 2, "d": [] } }, { "a": 3, "new": "x" }],
         "empty": {},

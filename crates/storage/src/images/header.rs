@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_tells_what_decoding_takes() {
+    fn the_header_gives_the_memory_for_decoding() {
         let gray = header(&DynamicImage::new_luma8(100, 50), ImageFormat::Png);
         assert_eq!((gray.width, gray.height, gray.channels), (100, 50, 1));
         assert_eq!(gray.decoding_bytes(), 100 * 50);

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reservation_grows_only_while_nobody_waits() {
+    async fn a_reservation_grows_only_while_no_other_waits() {
         let budget = MemoryBudget::new(10 * MEGABYTE);
         let mut grown = budget.reserve(MEGABYTE).await.expect("free");
         assert!(budget.try_grow(&mut grown, 4 * MEGABYTE).expect("possible"));

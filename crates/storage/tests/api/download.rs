@@ -63,7 +63,7 @@ async fn a_public_bucket_is_open_on_every_way() {
 }
 
 #[tokio::test]
-async fn nobody_learns_that_a_private_bucket_exists() {
+async fn responses_do_not_reveal_a_private_bucket() {
     let api = two_buckets().await;
     for place in ["shut/a.txt", "shut/none", "missing/a.txt"] {
         let path = format!("/object/public/{place}");

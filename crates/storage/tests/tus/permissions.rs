@@ -182,7 +182,7 @@ async fn signature(process: &Process, key: &str, may_replace: bool) -> String {
 }
 
 #[tokio::test]
-async fn a_signature_lets_anybody_upload_one_object() {
+async fn a_signature_lets_anyone_upload_one_object() {
     let process = Process::start().await;
     let token = signature(&process, "k", false).await;
     let signed = |method, path: &str, token: &str| {

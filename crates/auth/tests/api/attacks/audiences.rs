@@ -17,7 +17,7 @@ async fn sign_up_among_others(api: &Api, path: &str, body: Value) -> Reply {
 }
 
 #[tokio::test]
-async fn nobody_learns_through_an_audience_who_is_registered() {
+async fn an_audience_does_not_reveal_who_is_registered() {
     let api = Api::start(&[CONFIRM, CONFIRM_NUMBERS]).await;
     let body = json!({ "email": "ann@mail.dev", "email_confirm": true, "aud": "elsewhere" });
     api.post("/admin/users", body).service_role().await.ok();

@@ -307,7 +307,7 @@ async fn verification_can_be_switched_off() {
 }
 
 #[tokio::test]
-async fn nobody_can_guess_without_end_even_from_many_places() {
+async fn guesses_are_limited_even_from_many_addresses() {
     let (api, session) = ann(&[]).await;
     let factor = enrol(&api, &session, "app").await;
     let issued = challenge(&api, &session, &factor).await;

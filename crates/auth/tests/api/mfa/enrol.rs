@@ -139,7 +139,7 @@ async fn there_is_a_limit_that_many_at_once_cannot_pass() {
 }
 
 #[tokio::test]
-async fn a_factor_that_nobody_tried_makes_room_after_five_minutes() {
+async fn an_unused_factor_is_replaceable_after_five_minutes() {
     let (api, session) = ann(&[("auth.mfa.max_enrolled_factors", "1")]).await;
     enrol(&api, &session, "old").await;
     api.advance(Duration::from_secs(301));

@@ -24,7 +24,7 @@ fn apple(api: &Api, idp: &Idp) {
 }
 
 #[tokio::test]
-async fn apple_posts_a_form_and_tells_the_name_once() {
+async fn apple_posts_a_form_and_sends_the_name_once() {
     let (api, idp) = start("apple", &[]).await;
     apple(&api, &idp);
     let reply = api
@@ -199,7 +199,7 @@ async fn facebook_is_shown_a_proof_and_twitch_our_name() {
 }
 
 #[tokio::test]
-async fn workos_tells_the_profile_with_the_token() {
+async fn workos_sends_the_profile_with_the_token() {
     let (api, idp) = start("workos", &[]).await;
     idp.set_response(
         "/sso/token",

@@ -130,7 +130,7 @@ async fn turning_it_out_voids_its_code_too() {
 }
 
 #[tokio::test]
-async fn a_user_who_is_gone_lets_nobody_in() {
+async fn the_token_of_a_deleted_user_is_rejected() {
     let fixture = Fixture::new().await;
     let code = fixture.code("email").await;
     let id = fixture.user["user"]["id"].as_str().expect("an id");

@@ -88,11 +88,11 @@ impl Bench {
 
 /// A session whose tokens carry this name.
 pub(crate) fn session(name: &str, expires_at: i64) -> Session {
-    Session::from_json(&token_answer(name, expires_at).to_string()).expect("a session")
+    Session::from_json(&token_response(name, expires_at).to_string()).expect("a session")
 }
 
 /// What the token endpoint answers.
-pub(crate) fn token_answer(name: &str, expires_at: i64) -> Value {
+pub(crate) fn token_response(name: &str, expires_at: i64) -> Value {
     json!({
         "access_token": jwt(json!({ "sub": "u", "name": name, "exp": expires_at, "aal": "aal1" })),
         "refresh_token": format!("refresh-{name}"),

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_is_reported_by_every_later_call_and_blocks_nobody() {
+    async fn a_failure_is_reported_by_every_later_call_and_blocks_no_caller() {
         let capacity = Arc::new(Semaphore::new(1));
         let mut worker = Worker::new(Recorder::default());
         worker

@@ -63,7 +63,7 @@ async fn what_comes_in_frames_of_any_length_is_written_and_digested_in_order() {
 }
 
 #[tokio::test]
-async fn a_file_that_nobody_finishes_goes() {
+async fn an_unfinished_file_is_removed() {
     let folder = tempfile::tempdir().expect("a folder");
     let blobs = LocalBlobs::new(folder.path().to_owned(), false);
     let version = Version::generate();
