@@ -247,8 +247,8 @@ fn apt_get() -> Command {
 }
 
 fn is_known_to_apt(package: &str) -> bool {
-    let answer = Command::new("apt-cache").args(["show", package]).output();
-    answer.is_ok_and(|output| output.status.success())
+    let shown = Command::new("apt-cache").args(["show", package]).output();
+    shown.is_ok_and(|output| output.status.success())
 }
 
 fn is_root() -> Result<bool> {

@@ -43,12 +43,12 @@ async fn an_owner_who_takes_every_connection_is_limited_alone() {
     let other = app.open(&two).await;
     other.db.as_owner().await.expect("others are not concerned");
     let checks = app.platform.run_checks().await.expect("checks");
-    let told = checks
+    let warning = checks
         .iter()
         .find(|check| check.name == "connection limits");
-    let told = told.expect("the doctor tells");
-    assert_eq!(told.severity, Severity::Warning);
-    assert!(told.message.contains(&user), "{}", told.message);
+    let warning = warning.expect("a check");
+    assert_eq!(warning.severity, Severity::Warning);
+    assert!(warning.message.contains(&user), "{}", warning.message);
 
     sessions.pop();
     until(async || target.connect().await.is_ok()).await;

@@ -133,8 +133,8 @@ async fn settings_that_lock_plinth_out_of_an_open_project_are_undone() {
     auth.batch_execute("insert into auth.users (id) values (gen_random_uuid())")
         .await
         .expect("written");
-    let told = format!("{login} had other settings");
-    assert_eq!(repairs_of(&project, &login), [told.clone(), told]);
+    let message = format!("{login} had other settings");
+    assert_eq!(repairs_of(&project, &login), [message.clone(), message]);
 }
 
 #[tokio::test]

@@ -230,11 +230,11 @@ async fn changes_behind_plinths_back_have_no_effect_and_are_undone() {
                   and (s.setdatabase = 0 or d.datname = $1)";
     let row = admin().await.query_one(left, &[&two.to_string()]).await;
     assert_eq!(row.expect("a row").get::<_, i64>(0), 0);
-    let told = checks
+    let warning = checks
         .iter()
         .find(|check| check.name == "roles")
         .expect("a check");
-    assert_eq!(told.severity, Severity::Warning);
+    assert_eq!(warning.severity, Severity::Warning);
     let here = format!("statement_timeout of role anon in this database ({two})");
-    assert!(told.message.contains(&here), "{}", told.message);
+    assert!(warning.message.contains(&here), "{}", warning.message);
 }

@@ -54,7 +54,7 @@ async fn check(client: &Client, expression: &str, expected: &str) {
 /// SQLSTATE and message of a statement that must fail.
 async fn statement_error(client: &Client, statement: &str) -> (SqlState, String) {
     let error = client.batch_execute(statement).await.expect_err(statement);
-    let error = error.as_db_error().expect("an answer of the database");
+    let error = error.as_db_error().expect("a database error");
     (error.code().clone(), error.message().to_owned())
 }
 

@@ -91,8 +91,8 @@ impl Writer {
         self.client
             .execute(&self.speak, &[&number, &sub_topic])
             .await?;
-        let room = crowd::subscribers_of(user, self.users);
-        counts.add(|counts| &counts.broadcasts_due, room.into());
+        let subscribers = crowd::subscribers_of(user, self.users);
+        counts.add(|counts| &counts.broadcasts_due, subscribers.into());
         Ok(())
     }
 }

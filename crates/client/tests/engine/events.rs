@@ -155,13 +155,13 @@ impl SessionBus for Wire {
         assert_eq!(storage_key, "sb-abc-auth-token");
         self.published
             .lock()
-            .expect("nobody panicked")
+            .expect("not poisoned")
             .push(message.event.name());
     }
 
     fn subscribe(&self, _: &str) -> BoxStream<'static, BusMessage> {
         let (sender, receiver) = mpsc::unbounded_channel();
-        self.incoming.lock().expect("nobody panicked").push(sender);
+        self.incoming.lock().expect("not poisoned").push(sender);
         Box::pin(futures_util::stream::unfold(
             receiver,
             |mut receiver| async { receiver.recv().await.map(|message| (message, receiver)) },
@@ -171,11 +171,11 @@ impl SessionBus for Wire {
 
 impl Wire {
     fn say(&self, event: AuthEvent, session: Option<Session>) {
-        for sender in self.incoming.lock().expect("nobody panicked").iter() {
+        for sender in self.incoming.lock().expect("not poisoned").iter() {
             let session = session.clone();
             sender
                 .send(BusMessage { event, session })
-                .expect("nobody panicked");
+                .expect("not poisoned");
         }
     }
 }

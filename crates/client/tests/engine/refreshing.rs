@@ -108,7 +108,7 @@ async fn a_server_that_hangs_gives_every_waiter_an_error() {
     let loads = tokio::time::timeout(Duration::from_secs(5), loads).await;
 
     for error in loads
-        .expect("nobody hangs")
+        .expect("no call hangs")
         .into_iter()
         .map(Result::unwrap_err)
     {
@@ -593,9 +593,9 @@ async fn two_hundred_requests_with_one_session_that_is_nearly_over_refresh_once(
     let client = bench.client();
 
     let requests = (0..200).map(|_| client.from("todos").select("*").execute());
-    let answers = join_all(requests).await;
+    let responses = join_all(requests).await;
 
-    assert!(answers.iter().all(Result::is_ok));
+    assert!(responses.iter().all(Result::is_ok));
     let asked = bench.server.asked();
     assert_eq!(asked.iter().filter(|asked| asked.route == TOKEN).count(), 1);
     let token = format!(

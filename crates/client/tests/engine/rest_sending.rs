@@ -21,10 +21,10 @@ struct Row {
 #[tokio::test]
 async fn rows_come_typed_with_their_count() {
     let bench = Bench::new();
-    let answer = Reply::json(206, json!([{ "id": 1 }, { "id": 2 }]));
+    let response = Reply::json(206, json!([{ "id": 1 }, { "id": 2 }]));
     bench
         .server
-        .on(READ, [answer.header("content-range", "0-1/42")]);
+        .on(READ, [response.header("content-range", "0-1/42")]);
 
     let query = bench.client().from("t").select("id").count(Count::Exact);
     let rows = query.execute_as::<Vec<Row>>().await.unwrap();

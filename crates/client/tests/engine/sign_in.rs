@@ -153,9 +153,9 @@ async fn neither_an_address_nor_a_phone_is_rejected_here() {
 #[tokio::test]
 async fn s85_a_weak_password_is_reported_beside_the_session() {
     let bench = Bench::new();
-    let mut answer = token_response("new", NOW_S + 3600);
-    answer["weak_password"] = json!({ "message": "too short", "reasons": ["length"] });
-    bench.server.on(TOKEN, [Reply::json(200, answer)]);
+    let mut response = token_response("new", NOW_S + 3600);
+    response["weak_password"] = json!({ "message": "too short", "reasons": ["length"] });
+    bench.server.on(TOKEN, [Reply::json(200, response)]);
     let client = bench.client();
 
     let sign_in = client
@@ -182,7 +182,7 @@ async fn s85_a_weak_password_is_reported_beside_the_session() {
 #[tokio::test]
 async fn a_response_without_a_session_is_an_error() {
     let bench = Bench::new();
-    let answers = [
+    let responses = [
         Reply::json(200, json!({ "id": "u" })),
         Reply::text(200, "<html>"),
         Reply::json(
@@ -190,7 +190,7 @@ async fn a_response_without_a_session_is_an_error() {
             json!({ "access_token": "a", "refresh_token": "r", "expires_in": 60 }),
         ),
     ];
-    bench.server.on(TOKEN, answers);
+    bench.server.on(TOKEN, responses);
     let auth = bench.client().auth().clone();
     let sign_in = || {
         auth.sign_in_with_password()
@@ -627,10 +627,10 @@ async fn s68_to_s70_a_second_factor_from_enrolment_to_the_new_session() {
         "POST /auth/v1/factors/f/challenge",
         [Reply::json(200, challenge)],
     );
-    let answer = r#"{"access_token":"a","refresh_token":"r2","expires_in":60,"user":{"id":"u"}}"#;
+    let response = r#"{"access_token":"a","refresh_token":"r2","expires_in":60,"user":{"id":"u"}}"#;
     bench
         .server
-        .on("POST /auth/v1/factors/f/verify", [Reply::text(200, answer)]);
+        .on("POST /auth/v1/factors/f/verify", [Reply::text(200, response)]);
     let client = bench.client();
     let mut events = client.auth().events();
     received_events(&mut events).await;
@@ -649,7 +649,7 @@ async fn s68_to_s70_a_second_factor_from_enrolment_to_the_new_session() {
         json!({ "challenge_id": "c", "code": "123456" })
     );
     // S2: after a factor, the end comes first.
-    let expected = format!("{{\"expires_at\":{},{}", NOW_S + 60, &answer[1..]);
+    let expected = format!("{{\"expires_at\":{},{}", NOW_S + 60, &response[1..]);
     assert_eq!(bench.stored().await.unwrap(), expected);
     assert_eq!(
         received_events(&mut events).await,
@@ -676,8 +676,8 @@ async fn s70_after_removing_a_factor_the_token_is_made_current() {
 async fn s72_the_level_is_known_without_a_request_unless_the_user_is_not_stored() {
     let bench = Bench::new();
     let client = bench.client();
-    let nobody = client.auth().mfa().assurance_level().await.unwrap();
-    assert_eq!((nobody.current, nobody.next), (None, None));
+    let anonymous = client.auth().mfa().assurance_level().await.unwrap();
+    assert_eq!((anonymous.current, anonymous.next), (None, None));
 
     let stored = bench.store_session(3600).await;
     let level = client.auth().mfa().assurance_level().await.unwrap();

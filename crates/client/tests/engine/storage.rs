@@ -293,8 +293,8 @@ async fn malformed_responses_are_errors_and_not_panics() {
         .await
         .unwrap_err();
     assert!(matches!(error, StorageError::Transport(_)) && error.is_retryable());
-    let refusal = json!({ "statusCode": "404", "message": "m", "code": "FromTheFuture" });
-    bench.server.on(sign, [Reply::json(400, refusal)]);
+    let error_body = json!({ "statusCode": "404", "message": "m", "code": "FromTheFuture" });
+    bench.server.on(sign, [Reply::json(400, error_body)]);
     let error = files
         .signed_url("a", Duration::from_secs(1))
         .send()

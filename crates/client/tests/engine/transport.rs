@@ -92,8 +92,8 @@ async fn a_server_that_does_not_respond_times_out() {
 #[tokio::test]
 async fn a_session_in_a_folder_is_there_in_the_next_run() {
     let bench = Bench::new();
-    let answer = Reply::json(200, token_response("new", NOW_S + 3600));
-    bench.server.on("POST /auth/v1/token", [answer]);
+    let reply = Reply::json(200, token_response("new", NOW_S + 3600));
+    bench.server.on("POST /auth/v1/token", [reply]);
     bench
         .server
         .on("POST /auth/v1/logout", [Reply::text(204, "")]);

@@ -173,8 +173,8 @@ async fn s59_bad_tokens_leave_the_store_as_it_was() {
 async fn s60_refreshing_loads_first() {
     let bench = Bench::new();
     bench.store_session(10).await;
-    let answers = ["one", "two"].map(|name| Reply::json(200, token_response(name, NOW_S + 3600)));
-    bench.server.on(TOKEN, answers);
+    let replies = ["one", "two"].map(|name| Reply::json(200, token_response(name, NOW_S + 3600)));
+    bench.server.on(TOKEN, replies);
 
     let session = bench.client().auth().refresh().await.unwrap();
 
@@ -288,10 +288,10 @@ async fn s62_a_code_for_a_sensitive_change_is_asked_for() {
 }
 
 /// What a sign-out of this scope leaves, for this answer of the server.
-async fn sign_out(scope: Scope, answer: Reply) -> (bool, Vec<&'static str>, bool) {
+async fn sign_out(scope: Scope, reply: Reply) -> (bool, Vec<&'static str>, bool) {
     let bench = Bench::new();
     bench.store_session(3600).await;
-    bench.server.on(LOGOUT, [answer]);
+    bench.server.on(LOGOUT, [reply]);
     let client = bench.client();
     let mut events = client.auth().events();
     received_events(&mut events).await;
@@ -310,7 +310,7 @@ async fn sign_out(scope: Scope, answer: Reply) -> (bool, Vec<&'static str>, bool
 async fn s66_signing_out_everywhere_needs_the_server() {
     let out = (false, vec!["SIGNED_OUT"], true);
     let kept = (true, vec![], false);
-    for (answer, expected) in [
+    for (reply, expected) in [
         (Reply::text(204, ""), &out),
         (Reply::json(401, json!({})), &out),
         (Reply::json(403, json!({})), &out),
@@ -320,20 +320,20 @@ async fn s66_signing_out_everywhere_needs_the_server() {
         (Reply::json(500, json!({})), &kept),
         (Reply::broken(), &kept),
     ] {
-        assert_eq!(&sign_out(Scope::Global, answer).await, expected);
+        assert_eq!(&sign_out(Scope::Global, reply).await, expected);
     }
 }
 
 #[tokio::test]
 async fn s66_signing_out_here_always_works_here() {
-    for (answer, is_ok) in [
+    for (reply, is_ok) in [
         (Reply::text(204, ""), true),
         (Reply::json(404, json!({})), true),
         (Reply::json(500, json!({})), false),
         (Reply::broken(), false),
     ] {
         let expected = (false, vec!["SIGNED_OUT"], is_ok);
-        assert_eq!(sign_out(Scope::Local, answer).await, expected);
+        assert_eq!(sign_out(Scope::Local, reply).await, expected);
     }
 }
 

@@ -120,14 +120,14 @@ async fn an_address_is_confirmed_by_the_code_of_the_mail() {
 /// Follows a link of a mail as a browser would, up to where it leads back.
 async fn follow(link: &str) -> String {
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-    let answer = client
+    let response = client
         .build()
         .expect("a redirect")
         .get(link)
         .send()
         .await
         .expect("a redirect");
-    answer.headers()["location"]
+    response.headers()["location"]
         .to_str()
         .expect("a redirect")
         .to_owned()

@@ -66,10 +66,10 @@ async fn a_missing_file_is_distinguished_from_a_missing_bucket() {
         code(files.download("nothing").send().await),
         StorageErrorCode::NoSuchKey
     );
-    let nobody = live.client().storage();
-    assert!(!nobody.from("b").exists("x").send().await.unwrap());
+    let anonymous = live.client().storage();
+    assert!(!anonymous.from("b").exists("x").send().await.unwrap());
     assert_eq!(
-        code(nobody.from("none").exists("x").send().await),
+        code(anonymous.from("none").exists("x").send().await),
         StorageErrorCode::NoSuchBucket
     );
 }

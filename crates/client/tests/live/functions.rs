@@ -24,7 +24,7 @@ const ECHO: &str = r#"
 "#;
 
 async fn echo(request: plinth_client::functions::InvokeRequest) -> Value {
-    request.send_as().await.expect("an answer")
+    request.send_as().await.expect("a response")
 }
 
 #[tokio::test]
@@ -105,8 +105,8 @@ async fn a_response_is_decoded_by_its_content_type() {
     );
     let functions = live.client().functions();
     let data = async |kind: &str| {
-        let answer = functions.invoke(&format!("kinds?kind={kind}")).send().await;
-        answer.expect("an answer").data
+        let reply = functions.invoke(&format!("kinds?kind={kind}")).send().await;
+        reply.expect("a response").data
     };
 
     assert!(matches!(data("application/json").await, FunctionData::Json(value) if value["a"] == 1));

@@ -152,8 +152,8 @@ async fn client_errors_are_not_retried() {
     files.upload("late", "1").send().await.unwrap();
     assert_eq!(late.finish().await.unwrap_err().status(), Some(409));
 
-    let nobody = live.client().storage().from("b");
-    let error = nobody
+    let anonymous = live.client().storage().from("b");
+    let error = anonymous
         .upload_resumable("x", bytes(1))
         .send()
         .await
@@ -172,13 +172,13 @@ async fn a_signed_upload_may_come_in_parts() {
     let live = Live::start().await;
     let files = ada(&live).await;
     let allowed = files.signed_upload_url("a").send().await.unwrap();
-    let nobody = live.client().storage().from("b");
+    let anonymous = live.client().storage().from("b");
 
-    let upload = nobody.upload_resumable("a", bytes(25)).chunk_bytes(10);
+    let upload = anonymous.upload_resumable("a", bytes(25)).chunk_bytes(10);
     upload.signed_with(&allowed.token).send().await.unwrap();
 
     assert!(files.download("a").send().await.unwrap() == bytes(25));
-    let other = nobody
+    let other = anonymous
         .upload_resumable("c", bytes(25))
         .signed_with(&allowed.token);
     assert_eq!(other.send().await.unwrap_err().status(), Some(400));

@@ -246,10 +246,10 @@ async fn messages_sent_by_sql_arrive_beside_row_changes() {
     )
     .await;
 
-    let news = next(&mut said).await;
-    assert_eq!(news.event, "news");
-    assert!(!news.is_replayed());
-    assert!(news.meta.as_ref().is_some_and(|meta| meta.id.is_some()));
-    assert_eq!(news.json::<Value>().unwrap()["n"], 1);
+    let broadcast = next(&mut said).await;
+    assert_eq!(broadcast.event, "news");
+    assert!(!broadcast.is_replayed());
+    assert!(broadcast.meta.as_ref().is_some_and(|meta| meta.id.is_some()));
+    assert_eq!(broadcast.json::<Value>().unwrap()["n"], 1);
     assert_eq!(next(&mut changes).await.new.expect("a row")["id"], 1);
 }

@@ -44,10 +44,10 @@ async fn two_hundred_requests_with_one_session_that_is_nearly_over_refresh_once(
         let client = client.clone();
         tokio::spawn(async move { client.from("todos").select("*").execute().await })
     });
-    let answers = join_all(requests).await;
+    let responses = join_all(requests).await;
 
-    for answer in answers {
-        assert_eq!(answer.unwrap().unwrap().status, 200);
+    for response in responses {
+        assert_eq!(response.unwrap().unwrap().status, 200);
     }
     assert_eq!(live.refreshes(), 1);
     let session = client.auth().session().await.unwrap().unwrap();

@@ -126,8 +126,8 @@ async fn rejected_uploads_say_why() {
         code(files.upload("ü", "x").send().await),
         StorageErrorCode::InvalidKey
     );
-    let nobody = live.client().storage();
-    let rejected = nobody.from("b").upload("a", "x").send().await;
+    let anonymous = live.client().storage();
+    let rejected = anonymous.from("b").upload("a", "x").send().await;
     assert_eq!(code(rejected), StorageErrorCode::AccessDenied);
     let rejected = storage.from("none").upload("a", "x").send().await;
     assert_eq!(code(rejected), StorageErrorCode::NoSuchBucket);

@@ -245,7 +245,7 @@ mod tests {
         let (response, read) = tokio::join!(stream.read_u8(), server);
 
         assert_eq!(
-            (response.expect("an answer"), &read[..]),
+            (response.expect("a response"), &read[..]),
             (b'N', &request[..])
         );
     }

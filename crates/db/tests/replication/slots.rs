@@ -19,7 +19,7 @@ async fn a_session_knows_its_server() {
     let db = TestDatabase::create().await;
     let mut session = Replication::connect(db.target()).await.expect("a session");
 
-    let system = session.identify().await.expect("an answer");
+    let system = session.identify().await.expect("a result");
 
     let sql = "select system_identifier::text from pg_control_system()";
     let row = db.admin().await.query_one(sql, &[]).await.expect("a row");

@@ -180,18 +180,18 @@ async fn a_deployed_function_may_stand_in_the_settings() {
     functions.changed().await;
 
     functions.watch();
-    let tells = |record: &Record, slug: &str, event: &str| {
+    let reports = |record: &Record, slug: &str, event: &str| {
         record.fields["function"] == slug && record.fields["event_type"] == event
     };
     functions
-        .records_with(|record| tells(record, "nowhere", "BootFailure"))
+        .records_with(|record| reports(record, "nowhere", "BootFailure"))
         .await;
 
     assert_eq!(functions.fetch("there").await, (200, "v1.".to_owned()));
     let records = functions
-        .records_with(|record| tells(record, "there", "Boot"))
+        .records_with(|record| reports(record, "there", "Boot"))
         .await;
-    let has_failed = |record| tells(record, "there", "BootFailure");
+    let has_failed = |record| reports(record, "there", "BootFailure");
     assert!(!records.iter().any(has_failed));
 }
 

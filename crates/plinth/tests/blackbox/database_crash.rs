@@ -210,13 +210,13 @@ fn a_full_disk_fails_requests_but_loses_no_data() {
     let filler = folder.path().join("filler");
     fs::write(&filler, vec![1; 256 << 20]).expect_err("the disk is full");
     let grow = "create table big as select repeat('x', 500) t from generate_series(1, 100000)";
-    try_rows(server.db_url(), grow).expect_err("there is no room");
+    try_rows(server.db_url(), grow).expect_err("there is no space");
     for _ in 0..20 {
         server.http().get("/health").expect_status(200);
         let response = platform.get("/platform/projects");
         assert!([200, 503].contains(&response.status), "{response:?}");
     }
-    fs::remove_file(&filler).expect("room again");
+    fs::remove_file(&filler).expect("space again");
 
     eventually(RECOVERY, "the platform is back", || is_back(&platform));
     eventually(RECOVERY, "the data is there", || {

@@ -379,7 +379,7 @@ fn a_full_disk_rejects_files_and_loses_none() {
 
     assert_eq!(get(&http, "kept").body, "kept", "the old one stays");
     assert_eq!(get(&http, "large").code(), "NoSuchKey");
-    fs::remove_file(disk.join("filler")).expect("room again");
+    fs::remove_file(disk.join("filler")).expect("space again");
     let summary = expect_settled(&folder);
     assert_eq!(summary["files"], 1);
     put(&http, "large", &large);

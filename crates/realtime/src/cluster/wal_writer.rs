@@ -37,7 +37,7 @@ const MAX_PART_BYTES: usize = 128 * 1024;
 /// would have to be read again.
 const MAX_QUEUED_PARTS: usize = 256;
 /// How long the broker may hold up this node's own subscribers.
-const ROOM_TIMEOUT: Duration = Duration::from_secs(1);
+const CAPACITY_TIMEOUT: Duration = Duration::from_secs(1);
 /// The number of the first part of a run.
 pub(super) const FIRST: u64 = 1;
 
@@ -71,7 +71,7 @@ pub(crate) struct WalWriter {
     relations: HashMap<u32, WalPiece>,
     heartbeat: tokio::time::Interval,
     /// One permit for each part that may be queued.
-    room: Arc<Semaphore>,
+    capacity: Arc<Semaphore>,
     /// The broker takes nothing: parts are dropped until it does again.
     is_stalled: bool,
     /// Whether followers have missed something in this run.
@@ -148,7 +148,7 @@ impl WalWriter {
             bytes: 0,
             relations: HashMap::new(),
             heartbeat: tokio::time::interval(HEARTBEAT_INTERVAL),
-            room: Arc::new(Semaphore::new(MAX_QUEUED_PARTS)),
+            capacity: Arc::new(Semaphore::new(MAX_QUEUED_PARTS)),
             is_stalled: false,
             has_given_up: false,
         };
@@ -361,7 +361,7 @@ impl WalWriter {
     /// Waits until the broker has taken enough of what was relayed. To be called before more is.
     pub(crate) async fn wait_for_capacity(&mut self) {
         let can_wait = self.cluster.is_connected() && self.may_be_followed() && !self.is_stalled;
-        if can_wait && timeout(ROOM_TIMEOUT, self.room.acquire()).await.is_err() {
+        if can_wait && timeout(CAPACITY_TIMEOUT, self.capacity.acquire()).await.is_err() {
             self.is_stalled = true;
         }
     }
@@ -404,7 +404,7 @@ impl WalWriter {
             relayed: std::mem::replace(&mut self.sent, self.relayed),
             pieces: std::mem::take(&mut self.pieces),
         };
-        let permit = self.room.clone().try_acquire_owned().ok();
+        let permit = self.capacity.clone().try_acquire_owned().ok();
         self.is_stalled &= permit.is_none();
         self.cluster
             .publish_part(&self.subject, NodeMessage::Wal(part), permit);

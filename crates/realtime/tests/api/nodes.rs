@@ -386,8 +386,8 @@ async fn beyond_the_limit_of_retained_wal_clients_of_other_nodes_must_reload() {
     until(async || one.count(&is_confirmed).await == 1).await;
 
     nats.resume();
-    let told = bob.next().await;
-    assert_eq!(told[4]["message"], "Subscribed to PostgreSQL", "{told}");
+    let frame = bob.next().await;
+    assert_eq!(frame[4]["message"], "Subscribed to PostgreSQL", "{frame}");
     insert(&one, 4..=5).await;
     for socket in [&mut ann, &mut bob] {
         expect_ids(socket, 4..=5).await;

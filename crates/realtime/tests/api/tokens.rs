@@ -56,14 +56,14 @@ async fn a_new_token_that_may_read_less_closes_the_channel() {
     );
     realtime.execute(&policies).await;
     let config = json!({"private": true, "presence": {"enabled": true}});
-    let nobody = "00000000-0000-0000-0000-00000000000c";
+    let unknown_user = "00000000-0000-0000-0000-00000000000c";
     let cases = [
         (
             BOB,
             "You no longer have permission to read from this Channel topic: r",
         ),
         (
-            nobody,
+            unknown_user,
             "You do not have permissions to read from this Channel topic: r",
         ),
     ];

@@ -132,7 +132,7 @@ impl LoadTask {
             tokio::select! {
                 () = self.stop.cancelled() => return Ended::Stopped,
                 received = self.load_requests.recv() => match received {
-                    Some(received) if self.is_answered(&received.reason) => continue,
+                    Some(received) if self.is_satisfied(&received.reason) => continue,
                     Some(received) => request = Some(received),
                     None => return Ended::Stopped,
                 },
@@ -168,7 +168,7 @@ impl LoadTask {
                     again |= self.requires_load(&notification);
                 }
                 Some(received) = self.load_requests.recv() => {
-                    if !self.is_answered(&received.reason) {
+                    if !self.is_satisfied(&received.reason) {
                         request = Some(received);
                         break;
                     }
@@ -193,7 +193,7 @@ impl LoadTask {
     }
 
     /// Whether the latest snapshot satisfies a request, so that no load is needed.
-    fn is_answered(&self, reason: &LoadReason) -> bool {
+    fn is_satisfied(&self, reason: &LoadReason) -> bool {
         let state = *self.shared.state.borrow();
         let Some(latest) = self.shared.snapshot.load_full() else {
             return false;

@@ -99,8 +99,8 @@ async fn check(vectors: &Vectors, case: &Field<'_>) {
     }
     let request = cookies(&case.at("request_cookies"));
     // Nobody is signed in by tokens that nobody can check; that is not what is tested here.
-    let nobody = Router::new().fallback(|| async { (StatusCode::BAD_REQUEST, "{}") });
-    let layer = layer(vectors, key, Http::with_service(nobody))
+    let rejecting = Router::new().fallback(|| async { (StatusCode::BAD_REQUEST, "{}") });
+    let layer = layer(vectors, key, Http::with_service(rejecting))
         .cookie_options(options(case.at("cookie_options").read()))
         .encoding(encoding(case))
         .encode(match encode {

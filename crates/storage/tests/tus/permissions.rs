@@ -47,10 +47,10 @@ async fn policies_decide_about_every_request() {
         .await;
     terminated.fails_with(403, REJECTED);
     // The offset is no secret to a client that knows the URL.
-    let told = process
+    let head = process
         .call_as(&user_token(BOB), Method::HEAD, &upload)
         .await;
-    told.is(200, "").has(&[("upload-offset", Some("0"))]);
+    head.is(200, "").has(&[("upload-offset", Some("0"))]);
     patch(ADA, &upload).await.is(204, "");
 
     let object = process.object(&key).await;
@@ -177,8 +177,8 @@ async fn signature(process: &Process, key: &str, may_replace: bool) -> String {
         .bare(Method::POST, &format!("/object/upload/sign/b/{key}"))
         .header("authorization", &format!("Bearer {}", service_role()))
         .header("x-upsert", if may_replace { "true" } else { "false" });
-    let answer: Value = serde_json::from_slice(&call.await.body).expect("JSON");
-    answer["token"].as_str().expect("a token").to_owned()
+    let response: Value = serde_json::from_slice(&call.await.body).expect("JSON");
+    response["token"].as_str().expect("a token").to_owned()
 }
 
 #[tokio::test]
@@ -207,12 +207,12 @@ async fn a_signature_lets_anyone_upload_one_object() {
 
     let upload = create("k", &token).await.upload();
     assert!(upload.starts_with("/upload/resumable/sign/"), "{upload}");
-    let told = signed(Method::HEAD, &upload, &token)
+    let head = signed(Method::HEAD, &upload, &token)
         .without("x-signature")
         .await;
-    told.fails_with(400, "Missing x-signature header");
-    let told = signed(Method::HEAD, &upload, &token).await;
-    told.is(200, "").has(&[("upload-offset", Some("0"))]);
+    head.fails_with(400, "Missing x-signature header");
+    let head = signed(Method::HEAD, &upload, &token).await;
+    head.is(200, "").has(&[("upload-offset", Some("0"))]);
     let patch = |token: &str| {
         signed(Method::PATCH, &upload, token)
             .header("upload-offset", "0")

@@ -69,9 +69,9 @@ async fn no_code_goes_to_another_address_than_was_typed() {
     ))
     .await;
 
-    let answer = api.post("/otp", json!({ "email": "work@mail.dev" })).await;
+    let response = api.post("/otp", json!({ "email": "work@mail.dev" })).await;
 
-    assert_eq!(answer.ok(), json!({}));
+    assert_eq!(response.ok(), json!({}));
     assert!(api.mails().await.is_empty());
     assert_eq!(api.count("select count(*) from auth.users").await, 1);
 }

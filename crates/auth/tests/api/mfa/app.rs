@@ -198,10 +198,10 @@ async fn a_code_counts_once_also_when_shown_many_times_at_once() {
         issued.push(challenge(&api, &session, &factor).await);
     }
 
-    let answers = issued
+    let requests = issued
         .iter()
         .map(|issued| verify(&api, &session, &factor, issued, &shown));
-    let replies = futures_util::future::join_all(answers).await;
+    let replies = futures_util::future::join_all(requests).await;
 
     let good = replies.iter().filter(|reply| reply.status == 200).count();
     assert_eq!(good, 1, "{replies:?}");

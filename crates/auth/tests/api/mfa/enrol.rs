@@ -160,9 +160,9 @@ async fn an_unused_factor_is_replaceable_after_five_minutes() {
 #[tokio::test]
 async fn anonymous_people_and_tokens_without_session_have_no_factors() {
     let (api, session) = ann(&[("auth.enable_anonymous_sign_ins", "true")]).await;
-    let nobody = api.post("/signup", json!({})).await.ok();
+    let anonymous = api.post("/signup", json!({})).await.ok();
     let body = json!({ "factor_type": "totp" });
-    let reply = api.post("/factors", body.clone()).session(&nobody).await;
+    let reply = api.post("/factors", body.clone()).session(&anonymous).await;
     reply.expect_error(403, "no_authorization");
 
     let token = sign(&json!({ "sub": session["user"]["id"], "role": "authenticated" }));

@@ -19,8 +19,8 @@ fn apple(api: &Api, idp: &Idp) {
         "iss": idp.url, "aud": CLIENT_ID, "sub": "001", "iat": now, "exp": now + 600,
         "email": "x@relay.test", "is_private_email": "true",
     }));
-    let answer = json!({ "access_token": "a", "refresh_token": "r", "id_token": id_token });
-    idp.set_response("/token", answer);
+    let response = json!({ "access_token": "a", "refresh_token": "r", "id_token": id_token });
+    idp.set_response("/token", response);
 }
 
 #[tokio::test]
@@ -267,8 +267,8 @@ async fn azure_is_believed_by_its_id_token_alone() {
             "email": "ann@mail.dev", "xms_edov": edov, "tid": "t",
         }))
     };
-    let answer = json!({ "access_token": "a", "id_token": id_token(true) });
-    idp.set_response("/oauth2/v2.0/token", answer);
+    let response = json!({ "access_token": "a", "id_token": id_token(true) });
+    idp.set_response("/oauth2/v2.0/token", response);
     let (_, user) = sign_in(&api, "azure").await;
     assert_eq!(user["user_metadata"]["email_verified"], true);
     assert_eq!(user["user_metadata"]["custom_claims"]["tid"], "t");

@@ -119,8 +119,8 @@ async fn turning_it_out_voids_its_code_too() {
     let (fixture, _, _) = with_access().await;
     let code = {
         let id = fixture.begin("email").await;
-        let answer = fixture.show(&id).await.ok();
-        super::parameter(&answer["redirect_url"], "code").expect("a code")
+        let response = fixture.show(&id).await.ok();
+        super::parameter(&response["redirect_url"], "code").expect("a code")
     };
     let path = format!("/user/oauth/grants?client_id={}", fixture.client_id());
     let reply = fixture.api.delete(&path).session(&fixture.user).await;

@@ -124,10 +124,10 @@ impl Server {
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().expect("nobody panicked")
+        self.state.lock().expect("not poisoned")
     }
 
-    async fn answer(self, request: Request<Full<Bytes>>) -> Result<Response<Full<Bytes>>, String> {
+    async fn respond(self, request: Request<Full<Bytes>>) -> Result<Response<Full<Bytes>>, String> {
         let (parts, body) = request.into_parts();
         let body = body.collect().await.expect("a body").to_bytes();
         let route = format!("{} {}", parts.method, parts.uri.path());
@@ -144,7 +144,7 @@ impl Server {
             let replies = replies.unwrap_or_else(|| panic!("nobody expects {route}"));
             match replies.len() {
                 1 => replies[0].clone(),
-                _ => replies.pop_front().expect("an answer"),
+                _ => replies.pop_front().expect("a response"),
             }
         };
         if let Some(gate) = &reply.gate {
@@ -171,6 +171,6 @@ impl Service<Request<Full<Bytes>>> for Server {
     }
 
     fn call(&mut self, request: Request<Full<Bytes>>) -> Self::Future {
-        Box::pin(self.clone().answer(request))
+        Box::pin(self.clone().respond(request))
     }
 }
