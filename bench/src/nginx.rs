@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::{served::Served, start::program::free_port, work_folder};
 
-/// Answers when it is ready.
+/// Returns when it is ready.
 const READY: &str = "/is-ready";
 
 /// What it serves.

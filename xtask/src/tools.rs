@@ -77,7 +77,7 @@ pub(crate) fn install_packages(folder: &Path) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// npm writes its own list last, so that it tells whether the installation was finished.
+/// npm writes its own list last, so that it shows whether the installation was finished.
 fn are_packages_installed(folder: &Path) -> bool {
     let installed = modified(&folder.join("node_modules/.package-lock.json"));
     let locked = modified(&folder.join("package-lock.json"));

@@ -44,7 +44,7 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// The answer of `cargo metadata`.
+/// The output of `cargo metadata`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Workspace {
     pub(crate) packages: Vec<Package>,

@@ -222,7 +222,7 @@ impl Heads {
     }
 }
 
-/// Users all over a database, nobody twice in a row.
+/// Users all over a database, none twice in a row.
 pub(crate) fn spread(seed: u64, count: u64, of: u64) -> Vec<u64> {
     let mut random = Random::new(seed);
     let most = i32::try_from(of).unwrap_or(i32::MAX);

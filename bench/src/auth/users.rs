@@ -12,7 +12,8 @@ pub(crate) const CODE: &str = "123456";
 /// The usual bcrypt cost.
 pub(crate) const COST: u32 = 10;
 
-/// Ids of sessions and tokens have other offsets than those of users, so that a value tells its kind.
+/// Ids of sessions and tokens have other offsets than those of users, so that a value shows its
+/// kind.
 pub(crate) const SESSION: u64 = 1_000_000_000;
 const TOKEN: u64 = 100_000_000_000;
 

@@ -54,7 +54,7 @@ pub(crate) struct Options {
     /// How many hear one sender.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     listeners: u16,
-    /// How many listen to changes of rows, each as somebody else.
+    /// How many listen to changes of rows, each as another user.
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     users: u16,
 }

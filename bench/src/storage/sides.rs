@@ -15,7 +15,7 @@ pub(crate) struct Side {
     pub(crate) name: &'static str,
     pub(crate) port: u16,
     prefix: String,
-    /// Of somebody who may do everything that is asked here.
+    /// Of a user who may do everything that is requested here.
     key: String,
 }
 

@@ -139,7 +139,7 @@ static REPLACED: [HeaderName; 8] = [
 ];
 
 /// Every name of every request is asked for. Most requests have none of them, which the first letters
-/// tell: looking all of them up takes longer.
+/// show: looking all of them up takes longer.
 fn is_one_of(name: &HeaderName, names: &[HeaderName]) -> bool {
     name.as_str().starts_with(['f', 'v', 'x']) && names.contains(name)
 }

@@ -1,4 +1,4 @@
-//! The user that runs PostgreSQL. It refuses to run as root, so a root Plinth picks an unprivileged
+//! The user that runs PostgreSQL. It does not run as root, so a root Plinth picks an unprivileged
 //! user.
 
 use std::ffi::{CStr, CString};

@@ -36,7 +36,7 @@ pub struct LoginLimits {
 
 impl LoginLimits {
     /// `owner` as configured, by default a fifth of all connections. Internal logins are bounded by
-    /// the size of their pools; their limit leaves room for a pool that is being replaced.
+    /// the size of their pools; their limit leaves capacity for a pool that is being replaced.
     pub fn new(slots: ConnectionSlots, owner: Option<u32>, pool_size: usize) -> Self {
         let pool_size = u32::try_from(pool_size).unwrap_or(u32::MAX);
         Self {

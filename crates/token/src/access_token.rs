@@ -1,5 +1,5 @@
 //! Personal access tokens of operators (console contract F10): `sbp_` and 40 lower-case
-//! hexadecimal digits. The official command line refuses any other shape.
+//! hexadecimal digits. The official command line rejects any other shape.
 
 use crate::encoding::{credential_hash, hex};
 use crate::random;

@@ -118,7 +118,8 @@ impl ApiKey {
         credential_hash(self.text.expose())
     }
 
-    /// As much of the key as may be shown to tell it from others; 98 random bits stay hidden.
+    /// As much of the key as may be shown to distinguish it from others; 98 random bits stay
+    /// hidden.
     pub fn prefix(&self) -> &str {
         &self.text.expose()[..self.kind.prefix().len() + SHOWN_CHARS]
     }

@@ -61,7 +61,7 @@ impl InstanceKey {
         Secret::new(base64url(&self.bytes[..]))
     }
 
-    /// Eight hexadecimal digits that tell keys apart without revealing them.
+    /// Eight hexadecimal digits that distinguish keys without revealing them.
     pub fn id(&self) -> &str {
         &self.id
     }

@@ -39,7 +39,7 @@ pub(crate) struct Credentials {
     next: Option<String>,
 }
 
-/// `POST /sign-in`: the SDK signs in, and its session goes into the cookies of the answer.
+/// `POST /sign-in`: the SDK signs in, and its session goes into the cookies of the response.
 pub(crate) async fn with_password(
     State(app): State<App>,
     writer: SessionWriter,

@@ -276,7 +276,7 @@ fn test_in_javascript(suite: &Path, shared: &Shared) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// `npm test` of a suite, which is told where the program is.
+/// `npm test` of a suite, which is given the path of the program.
 fn npm_test(suite: &Path, artifacts: &Artifacts) -> Result<Command> {
     let mut npm = tools::npm(suite);
     npm.args(["test", "--"]);

@@ -1,7 +1,7 @@
 //! Adds a parameter that `tokio-postgres` does not support to its StartupMessage.
 //!
 //! A connection begins with an optional SSLRequest, then either the StartupMessage or a TLS handshake,
-//! inside which another stream carries the message. The first eight bytes tell them apart.
+//! inside which another stream carries the message. The first eight bytes distinguish them.
 
 use bytes::{Buf as _, BufMut as _, BytesMut};
 

@@ -13,7 +13,7 @@ const MAX_CHARS: usize = 2048;
 #[derive(Debug, Clone)]
 pub(super) struct Application {
     site_url: Url,
-    /// Whether somebody said so; the default is only an example.
+    /// Whether it was configured; the default is only an example.
     has_site: bool,
     redirects: AllowList,
 }

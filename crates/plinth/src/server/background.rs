@@ -79,7 +79,7 @@ impl Background {
         });
     }
 
-    /// Stops servers of isolated projects that nobody uses.
+    /// Stops idle servers of isolated projects.
     pub(super) fn stop_idle_servers(&self, servers: &IsolatedServers) {
         let servers = servers.clone();
         let mut ticker = self.every(IDLE_CHECK_INTERVAL);
@@ -329,7 +329,7 @@ async fn drop_unused_slots(platform: &Platform) -> anyhow::Result<()> {
 
 async fn search_stores(storage: &StorageService, platform: &Platform) -> anyhow::Result<()> {
     for row in platform.list_projects(true).await? {
-        // A server is not started for this: it is looked at while somebody uses it.
+        // A server is not started for this: it is checked while it is in use.
         if row.status != ProjectStatus::ActiveHealthy || !platform.is_awake(&row.server) {
             continue;
         }

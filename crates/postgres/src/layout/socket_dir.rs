@@ -69,7 +69,7 @@ fn claim_dir(path: &Path, account: Option<&Account>) -> Result<()> {
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
         Err(cause) => return Err(Error::file("create", path, &cause)),
     }
-    // Not followed: a link laid here by somebody else must not lead us elsewhere.
+    // Not followed: a link created here by another user must not lead elsewhere.
     let meta = fs::symlink_metadata(path).map_err(|cause| Error::file("find", path, &cause))?;
     let expected = account.map_or_else(
         || rustix::process::geteuid().as_raw(),

@@ -29,15 +29,15 @@ const SASL_CONTINUE: u32 = 11;
 /// The server's decision.
 #[derive(Debug)]
 pub(super) enum Decision {
-    /// The client is told already.
+    /// The client was notified already.
     Accepted,
-    /// The client is not told yet.
+    /// The client was not notified yet.
     Rejected {
         /// The `ErrorResponse` as it came.
         message: Vec<u8>,
         /// Whether the credential was wrong.
         is_wrong_credential: bool,
-        /// To be kept until the client is told.
+        /// To be kept until the client is notified.
         permit: Option<OwnedSemaphorePermit>,
     },
     /// The password was not checked: too many others are.

@@ -18,7 +18,7 @@ const NODE_TIMEOUT: Duration = Duration::from_secs(30);
 const FULL_CLOCKS_EVERY: u64 = 10;
 /// But of no more topics than this.
 const MAX_CLOCKS: usize = 5_000;
-/// How long other nodes may take to answer the first heartbeat of this one.
+/// How long other nodes may take to reply to the first heartbeat of this one.
 const DISCOVERY_TIME: Duration = Duration::from_millis(150);
 
 /// Sends and receives heartbeats until the link is dropped or the service stops.

@@ -20,7 +20,7 @@ use crate::topics::NodeId;
 
 /// How often a follower repeats its request within the time after which it is removed.
 const REQUESTS_PER_TIMEOUT: u32 = 3;
-/// How often it tells what it has delivered meanwhile, or that it still waits.
+/// How often it reports what it has delivered meanwhile, or that it still waits.
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Writer considered dead after this long without a heartbeat.
 const WRITER_TIMEOUT: Duration = Duration::from_secs(4);
@@ -226,7 +226,7 @@ impl WalFollower {
         }
     }
 
-    /// Tells the writer what it does not know yet.
+    /// Reports to the writer what it does not know yet.
     fn report(&mut self, position: FollowerPosition) {
         let request = self.state.request(position);
         let is_due = self.requested.is_none_or(|(last, at)| {
@@ -243,7 +243,7 @@ impl WalFollower {
         }
     }
 
-    /// Tells the writer through the database that this node lives, if the broker seems not to.
+    /// Reports to the writer through the database that this node lives, if the broker seems not to.
     fn record_if_unheard(&mut self, position: FollowerPosition) {
         let is_unheard =
             !self.cluster.is_connected() || self.heard_at.elapsed() >= HEARTBEAT_OVERDUE;

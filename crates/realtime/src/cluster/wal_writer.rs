@@ -175,7 +175,7 @@ impl WalWriter {
         !self.followers.is_empty()
     }
 
-    /// Whether to leave the slot to somebody else.
+    /// Whether to leave the slot to another node.
     pub(crate) fn may_have_successors(&self) -> bool {
         self.has_followers() || (self.may_have_unknown_followers() && self.link.has_peers())
     }
@@ -273,7 +273,7 @@ impl WalWriter {
         WriterEvent::Confirm
     }
 
-    /// While the broker is away nobody can be heard, and all may come back.
+    /// While the broker is away no heartbeats arrive, and all nodes may come back.
     fn read_records_if_needed(&mut self) {
         if self.connections.has_changed().unwrap_or(false) {
             self.connections.mark_unchanged();
@@ -329,7 +329,7 @@ impl WalWriter {
         if self.can_hear_followers() {
             let timeout = self.records.timeout();
             let has_record = |node| records.iter().any(|record| record.node == node);
-            // Compared with when the reading began: a slow database makes nobody silent.
+            // Compared with when the reading began: a slow database makes no node look silent.
             self.followers.retain(|node, follower| {
                 let silence = began.saturating_duration_since(follower.seen_at);
                 silence < timeout || has_record(*node)

@@ -45,13 +45,13 @@ pub(super) enum State {
     Idle,
 }
 
-/// A request waits for a load. Dropping this tells it that the load has ended.
+/// A request waits for a load. Dropping this notifies it that the load has ended.
 pub(super) struct LoadRequest {
     pub(super) reason: LoadReason,
     pub(super) _done: oneshot::Sender<()>,
 }
 
-/// Checked again when the task takes the request: a load in between may have answered it.
+/// Checked again when the task takes the request: a load in between may have satisfied it.
 pub(super) enum LoadReason {
     /// An explicit reload.
     Requested(Arc<RestConfig>),
@@ -180,7 +180,7 @@ impl LoadTask {
         }
     }
 
-    /// Also tells the server when the settings are to be read again.
+    /// Also notifies the server when the settings are to be read again.
     fn requires_load(&self, notification: &ListenEvent) -> bool {
         let ListenEvent::Notification { payload, .. } = notification else {
             // The connection is new: notifications may have been missed.

@@ -1,4 +1,5 @@
-//! What the first bytes of a source tell: its format, its size, and the memory that decoding takes.
+//! What the first bytes of a source contain: its format, its size, and the memory that decoding
+//! takes.
 
 use std::io::Cursor;
 

@@ -35,7 +35,7 @@ impl Harness {
         }
     }
 
-    /// Connected, with somebody's token.
+    /// Connected, with a user's token.
     fn open() -> Self {
         let mut harness = Self::new();
         harness.protocol.connect();
@@ -126,7 +126,7 @@ impl Harness {
         self.protocol.received(self.now, message);
     }
 
-    /// Answers the join that was sent last on a topic.
+    /// Replies to the join that was sent last on a topic.
     fn reply_to_join(&mut self, topic: &str, status: &str, response: Value) {
         let channel = self
             .protocol
@@ -328,7 +328,7 @@ fn a_join_without_a_reply_is_left_and_retried() {
     harness.advance(1000);
     assert_eq!(harness.actions(), ["phx_join realtime:a 3 3"]);
 
-    // The first join's answer comes at last, and is not this one's.
+    // The first join's reply comes at last, and is not this one's.
     harness
         .receive(json!(["1", "1", "realtime:a", "phx_reply", { "status": "ok", "response": {} }]));
     assert!(!harness.protocol.channel(channel).unwrap().is_joined());
@@ -564,7 +564,7 @@ fn leaving_is_said_and_not_waited_for_and_the_connection_ends_a_while_later() {
     harness.protocol.leave(0, channel);
     assert_eq!(harness.actions(), ["phx_leave realtime:a 2 1"]);
 
-    // Somebody may come back in time.
+    // A subscriber may come back in time.
     harness.advance(20_000);
     let (channel, _outcome) = harness.subscribe("realtime:a");
     harness.protocol.leave(harness.now, channel);

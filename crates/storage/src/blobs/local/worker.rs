@@ -76,7 +76,7 @@ impl<T: Work> Worker<T> {
 }
 
 impl<T: Work> Drop for Worker<T> {
-    /// Nobody will ask for the result of queued blocks.
+    /// No caller will ask for the result of queued blocks.
     fn drop(&mut self) {
         lock(&self.shared).queue.clear();
     }
