@@ -105,7 +105,7 @@ async fn a_trigger_on_auth_users_cannot_climb() {
         )
         .await;
 
-    // Either Postgres refuses, or the trigger became a role that is no superuser.
+    // Either Postgres rejects it, or the trigger became a role that is no superuser.
     if let Ok(rows) = rows {
         assert_eq!(rows[0].get::<_, &str>(0), "false");
     }

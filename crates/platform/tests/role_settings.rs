@@ -203,7 +203,7 @@ async fn changes_behind_plinths_back_have_no_effect_and_are_undone() {
     let app = TestPlatform::start().await;
     let (one, two) = (app.project("One").await, app.project("Two").await);
     let attacker = owner(&app, &one).await;
-    // Nobody rewrites what a function does.
+    // What a function does is not rewritten.
     attacker
         .batch_execute(&format!(
             "do $$ begin

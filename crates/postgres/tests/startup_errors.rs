@@ -1,4 +1,4 @@
-//! Each startup error is one sentence that tells the operator what to do.
+//! Each startup error is one sentence that says what to do.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -201,7 +201,7 @@ async fn an_ordinary_user_gets_an_error_for_folders_of_others() {
     assert!(printed.contains("permission denied."), "{printed}");
 }
 
-/// Not a test of its own: what the test above runs as somebody else.
+/// Not a test of its own: what the test above runs as another user.
 #[tokio::test]
 #[ignore = "started by another test"]
 async fn prints_its_startup_error() {

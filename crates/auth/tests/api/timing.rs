@@ -66,7 +66,7 @@ async fn requests_for_unknown_people_take_as_long_as_a_message() {
     assert!(sign_up >= MAIL_SERVER_DELAY, "{sign_up:?}");
 }
 
-/// Both get a mail: `/otp` makes an account for whoever has none.
+/// Both get a mail: `/otp` creates a user where there is none.
 #[tokio::test]
 async fn a_code_for_an_unknown_address_takes_as_long_as_for_a_known_one() {
     let (api, _server) = api_with_slow_mail_server().await;

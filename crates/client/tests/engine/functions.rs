@@ -1,4 +1,4 @@
-//! Calls of functions over a socket: what is sent, and what is made of every kind of answer.
+//! Calls of functions over a socket: what is sent, and how every kind of response is read.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::{NOW_S, session};
 
-/// Functions that answer as theirs would, on a port.
+/// Functions that respond as theirs would, on a port.
 struct Server {
     url: String,
     task: JoinHandle<()>,
@@ -118,7 +118,7 @@ async fn events() -> Response {
 }
 
 async fn slow() -> &'static str {
-    // Longer than any timeout of these tests; nobody waits for it.
+    // Longer than any timeout of these tests; no test waits for it.
     tokio::time::sleep(Duration::from_secs(30)).await;
     "late"
 }

@@ -668,7 +668,7 @@ async fn k5_a_store_that_fails_once_stops_no_refresh_after_that() {
 
     use plinth_client::{BoxFuture, MemoryStore, StoreError};
 
-    /// Answers the first so many reads, fails once, and is well again.
+    /// Serves the first so many reads, fails once, and then recovers.
     #[derive(Clone)]
     struct FailsOnce {
         inner: MemoryStore,

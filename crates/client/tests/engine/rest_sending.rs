@@ -1,4 +1,4 @@
-//! Client contract §3.3: answers, failures and trying again.
+//! Client contract §3.3: responses, failures and retries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -410,7 +410,7 @@ async fn a_session_that_cannot_be_refreshed_does_not_become_anonymous() {
     let client = bench.client();
     let error = client.from("t").select("*").execute().await.unwrap_err();
     assert_eq!(error.status, 400);
-    // The session is over; from now on the requests are nobody's.
+    // The session is over; from now on the requests are anonymous.
     client.from("t").select("*").execute().await.unwrap();
 }
 

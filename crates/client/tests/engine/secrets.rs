@@ -1,5 +1,5 @@
 //! Client contract S35 and R4: no piece of a credential in any trace, at any level, nor in `Debug`,
-//! even where a server repeats in its answer what it was sent.
+//! even where a server repeats in its response what it was sent.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -20,7 +20,7 @@ const ONE_TIME_CODE: &str = "90417382";
 const TOKEN_HASH: &str = "pkce_0a9s8d7f6g5h4j3k2l1q";
 const TOTP_SECRET: &str = "JBSWY3DPEHPK3PXP";
 
-/// A token answer whose refresh token is one of ours.
+/// A token response whose refresh token is one of ours.
 fn token_response(at: usize, expires_in: i64) -> Value {
     let mark = ["Yh2Gs9Wd", "Uc6Ke1Np"][at];
     json!({

@@ -1,4 +1,4 @@
-//! Files, on the wire: what is sent, whose it is, and what is made of answers.
+//! Files, on the wire: what is sent, whose it is, and how responses are read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -86,7 +86,7 @@ async fn requests_are_those_of_the_protocol() {
 #[tokio::test]
 async fn a_lost_connection_is_waited_out_and_the_server_asked_where_to_go_on() {
     let bench = Bench::auto_advancing();
-    // One byte of the part arrived before the connection broke, and its answer got lost once.
+    // One byte of the part arrived before the connection broke, and its response got lost once.
     let heads = vec![Reply::broken(), Reply::text(503, ""), at(1), at(5)];
     on(
         &bench,

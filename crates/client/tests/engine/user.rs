@@ -287,7 +287,7 @@ async fn s62_a_code_for_a_sensitive_change_is_asked_for() {
     );
 }
 
-/// What a sign-out of this scope leaves, for this answer of the server.
+/// What a sign-out of this scope leaves, for this response of the server.
 async fn sign_out(scope: Scope, reply: Reply) -> (bool, Vec<&'static str>, bool) {
     let bench = Bench::new();
     bench.store_session(3600).await;

@@ -143,7 +143,7 @@ async fn client_errors_are_not_retried() {
     upload().upsert(true).send().await.unwrap();
     assert!(files.download("a").send().await.unwrap() == bytes(10));
 
-    // Somebody else makes the file meanwhile.
+    // Another client creates the file meanwhile.
     let mut late = files
         .upload_resumable("late", bytes(10))
         .start()

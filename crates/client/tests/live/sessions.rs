@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Live, PASSWORD};
 
-/// Signs somebody up and lets the stored session claim that it ends in this many seconds.
+/// Signs a user up and lets the stored session claim that it ends in this many seconds.
 async fn ending_in(live: &Live, store: &MemoryStore, seconds: i64) -> (Client, Session) {
     let client = live.client_with(store);
     let sign_up = client

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::Live;
 
-/// More than any buffer on the way.
+/// More than any buffer in between.
 const LARGE: usize = 5 * 1024 * 1024 + 3;
 
 async fn ada(live: &Live) -> Files {

@@ -1,4 +1,4 @@
-//! Functions that fail, and what their callers are told (functions contract §5, §14.4).
+//! Functions that fail, and what errors their callers get (functions contract §5, §14.4).
 
 use std::{
     net::TcpStream,

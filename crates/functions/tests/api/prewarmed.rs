@@ -1,4 +1,4 @@
-//! Prewarmed processes (functions contract §14.4): a function cannot tell that it runs in one.
+//! Prewarmed processes (functions contract §14.4): a function cannot detect that it runs in one.
 
 use serde_json::{Value, json};
 

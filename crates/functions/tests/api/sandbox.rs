@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{TEST_TIMEOUT, TestFunctions, runtime_dirs, until};
 
-/// Tries one thing after the other, and tells what became of each.
+/// Tries one thing after the other, and reports the outcome of each.
 async fn attempt(functions: &TestFunctions, attempts: &str) -> Value {
     let code = format!(
         r#"

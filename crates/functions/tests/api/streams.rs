@@ -71,7 +71,7 @@ async fn a_huge_response_waits_for_its_reader_and_is_not_buffered() {
 
     let mut response = functions.get("hello").send().await.unwrap();
     let mut bytes = response.chunk().await.unwrap().unwrap().len();
-    // Unless the client reads on, only what fits into the buffers on the way is made.
+    // Unless the client reads on, only what fits into the buffers in between is produced.
     let mut before = 0;
     loop {
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -160,7 +160,7 @@ async fn a_function_is_notified_that_its_client_disconnected() {
           if (req.method === 'POST') return new Response(`${[...seen]} seen, ${[...gone]} gone`);
           const name = new URL(req.url).pathname.split('/')[2];
           seen.add(name);
-          // Once a response has begun, the runtime tells the stream; the signal may stay silent.
+          // Once a response has begun, the runtime notifies the stream; the signal may stay silent.
           const note = () => { gone.add(name); };
           req.signal.addEventListener('abort', note);
           if (name === 'silent') return new Promise(() => {});

@@ -77,7 +77,7 @@ async fn all_functions_share_one_budget() {
     assert_eq!(functions.fetch("two").await.0, 200);
     assert_eq!(functions.worker_pids().len(), 1);
 
-    // The busy worker stays, and others are told to come back.
+    // The busy worker stays, and others are asked to retry.
     let busy = tokio::spawn(functions.get("two/slow").send());
     functions
         .records_with(|record| record.message.contains("busy"))

@@ -25,7 +25,7 @@ impl Sessions {
         }
     }
 
-    /// Opens sessions until one is rejected; tells how many there are and the SQLSTATE.
+    /// Opens sessions until one is rejected; returns how many there are and the SQLSTATE.
     fn take_all(&mut self, config: &tokio_postgres::Config) -> (usize, String) {
         let before = self.clients.len();
         loop {

@@ -1,4 +1,4 @@
-//! PostgreSQL dies under load: honest answers meanwhile, and all is well again soon.
+//! PostgreSQL dies under load: requests get honest errors, and all works again soon.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ const CLIENTS: usize = 16;
 const PACE: Duration = Duration::from_millis(550);
 const RECOVERY: Duration = Duration::from_secs(20);
 
-/// What one kind of request was answered with, and how often.
+/// The responses to one kind of request, and how often.
 type Tally = Mutex<BTreeMap<String, usize>>;
 
 #[test]
@@ -175,7 +175,7 @@ fn a_killed_backend_is_replaced_without_an_error_that_stays() {
     });
 }
 
-/// Whether the platform answers; asked not faster than a token is good for.
+/// Whether the platform responds; asked not faster than a token is good for.
 fn is_back(platform: &Http) -> Option<()> {
     let response = platform.get("/platform/projects");
     assert!([200, 503].contains(&response.status), "{response:?}");

@@ -1,4 +1,5 @@
-//! Projects with a PostgreSQL of their own: apart from all others, awake only while somebody uses them.
+//! Projects with a PostgreSQL of their own: apart from all others, started only while they are in
+//! use.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -78,7 +79,8 @@ fn is_isolated(server: &Instance<'_>, reference: &str) -> bool {
     found.expect("it is listed")["isolated"] == true
 }
 
-/// The attack: whoever may assume `postgres` in one project grants a role of another one to `anon`.
+/// The attack: a user who may assume `postgres` in one project grants a role of another one to
+/// `anon`.
 #[test]
 fn roles_of_one_project_open_no_table_of_an_isolated_one() {
     let folder = Folder::new();
@@ -230,7 +232,7 @@ fn an_isolated_project_has_the_commands_of_every_other() {
     }
     assert!(!shop.state(&folder).exists() && !shop.data_dir(&folder).exists());
     shop.http(&server).get(&stock).expect_status(404);
-    // Nobody makes an empty server of a ref that was.
+    // No empty server is created for a ref that was deleted.
     assert!(try_rows(&shop.url, "select 1").is_err());
     assert!(!shop.state(&folder).exists());
 }
@@ -284,7 +286,7 @@ fn its_server_sleeps_when_idle_and_wakes_by_itself() {
     let woken = shop.http(&server).get(&shop.rest("stock"));
     assert_eq!(woken.expect_status(200).json()[0]["id"], 7);
 
-    // Its death is nobody else's, and it comes back.
+    // Its crash affects no other, and it restarts.
     let pid_file = shop.data_dir(&folder).join("postmaster.pid");
     let text = std::fs::read_to_string(pid_file).expect("it runs");
     let postmaster = text.lines().next().and_then(|line| line.parse().ok());
@@ -305,7 +307,7 @@ fn its_server_sleeps_when_idle_and_wakes_by_itself() {
     let report = &healthy.stdout;
     assert!(report.contains("1 PostgreSQL server(s)"), "{report}");
 
-    // Nobody starts it while the project is paused.
+    // It is not started while the project is paused.
     let pause = ["projects", "pause", &shop.reference];
     server.cli(&pause).expect_success();
     shop.expect_asleep(&folder);

@@ -80,7 +80,7 @@ fn database_port(args: &[&str]) -> (String, String) {
     (listening.join(" "), server.stdout())
 }
 
-/// The addresses on which somebody listens at this port, from the kernel's table.
+/// The addresses with a listener at this port, from the kernel's table.
 fn listening_addresses(port: u16) -> Vec<String> {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
     let wanted = format!(":{port:04X}");

@@ -202,8 +202,8 @@ fn a_node_with_local_files_does_not_join_others_that_use_an_s3_store() {
 /// The node's `/ready`, as soon as its status is this.
 fn until_readiness(node: &Instance<'_>, status: &str) -> Value {
     eventually(TIMEOUT, &format!("/ready says {status}"), || {
-        // Out of service is never the answer: everything else works. A machine under load may miss the
-        // timeout of one check, but not of three.
+        // A node never goes out of service for this: everything else works. A machine under load
+        // may miss the timeout of one check, but not of three.
         let mut responses = (0..3).map(|_| node.http().get("/ready"));
         let response = responses.find(|response| response.status == 200);
         let response = response.expect("it is in service");

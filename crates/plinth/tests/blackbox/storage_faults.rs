@@ -21,10 +21,10 @@ const CLIENTS: usize = 6;
 const ACTS: usize = 8;
 const RECOVERY: Duration = Duration::from_secs(60);
 
-/// What may be under a name: several things while nobody knows how a request ended.
+/// What may be under a name: several things while the outcome of a request is unknown.
 type Possible = BTreeMap<String, Vec<Option<String>>>;
 
-/// Somebody who does everything that can be done with files, and remembers what was promised.
+/// A client that does everything that can be done with files, and remembers what was promised.
 struct Client {
     number: usize,
     http: Http,

@@ -54,7 +54,7 @@ fn kill_at_the_end(folder: &Folder, server: Instance<'_>, lock: &str, begin: imp
     }
 }
 
-/// A row that is there, and a name that somebody writes.
+/// A row that is there, and a name that is being written.
 fn locks(name: &str) -> String {
     format!(
         "select from storage.objects where name = '{name}' for update;

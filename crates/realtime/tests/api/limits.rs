@@ -106,7 +106,7 @@ async fn a_flood_of_joins_blocks_no_other_socket_and_each_gets_one_reply() {
         .execute("create policy everybody on realtime.messages using (true) with check (true)")
         .await;
     let (mut flood, mut other) = (realtime.socket().await, realtime.socket().await);
-    // Each needs the database; nobody reads the replies meanwhile.
+    // Each needs the database; the replies are not read meanwhile.
     for n in 0..JOINS {
         let topic = format!("realtime:{n}");
         let payload = json!({"config": {"private": true}});

@@ -435,8 +435,8 @@ async fn without_the_broker_nodes_say_so() {
 /// Shorter than usual, and longer than a slow machine takes between two signs of life.
 const FOLLOWER_TIMEOUT: Duration = Duration::from_secs(16);
 
-/// Until a node without the broker has told the others through the database that it lives, some time
-/// after `since`.
+/// Until a node without the broker has notified the others through the database that it lives, some
+/// time after `since`.
 async fn until_recorded(node: &TestRealtime, since: Instant, time: Duration) {
     let records = format!(
         "select count(*) from realtime.followers

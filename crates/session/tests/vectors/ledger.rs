@@ -1,4 +1,4 @@
-//! The vectors, and which of their fields somebody has looked at.
+//! The vectors, and which of their fields were read.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -48,7 +48,7 @@ impl Vectors {
         cases
     }
 
-    /// The places that nobody has read.
+    /// The places that were not read.
     pub(crate) fn unread(&self) -> Vec<String> {
         let mut unread = Vec::new();
         self.collect_unread("", &self.file, &mut unread);

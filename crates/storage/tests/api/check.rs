@@ -254,7 +254,7 @@ async fn orphans_are_reported_and_removed_after_a_grace_period_on_request() {
     let (mut findings, summary) = api.check(FileCheck::default()).await;
     let places = ["whole", "growing", "unfinished"];
     findings.sort_by_key(|finding| places.iter().position(|place| finding["place"] == *place));
-    // An S3 store does not tell the size of an unfinished upload.
+    // An S3 store does not report the size of an unfinished upload.
     let unfinished = if api.is_on_disk() { 11 } else { 0 };
     assert_eq!(
         select(

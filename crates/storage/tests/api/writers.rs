@@ -76,7 +76,7 @@ async fn a_body_that_breaks_off_leaves_nothing() {
         .upload("b/a", "")
         .service_role()
         .broken("text/plain", &large);
-    // Without a length: only the error of the body tells that it is incomplete.
+    // Without a length: only the error of the body shows that it is incomplete.
     let reply = reply.with(|request| _ = request.headers_mut().remove("content-length"));
     reply
         .await

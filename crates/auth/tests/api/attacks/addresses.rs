@@ -55,8 +55,8 @@ async fn an_address_of_any_length_is_only_data() {
     assert_eq!(tokens["user"]["user_metadata"]["email"], long);
 }
 
-/// Users are found by their own address only, not by one of their identities, which nobody else can
-/// take either.
+/// Users are found by their own address only, not by one of their identities, which no other user
+/// can take either.
 #[tokio::test]
 async fn no_code_goes_to_another_address_than_was_typed() {
     let api = Api::start(&[]).await;

@@ -26,7 +26,7 @@ struct State {
     asked: Vec<Recorded>,
 }
 
-/// One answer.
+/// One response.
 #[derive(Clone)]
 pub(crate) struct Reply {
     status: u16,
@@ -88,7 +88,7 @@ impl Reply {
         self
     }
 
-    /// Waits for a permit before it answers.
+    /// Waits for a permit before it responds.
     pub(crate) fn behind(mut self, gate: &Arc<Semaphore>) -> Self {
         self.gate = Some(gate.clone());
         self
@@ -103,8 +103,8 @@ impl Server {
         }
     }
 
-    /// What a route (`POST /auth/v1/token`) answers from now on, one after the other; the last
-    /// answer repeats.
+    /// The responses of a route (`POST /auth/v1/token`) from now on, one after the other; the last
+    /// response repeats.
     pub(crate) fn on(&self, route: &str, replies: impl IntoIterator<Item = Reply>) {
         let replies = replies.into_iter().collect();
         self.state().replies.insert(route.to_owned(), replies);

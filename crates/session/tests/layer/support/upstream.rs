@@ -24,7 +24,7 @@ pub(crate) struct Upstream(Arc<Parts>);
 struct Parts {
     signer: Mutex<Tokens>,
     published: Mutex<Vec<Value>>,
-    /// Whether the key set is answered with an error.
+    /// Whether the response for the key set is an error.
     keys_fail: AtomicBool,
     refresh: Mutex<Answer>,
     user: Mutex<Answer>,
@@ -35,11 +35,11 @@ struct Parts {
     key_fetches: AtomicUsize,
     logouts: AtomicUsize,
     seen: Mutex<Vec<Value>>,
-    /// Refreshes are answered only while there are permits.
+    /// Refreshes get a response only while there are permits.
     gate: Semaphore,
 }
 
-/// An answer with a status and an error code, or a session.
+/// A response with a status and an error code, or a session.
 pub(crate) mod on_refresh {
     use super::*;
 
@@ -114,7 +114,7 @@ impl Upstream {
         self.0.keys_fail.store(false, Ordering::SeqCst);
     }
 
-    /// What refreshes are answered with, given their number from 1.
+    /// The response to refreshes, given their number from 1.
     pub(crate) fn refreshing(&self, reply: impl Fn(usize) -> Response + Send + Sync + 'static) {
         *self.0.refresh.lock().unwrap() = Arc::new(reply);
     }
