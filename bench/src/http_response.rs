@@ -145,7 +145,7 @@ fn parse(head: &[u8]) -> anyhow::Result<(u16, Framing)> {
     }
     match status {
         204 | 304 => Ok((status, Framing::Length(0))),
-        _ => bail!("an answer whose end cannot be found:\n{head}"),
+        _ => bail!("a response whose end cannot be found:\n{head}"),
     }
 }
 

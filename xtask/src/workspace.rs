@@ -87,7 +87,7 @@ impl Workspace {
                 .args(["metadata", "--format-version", "1"])
                 .args(arguments),
         )?;
-        serde_json::from_str(&metadata_json).context("`cargo metadata` answered in an unknown form")
+        serde_json::from_str(&metadata_json).context("`cargo metadata` has an unknown form")
     }
 
     pub(crate) fn has_package(&self, name: &str) -> bool {

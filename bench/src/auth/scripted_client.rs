@@ -163,16 +163,16 @@ impl LoadClient for ScriptedClient {
         if self.operation == Operation::Refresh {
             let tokens = (field(body, "refresh_token"), field(body, "access_token"));
             let (Some(refresh_token), Some(access_token)) = tokens else {
-                anyhow::bail!("an answer without tokens: {}", text());
+                anyhow::bail!("a response without tokens: {}", text());
             };
             user.refresh_token = refresh_token.to_owned();
             user.access_token = access_token.to_owned();
         }
         if self.operation == Operation::GetUser {
-            let id = field(body, "id").context("an answer without an id")?;
+            let id = field(body, "id").context("a response without an id")?;
             anyhow::ensure!(
                 id == users::user_id(user.number),
-                "it is somebody else: {}",
+                "it is another user: {}",
                 text()
             );
         }

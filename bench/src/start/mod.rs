@@ -220,7 +220,7 @@ fn create_isolated(
     let http_response = plinth.get(&format!("/p/{reference}/auth/v1/health"));
     ensure!(
         http_response.is_some_and(|status| status < 500),
-        "the isolated project answers {http_response:?}"
+        "the isolated project responds {http_response:?}"
     );
     let new = processes::children(plinth.pid()).into_iter();
     let mut new = new.filter(|pid| !before.contains(pid));
@@ -232,7 +232,7 @@ fn use_default_project(plinth: &Running<'_>, runtime: &Runtime) -> anyhow::Resul
     let http_response = plinth.get("/auth/v1/health");
     ensure!(
         http_response.is_some_and(|status| status < 500),
-        "the default project answers {http_response:?}"
+        "the default project responds {http_response:?}"
     );
     let (_, status) = plinth.command(&["status"])?;
     let url = status["DB_URL"]

@@ -168,7 +168,7 @@ impl LoadClient for ScriptedClient {
     }
 
     fn handle_response(&mut self, body: &[u8]) -> anyhow::Result<()> {
-        let http_response: Value = serde_json::from_slice(body).context("it answers no JSON")?;
+        let http_response: Value = serde_json::from_slice(body).context("its response is no JSON")?;
         let entries = self.page.entries(&http_response);
         ensure!(entries == Some(PAGE), "a page of {entries:?} entries");
         Ok(())

@@ -112,7 +112,7 @@ impl LoadClient for ScriptedClient {
             Work::Upload => !places(body, self.name().as_bytes()).is_empty(),
         };
         let shown = || String::from_utf8_lossy(&body[..body.len().min(300)]).into_owned();
-        ensure!(is_right, "it answers something else: {}", shown());
+        ensure!(is_right, "it responds with something else: {}", shown());
         Ok(())
     }
 }

@@ -79,7 +79,7 @@ impl Platform {
         };
         changes.extend(self.registry().repairs());
         Ok(vec![if changes.is_empty() {
-            Check::ok("roles", "nobody has changed logins or shared roles")
+            Check::ok("roles", "logins and shared roles are unchanged")
         } else {
             Check::warning(
                 "roles",

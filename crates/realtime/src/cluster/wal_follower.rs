@@ -257,7 +257,7 @@ impl WalFollower {
         let records = self.records.clone();
         let task = tokio::spawn(async move {
             if let Err(error) = records.write(position).await {
-                tracing::debug!("cannot tell the node that reads the slot of this one: {error}");
+                tracing::debug!("cannot notify the node that reads the slot of this one: {error}");
             }
         });
         self.recording = Some((AbortOnDropHandle::new(task), Instant::now()));

@@ -390,7 +390,7 @@ async fn strict_revocation_asks_before_changes_only() {
     assert_eq!(app.upstream.users(), 0);
     assert_eq!(browser.post("/private", "").await.short(), (200, USER));
     assert_eq!(browser.post("/private", "").await.short(), (200, USER));
-    assert_eq!(app.upstream.users(), 2, "an answer is not kept");
+    assert_eq!(app.upstream.users(), 2, "a response is not kept");
 
     app.upstream.knowing_users(on_refresh::error(503, "down"));
     assert_eq!(

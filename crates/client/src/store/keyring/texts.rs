@@ -132,7 +132,7 @@ pub(super) mod tests {
                 Ok(_) => Some(Self(service)),
                 Err(error @ keyring_core::Error::NoStorageAccess(_)) => {
                     // Past the test harness, which would swallow it.
-                    let word = format!("SKIPPED {test}: this system refuses its keyring: {error}");
+                    let word = format!("SKIPPED {test}: this system denies its keyring: {error}");
                     _ = writeln!(std::io::stderr(), "{word}");
                     None
                 }

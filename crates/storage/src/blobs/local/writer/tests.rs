@@ -98,7 +98,7 @@ async fn a_folder_that_takes_nothing_is_noticed_while_bytes_come() {
             return;
         }
     }
-    panic!("nobody has noticed");
+    panic!("the writer has not noticed");
 }
 
 /// How near the writer comes to the digest of its bytes, which nothing can be faster than. For a
