@@ -51,7 +51,7 @@ pub(crate) struct Options {
     /// How many sockets are idle.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u16).range(1..=60_000))]
     idle: u16,
-    /// How many hear one sender.
+    /// How many receive the messages of one sender.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     listeners: u16,
     /// How many listen to changes of rows, each as another user.

@@ -1,5 +1,5 @@
 //! The `plinth` program under test: found or built, started in a folder of its own, used and
-//! stopped like anybody would.
+//! stopped as users do.
 
 use std::{
     env,

@@ -5,7 +5,7 @@ use anyhow::ensure;
 use super::sides::Side;
 use crate::{load::LoadClient, random::Random};
 
-/// The bucket, which anybody may read.
+/// The bucket, which any client may read.
 pub(crate) const BUCKET: &str = "small";
 pub(crate) const SIZE: usize = 4096;
 /// How many files there are to download.

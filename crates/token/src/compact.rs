@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::encoding::from_base64url;
 use crate::error::TokenError;
 
-/// What a token's header says about its signature. Unverified: anybody can write a header.
+/// What a token's header says about its signature. Unverified: any client can write a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenHeader {
     /// The algorithm's name as given, known or not.

@@ -32,7 +32,7 @@ pub(super) const COLUMNS: &str = "i.id, i.provider_id, i.user_id, i.provider, i.
     i.email, i.last_sign_in_at, i.created_at, i.updated_at";
 
 /// Whether the identity `i` proves that its address belongs to the user `u`. The provider must have
-/// verified the address, or the user must have it: anybody can write any address into a profile.
+/// verified the address, or the user must have it: any user can write any address into a profile.
 pub(super) const SPEAKS_FOR_ADDRESS: &str =
     "(i.identity_data ->> 'email_verified' = 'true' or lower(u.email) = i.email)";
 

@@ -234,7 +234,7 @@ async fn sign_up_existing(
     let mut body = users::load_body(&mut tx, user).await?;
     tx.commit().await?;
     if was_invited {
-        // Metadata from an invitation must not be shown to strangers.
+        // Metadata from an invitation must not be shown to others.
         body.user_metadata.clear();
         body.identities = Some(Vec::new());
     }

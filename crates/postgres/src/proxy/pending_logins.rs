@@ -1,5 +1,5 @@
 //! Bounds how many connections from one network are logging in at once. The limit of connections is for
-//! sessions: clients without a password must not be able to use it up for everybody.
+//! sessions: clients without a password must not be able to exhaust it for all clients.
 //!
 //! Further ones wait for their turn. Connections of this machine are not bounded: they may be those of a
 //! proxy, which has clients of its own.

@@ -24,7 +24,7 @@ const REQUESTS_PER_TIMEOUT: u32 = 3;
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Writer considered dead after this long without a heartbeat.
 const WRITER_TIMEOUT: Duration = Duration::from_secs(4);
-/// After this long without a heartbeat the writer may not hear this node either.
+/// After this long without a heartbeat the writer may not receive this node's either.
 const HEARTBEAT_OVERDUE: Duration = Duration::from_secs(2);
 /// How long to wait for what is missing.
 const RESEND_TIMEOUT: Duration = Duration::from_secs(60);

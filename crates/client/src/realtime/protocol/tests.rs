@@ -724,7 +724,7 @@ fn presence_is_followed_only_by_those_who_asked_for_it() {
     assert!(harness.protocol.presence(channel).contains_key("k"));
     assert!(harness.protocol.presence(deaf).is_empty());
 
-    // Some servers have presence on for everybody.
+    // Some servers have presence on for all clients.
     harness.receive(json!(["2", null, "realtime:b", "presence_state", {}]));
     harness.receive(json!([null, null, "realtime:b", "presence_diff", diff]));
     assert!(harness.protocol.presence(deaf).contains_key("k"));

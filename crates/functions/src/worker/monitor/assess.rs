@@ -249,7 +249,8 @@ impl Silence {
         self.duration >= SILENCE_THRESHOLD
     }
 
-    /// On a busy machine everybody is late; one that lags is busy itself, or waits for something.
+    /// On a busy machine all workers are late; one that lags is busy itself, or waits for
+    /// something.
     fn is_lag(&self) -> bool {
         self.duration >= LAG_THRESHOLD && self.cpu >= LAG_THRESHOLD || self.is_long()
     }
