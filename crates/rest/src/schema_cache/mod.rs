@@ -172,7 +172,7 @@ fn total<'a, T: 'a>(groups: impl Iterator<Item = &'a Vec<T>>) -> usize {
     groups.map(Vec::len).sum()
 }
 
-/// Numbers of objects, for the log.
+/// Counts of objects, for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counts {
     pub(crate) relations: usize,
