@@ -146,7 +146,7 @@ fn changes(
     listening: Listening,
     (least, longest_p95): (f64, f64),
 ) -> anyhow::Result<[Measure; 2]> {
-    let mut alone = Rows::open(target, options.users, Listening::Nobody)?;
+    let mut alone = Rows::open(target, options.users, Listening::None)?;
     let mut deliveries = Rows::open(target, options.users, listening)?;
     let (mut changes, mut inserts) = (Vec::new(), Vec::new());
     let (mut p95, mut p95_alone) = (Vec::new(), Vec::new());
@@ -166,7 +166,7 @@ fn changes(
     }
     let with = match listening {
         Listening::Filtered => "each with a filter",
-        Listening::Nobody | Listening::Unfiltered => "without filters",
+        Listening::None | Listening::Unfiltered => "without filters",
     };
     let what = |what: &str| format!("row changes, {} users {with}: {what}", options.users);
     Ok([

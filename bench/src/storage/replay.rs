@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_distinguished_and_strangers_left_out() {
+    fn sessions_are_distinguished_and_other_lines_left_out() {
         let seen = [
             statement(1, "begin", &[]),
             statement(2, "insert into pending values ($1)", &["v-1"]),

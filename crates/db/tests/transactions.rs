@@ -127,7 +127,7 @@ async fn the_first_error_is_reported_and_nothing_is_kept() {
 }
 
 #[tokio::test]
-async fn a_deferred_constraint_speaks_at_the_commit() {
+async fn a_deferred_constraint_fails_at_the_commit() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1).await;
     db.admin()

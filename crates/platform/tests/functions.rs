@@ -508,7 +508,7 @@ async fn what_cannot_be_deployed_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn strangers_and_tokens_reach_no_further_than_they_may() {
+async fn other_users_and_tokens_reach_no_further_than_they_may() {
     let app = TestPlatform::start().await;
     let platform = app.platform.references().platform.clone();
     let (_, token) = app.token("ci").await;

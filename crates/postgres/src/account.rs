@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_enters_open_folders_only() {
+    fn another_user_enters_open_folders_only() {
         let (open, closed) = (folder(0o711), folder(0o700));
         fs::create_dir(closed.path().join("inside")).unwrap();
 

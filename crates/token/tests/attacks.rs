@@ -249,7 +249,7 @@ fn parts_of_two_genuine_tokens_do_not_mix() {
 }
 
 #[test]
-fn names_that_strangers_choose_do_not_blow_up_errors() {
+fn names_that_clients_choose_do_not_inflate_errors() {
     let keys = KeySet::builder().legacy_secret(SECRET).build().unwrap();
 
     let error = keys

@@ -44,7 +44,7 @@ fn form(path: &str, site: &str, body: &str) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn strangers_see_the_first_page_and_are_asked_to_sign_in() {
+async fn anonymous_users_see_the_first_page_and_are_asked_to_sign_in() {
     let (status, _, body) = send(get("/")).await;
     assert_eq!(status, StatusCode::OK);
     assert!(body.contains("The server does not know you."));

@@ -252,7 +252,7 @@ fn test_on_oldest_postgres(shared: &Shared) -> Result<Outcome> {
         )));
     }
     let workspace = Workspace::load()?;
-    let speak_sql: Vec<&str> = workspace
+    let sql_packages: Vec<&str> = workspace
         .packages
         .iter()
         .filter(|package| {
@@ -264,7 +264,7 @@ fn test_on_oldest_postgres(shared: &Shared) -> Result<Outcome> {
     let artifacts = shared.artifacts()?;
     let oldest = ("PLINTH_TEST_BIN_DIR", tools::DEBIAN_POSTGRES);
     let mut programs = artifacts.tests_of(&[PROGRAM], &ABOUT_POSTGRES, oldest);
-    programs.extend(artifacts.tests_of(&speak_sql, &[], oldest));
+    programs.extend(artifacts.tests_of(&sql_packages, &[], oldest));
     runner::run(programs, &shared.durations)
 }
 

@@ -152,7 +152,7 @@ async fn broadcasts_over_http_need_no_subscription() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nothing_is_lost_when_many_speak_at_once() {
+async fn nothing_is_lost_when_many_send_at_once() {
     let live = Live::start().await;
     let listening = live.client().channel("room").build().unwrap();
     let mut received_events = listening.on_broadcast("*");

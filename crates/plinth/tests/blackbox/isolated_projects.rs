@@ -61,13 +61,13 @@ impl Made {
         }
     }
 
-    fn is_awake(&self, folder: &Folder) -> bool {
+    fn is_running(&self, folder: &Folder) -> bool {
         !postgres_processes(&self.data_dir(folder)).is_empty()
     }
 
-    fn expect_asleep(&self, folder: &Folder) {
+    fn expect_stopped(&self, folder: &Folder) {
         eventually(LIMIT, "its PostgreSQL stops", || {
-            (!self.is_awake(folder)).then_some(())
+            (!self.is_running(folder)).then_some(())
         });
     }
 }
@@ -280,9 +280,9 @@ fn its_server_sleeps_when_idle_and_wakes_by_itself() {
         &shop.url,
         "create table stock as select 7 as id; grant select on stock to anon",
     );
-    shop.expect_asleep(&folder);
+    shop.expect_stopped(&folder);
     assert_eq!(value(&shop.url, "select id from stock"), "7");
-    shop.expect_asleep(&folder);
+    shop.expect_stopped(&folder);
     let woken = shop.http(&server).get(&shop.rest("stock"));
     assert_eq!(woken.expect_status(200).json()[0]["id"], 7);
 
@@ -298,9 +298,9 @@ fn its_server_sleeps_when_idle_and_wakes_by_itself() {
 
     // So does all of it after Plinth was killed.
     server.kill9();
-    shop.expect_asleep(&folder);
+    shop.expect_stopped(&folder);
     let server = Instance::start(&folder, &[]);
-    assert!(!shop.is_awake(&folder), "nobody has asked for it");
+    assert!(!shop.is_running(&folder), "nobody has asked for it");
     let found = shop.http(&server).get(&shop.rest("stock"));
     assert_eq!(found.expect_status(200).json()[0]["id"], 7);
     let healthy = server.cli(&["doctor"]).expect_success();
@@ -310,15 +310,15 @@ fn its_server_sleeps_when_idle_and_wakes_by_itself() {
     // It is not started while the project is paused.
     let pause = ["projects", "pause", &shop.reference];
     server.cli(&pause).expect_success();
-    shop.expect_asleep(&folder);
+    shop.expect_stopped(&folder);
     assert!(try_rows(&shop.url, "select 1").is_err());
-    assert!(!shop.is_awake(&folder));
+    assert!(!shop.is_running(&folder));
     let resume = ["projects", "resume", &shop.reference];
     server.cli(&resume).expect_success();
     let resumed = shop.http(&server).get(&shop.rest("stock"));
     resumed.expect_status(200);
     server.stop();
-    assert!(!shop.is_awake(&folder), "it ends with Plinth");
+    assert!(!shop.is_running(&folder), "it ends with Plinth");
 
     // Lost data is named, and no empty server takes its place.
     let state = shop.state(&folder);

@@ -75,7 +75,7 @@ impl FailedLogins {
     pub(super) fn record(&self, attempt: &Attempt) -> (u32, Duration) {
         let now = Instant::now();
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        forget_old(&mut entries, now);
+        evict_old(&mut entries, now);
         let failures = entries.entry(attempt.clone()).or_insert_with(|| Failures {
             count: 0,
             last: now,
@@ -94,9 +94,9 @@ impl FailedLogins {
     }
 }
 
-/// Forgets entries without recent failures; of too many, the one with the fewest, so that failures as users
+/// Evicts entries without recent failures; of too many, the one with the fewest, so that failures as users
 /// that were made up do not push out those of a real one.
-fn forget_old(entries: &mut HashMap<Attempt, Failures>, now: Instant) {
+fn evict_old(entries: &mut HashMap<Attempt, Failures>, now: Instant) {
     if entries.len() < MAX_ENTRIES {
         entries.retain(|_, failures| now.duration_since(failures.last) < FAILURE_RETENTION);
         return;
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn failures_are_forgotten_after_a_while() {
+    async fn failures_expire_after_a_while() {
         let failed = FailedLogins::default();
         failed.record(&by("a"));
         failed.record(&by("a"));

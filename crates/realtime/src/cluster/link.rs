@@ -56,7 +56,7 @@ pub(crate) struct ClusterLink {
 
 #[derive(Debug)]
 pub(super) struct Peer {
-    pub(super) heard_at: Instant,
+    pub(super) last_seen_at: Instant,
     /// Set when the node shuts down.
     pub(super) remove_at: Option<Instant>,
     pub(super) heartbeat: Heartbeat,
@@ -206,7 +206,7 @@ impl ClusterLink {
     fn live_peers(&self) -> Vec<NodeId> {
         let peers = self.peers();
         let is_live = |peer: &Peer| {
-            peer.heard_at.elapsed() < 3 * HEARTBEAT_INTERVAL && peer.remove_at.is_none()
+            peer.last_seen_at.elapsed() < 3 * HEARTBEAT_INTERVAL && peer.remove_at.is_none()
         };
         let live = peers.iter().filter(|(_, peer)| is_live(peer));
         live.map(|(node, _)| *node).collect()

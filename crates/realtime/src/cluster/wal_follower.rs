@@ -56,7 +56,7 @@ pub(crate) struct WalFollower {
     subject: Subject,
     messages: NodeMessages,
     state: FollowerState,
-    heard_at: Instant,
+    last_seen_at: Instant,
     reports: tokio::time::Interval,
     /// The last request, and when it was sent.
     requested: Option<(FollowRequest, Instant)>,
@@ -145,7 +145,7 @@ impl WalFollower {
             cluster: link.cluster().clone(),
             subject,
             state: FollowerState::default(),
-            heard_at: Instant::now(),
+            last_seen_at: Instant::now(),
             reports,
             requested: None,
             records: link.cluster().follower_records(project),
@@ -156,7 +156,7 @@ impl WalFollower {
     /// After [`WalEvent::WriterGone`], when there is a writer again. What it has sent meanwhile is
     /// still queued.
     pub(crate) fn resume(&mut self) {
-        self.heard_at = Instant::now();
+        self.last_seen_at = Instant::now();
         self.requested = None;
         self.reports.reset_immediately();
     }
@@ -183,9 +183,9 @@ impl WalFollower {
                 }
                 _ = self.reports.tick() => {
                     self.report(position);
-                    self.record_if_unheard(position);
+                    self.record_if_unreachable(position);
                 }
-                () = tokio::time::sleep_until(self.heard_at + WRITER_TIMEOUT) => {
+                () = tokio::time::sleep_until(self.last_seen_at + WRITER_TIMEOUT) => {
                     return WalEvent::WriterGone;
                 }
             }
@@ -199,7 +199,7 @@ impl WalFollower {
         position: FollowerPosition,
     ) -> Option<WalEvent> {
         let now = Instant::now();
-        self.heard_at = now;
+        self.last_seen_at = now;
         let id = PartId {
             from,
             run: part.run,
@@ -244,14 +244,14 @@ impl WalFollower {
     }
 
     /// Reports to the writer through the database that this node lives, if the broker seems not to.
-    fn record_if_unheard(&mut self, position: FollowerPosition) {
-        let is_unheard =
-            !self.cluster.is_connected() || self.heard_at.elapsed() >= HEARTBEAT_OVERDUE;
+    fn record_if_unreachable(&mut self, position: FollowerPosition) {
+        let is_unreachable =
+            !self.cluster.is_connected() || self.last_seen_at.elapsed() >= HEARTBEAT_OVERDUE;
         let is_due = self.recording.as_ref().is_none_or(|(task, began)| {
             task.is_finished() && began.elapsed() >= self.records.interval()
         });
         // Before it has received anything, nothing is expected here.
-        if !is_unheard || !is_due || position.received == Lsn::ZERO {
+        if !is_unreachable || !is_due || position.received == Lsn::ZERO {
             return;
         }
         let records = self.records.clone();

@@ -299,11 +299,11 @@ impl WalWriter {
 
     fn has_silent_followers(&self) -> bool {
         let is_silent = |follower: &Follower| follower.is_silent(self.records.timeout());
-        self.can_hear_followers() && self.followers.values().any(is_silent)
+        self.receives_from_followers() && self.followers.values().any(is_silent)
     }
 
     /// Whether all followers that the broker reaches have had time for a request.
-    fn can_hear_followers(&self) -> bool {
+    fn receives_from_followers(&self) -> bool {
         self.cluster.is_connected() && self.connected_at.elapsed() >= self.records.timeout()
     }
 
@@ -326,7 +326,7 @@ impl WalWriter {
             }
         }
         self.records_read_at = Some(began);
-        if self.can_hear_followers() {
+        if self.receives_from_followers() {
             let timeout = self.records.timeout();
             let has_record = |node| records.iter().any(|record| record.node == node);
             // Compared with when the reading began: a slow database makes no node look silent.
@@ -349,7 +349,7 @@ impl WalWriter {
     }
 
     /// Keeps a table's relation message for followers that come later.
-    pub(crate) fn remember_relation(&mut self, table: u32, data: &WalData) {
+    pub(crate) fn keep_relation(&mut self, table: u32, data: &WalData) {
         let piece = WalPiece {
             position: data.position,
             is_repeated: true,

@@ -83,7 +83,7 @@ impl Task {
             Message::Relation(relation) => {
                 let is_of_users = MessageColumns::find(relation).is_none();
                 if is_of_users {
-                    writer.remember_relation(relation.oid, data);
+                    writer.keep_relation(relation.oid, data);
                 }
                 (is_of_users, false)
             }

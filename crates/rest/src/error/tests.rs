@@ -98,11 +98,11 @@ fn headers_say_how_to_authenticate_or_retry() {
         headers(RestError::InvalidClaims(owned("JWT expired"))),
         ["www-authenticate: Bearer error=\"invalid_token\", error_description=\"JWT expired\""]
     );
-    let unspeakable = RestError::UndecodableToken {
+    let undecodable = RestError::UndecodableToken {
         message: owned("odd \n text"),
         details: None,
     };
-    assert_eq!(headers(unspeakable), ["www-authenticate: Bearer"]);
+    assert_eq!(headers(undecodable), ["www-authenticate: Bearer"]);
     assert_eq!(headers(RestError::NoSchemaCache), ["retry-after: 1"]);
     assert_eq!(
         headers(RestError::Unreachable(owned(""))),

@@ -275,7 +275,7 @@ async fn azure_is_believed_by_its_id_token_alone() {
 }
 
 #[tokio::test]
-async fn twitter_speaks_the_first_oauth() {
+async fn twitter_uses_oauth_1() {
     let (api, idp) = start("twitter", &[]).await;
     idp.set_response(
         "/oauth/request_token",
