@@ -94,8 +94,8 @@ impl FailedLogins {
     }
 }
 
-/// Evicts entries without recent failures; of too many, the one with the fewest, so that failures as users
-/// that were made up do not push out those of a real one.
+/// Evicts entries without recent failures; of too many, the one with the fewest, so that failures as
+/// users that were made up do not push out those of a real one.
 fn evict_old(entries: &mut HashMap<Attempt, Failures>, now: Instant) {
     if entries.len() < MAX_ENTRIES {
         entries.retain(|_, failures| now.duration_since(failures.last) < FAILURE_RETENTION);
