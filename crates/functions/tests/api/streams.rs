@@ -273,7 +273,7 @@ async fn expect_100_continue_gets_its_response() {
 
     let mut received = [0; 25];
     let read = timeout(TEST_TIMEOUT, stream.read_exact(&mut received)).await;
-    read.expect("an error").unwrap();
+    read.expect("a response").unwrap();
     assert_eq!(&received, b"HTTP/1.1 100 Continue\r\n\r\n");
     stream.write_all(b"hello").await.unwrap();
 
