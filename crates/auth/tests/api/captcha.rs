@@ -73,7 +73,7 @@ async fn guarded_requests_need_a_token() {
             reply.expect_error_text(400, "captcha_failed", text);
         }
     }
-    assert!(remote.received().is_empty(), "nobody was asked");
+    assert!(remote.received().is_empty(), "no request was sent");
 }
 
 #[tokio::test]

@@ -452,7 +452,7 @@ fn channels_outlive_the_runtime_of_their_connection() {
     let (channel, _wire) = runtime().block_on(joined(&client, &wires));
 
     runtime().block_on(async {
-        assert!(channel.send("e", &1).await.is_ok(), "nobody knows yet");
+        assert!(channel.send("e", &1).await.is_ok(), "not notified yet");
         let lost = channel.send("e", &1).await;
         assert!(
             matches!(lost, Err(RealtimeError::NotSubscribed)),

@@ -45,7 +45,7 @@ async fn signing_up_sends_the_challenge_and_may_wait_for_a_confirmation() {
         .data(&json!({ "n": 1 }))
         .redirect_to("https://app.test/?x=1");
     let SignUp::ConfirmationSent(user) = sign_up.send().await.unwrap() else {
-        panic!("nobody is signed in yet");
+        panic!("no user is signed in yet");
     };
 
     assert_eq!(user.id(), "u");

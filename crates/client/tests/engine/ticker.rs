@@ -167,7 +167,7 @@ async fn s21_becoming_visible_again_emits_the_current_session() {
     client.auth().ready().await;
     settle().await;
     let at_start = received_events(&mut events).await;
-    assert_eq!(tickers(&bench).await, 0, "nobody has looked yet");
+    assert_eq!(tickers(&bench).await, 0, "not shown yet");
 
     for _ in 0..2 {
         window.show(true).await;

@@ -91,6 +91,6 @@ async fn a_table_without_a_key_has_only_inserts() {
         panic!("one insert: {:?}", transaction.changes);
     };
     assert_eq!(insert.new, row(&["7"]));
-    let code = rejected.expect_err("Postgres refuses it").code().cloned();
+    let code = rejected.expect_err("Postgres rejects it").code().cloned();
     assert_eq!(code.expect("a code").code(), "55000");
 }

@@ -221,7 +221,7 @@ async fn what_never_starts_is_not_tried_for_ever() {
 
     assert_eq!(rejected.status(), 503);
     assert_eq!(rejected.headers()["retry-after"], "1");
-    assert!(began.elapsed() < Duration::from_secs(1), "answered at once");
+    assert!(began.elapsed() < Duration::from_secs(1), "responded at once");
 }
 
 #[tokio::test]

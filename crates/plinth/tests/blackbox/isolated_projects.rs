@@ -300,7 +300,7 @@ fn its_server_sleeps_when_idle_and_wakes_by_itself() {
     server.kill9();
     shop.expect_stopped(&folder);
     let server = Instance::start(&folder, &[]);
-    assert!(!shop.is_running(&folder), "nobody has asked for it");
+    assert!(!shop.is_running(&folder), "there was no request");
     let found = shop.http(&server).get(&shop.rest("stock"));
     assert_eq!(found.expect_status(200).json()[0]["id"], 7);
     let healthy = server.cli(&["doctor"]).expect_success();

@@ -62,7 +62,7 @@ fn the_production_form_logs_json_makes_its_own_password_and_stops_gracefully() {
     assert_eq!(server.stop().code(), Some(0));
     assert!(
         TcpStream::connect(&address).is_err(),
-        "nobody listens any more (pid {pid})"
+        "there is no listener any more (pid {pid})"
     );
     folder.expect_no_postgres();
 }

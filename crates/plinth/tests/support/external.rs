@@ -76,7 +76,7 @@ impl ExternalPostgres {
     pub(crate) fn restart(&mut self) {
         kill(self.child.id(), Signal::INT);
         let stopped = wait_for_exit(&mut self.child, Duration::from_secs(30));
-        assert!(stopped.is_some(), "somebody keeps it from stopping");
+        assert!(stopped.is_some(), "a client keeps it from stopping");
         self.child = spawn(&self.folder, self.port).expect("postgres runs");
         self.wait();
     }

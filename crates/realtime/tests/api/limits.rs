@@ -352,7 +352,7 @@ async fn rejections_are_delayed_and_the_socket_goes_on() {
     socket.join_ok("2", "realtime:a").await;
     assert!(
         begun.elapsed().as_millis() < 900,
-        "nobody waits for the refusal"
+        "no request waits for the error"
     );
 
     assert_eq!(socket.next().await[1], "1");

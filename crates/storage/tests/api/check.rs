@@ -313,7 +313,7 @@ async fn the_collector_finds_orphans_by_itself() {
         assert_eq!(api.collect_orphans().await, 3);
         let sql = "select min(extract(epoch from not_before - now()))::bigint from plinth.blob_gc";
         let stay = api.count(sql).await;
-        assert!(stay > 24 * 3600, "nobody has asked for it: {stay} s");
+        assert!(stay > 24 * 3600, "it was not requested: {stay} s");
         assert_eq!(api.collect_garbage().await, 0);
     }
     assert_eq!(api.collect_orphans().await, 0, "the ledger names them now");

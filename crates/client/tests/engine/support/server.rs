@@ -141,7 +141,7 @@ impl Server {
                 at_ms: self.clock.now_ms(),
             });
             let replies = state.replies.get_mut(&route);
-            let replies = replies.unwrap_or_else(|| panic!("nobody expects {route}"));
+            let replies = replies.unwrap_or_else(|| panic!("no test expects {route}"));
             match replies.len() {
                 1 => replies[0].clone(),
                 _ => replies.pop_front().expect("a response"),
