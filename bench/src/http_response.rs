@@ -145,7 +145,7 @@ fn parse(head: &[u8]) -> anyhow::Result<(u16, Framing)> {
     }
     match status {
         204 | 304 => Ok((status, Framing::Length(0))),
-        _ => bail!("an answer whose end cannot be found:\n{head}"),
+        _ => bail!("a response whose end cannot be found:\n{head}"),
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_end_where_their_framing_says() {
+    async fn responses_end_where_their_framing_says() {
         let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]\
                       HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\n[1,\r\nA\r\n234567890]\r\n0\r\n\r\n\
                       HTTP/1.1 204 No Content\r\n\r\n\
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_is_refused() {
+    fn malformed_responses_are_rejected() {
         assert!(parse(b"220 mail.example\r\n\r\n").is_err());
         assert!(parse(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
         assert_eq!(chunk_length(b"1f;x=y\r\n"), Some(31));

@@ -105,7 +105,7 @@ async fn one_connection<T: LoadClient>(
         body.clear();
         let reading = responses.read(&mut stream, |piece| body.extend_from_slice(piece));
         let http_response = tokio::time::timeout(RESPONSE_TIMEOUT, reading).await;
-        let http_response = http_response.context("a server does not answer any more")??;
+        let http_response = http_response.context("a server does not respond any more")??;
         check(http_response, &body)?;
         scripted_client.handle_response(&body)?;
         let ended = Instant::now();
@@ -118,7 +118,7 @@ async fn one_connection<T: LoadClient>(
 fn check(http_response: HttpResponse, body: &[u8]) -> anyhow::Result<()> {
     ensure!(
         http_response.status == 200,
-        "it answers {}: {}",
+        "it responds {}: {}",
         http_response.status,
         String::from_utf8_lossy(&body[..body.len().min(300)])
     );

@@ -70,7 +70,7 @@ pub(crate) async fn start_with(folder: &Path, settings: &[(&str, &str)]) -> anyh
     start_logging(folder, settings, |_| {}).await
 }
 
-/// The same, with somebody who reads the server's log.
+/// The same, with a reader of the server's log.
 pub(crate) async fn start_logging(
     folder: &Path,
     settings: &[(&str, &str)],

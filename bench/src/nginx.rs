@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::{served::Served, start::program::free_port, work_folder};
 
-/// Answers when it is ready.
+/// Returns when it is ready.
 const READY: &str = "/is-ready";
 
 /// What it serves.
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_where_and_what() {
+    fn a_job_gives_its_root_or_server() {
         check(&Job::Serve(Path::new("/b")), "root /b;\n");
         check(&Job::HandOn(82), "server 127.0.0.1:82;");
     }

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 360.0;
-/// Room for the axes' numbers and titles.
+/// Space for the labels and titles of the axes.
 const LEFT: f64 = 60.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 40.0;
 const BOTTOM: f64 = 50.0;
-/// About so many numbers stand at an axis.
+/// About how many labels an axis has.
 const TICKS: f64 = 8.0;
 
 /// Points in the order of their first number.

@@ -132,7 +132,7 @@ pub(crate) enum Goal {
     RatioAtLeast(f64),
     /// The same, the other way round.
     RatioAtMost(f64),
-    /// Our number or the ratio: on a slow machine the peer tells what can be asked.
+    /// Our number or the ratio: on a slow machine the peer shows what can be expected.
     AtLeastOrRatio { least: f64, ratio: f64 },
     /// Only to be looked at.
     None,

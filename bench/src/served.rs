@@ -44,7 +44,7 @@ impl Served {
                 bail!("it ended with {status}:\n{}", served.log_tail());
             }
             if begun.elapsed() > START_TIMEOUT {
-                bail!("{path} does not answer 200:\n{}", served.log_tail());
+                bail!("{path} does not respond 200:\n{}", served.log_tail());
             }
             thread::sleep(POLL);
         }

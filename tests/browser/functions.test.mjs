@@ -48,18 +48,18 @@ const invoke = (tab, name, body, key) =>
       const caller = key ? supabase.createClient(url, key) : client;
       const { data, error } = await caller.functions.invoke(name, { body });
       if (!error) return { data, error };
-      const answer = error.context instanceof Response ? error.context : undefined;
-      const read = answer && {
-        status: answer.status,
-        code: answer.headers.get("sb-error-code"),
-        body: await answer.json(),
+      const reply = error.context instanceof Response ? error.context : undefined;
+      const read = reply && {
+        status: reply.status,
+        code: reply.headers.get("sb-error-code"),
+        body: await reply.json(),
       };
       return { data, error: { name: error.name, ...read } };
     },
     [name, body, site.plinth.apiUrl, key],
   );
 
-test("a page elsewhere calls a function, and the function answers the browser's preflight", async () => {
+test("a page of another origin calls a function, which answers the preflight", async () => {
   const tab = await site.visit("/");
 
   const { method, wish, preflights } = await expectData(invoke(tab, "friendly", { wish: "tea" }));
@@ -74,7 +74,7 @@ test("a page elsewhere calls a function, and the function answers the browser's 
   assert.equal(asked.apikey, undefined, "a preflight carries no key");
 });
 
-test("a browser refuses a function that says nothing to pages elsewhere", async () => {
+test("a browser blocks a function without CORS headers from other origins", async () => {
   const tab = await site.visit("/");
 
   const { data, error } = await invoke(tab, "shy", { wish: "tea" });
@@ -89,16 +89,16 @@ test("a browser refuses a function that says nothing to pages elsewhere", async 
   assert.equal(direct.headers.get("access-control-allow-origin"), null);
 });
 
-test("a page may read why Plinth itself refused, or could not answer", async () => {
+test("a page may read why Plinth itself rejected a request, or could not respond", async () => {
   const tab = await site.visit("/");
 
-  const refused = await invoke(tab, "friendly", { wish: "tea" }, "sb_publishable_unknown");
+  const rejected = await invoke(tab, "friendly", { wish: "tea" }, "sb_publishable_unknown");
   const died = await invoke(tab, "friendly", { wish: "death" });
 
   const message = "Invalid API key";
   const code = "UNAUTHORIZED_INVALID_JWT_FORMAT";
   const body = { code, message, msg: message };
-  assert.deepEqual(refused.error, { name: "FunctionsHttpError", status: 401, code, body });
+  assert.deepEqual(rejected.error, { name: "FunctionsHttpError", status: 401, code, body });
   assert.equal(died.error.status, 500);
   assert.equal(died.error.code, "WORKER_ERROR");
   assert.equal(died.error.body.code, "WORKER_ERROR");

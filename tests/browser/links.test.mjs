@@ -45,7 +45,7 @@ for (const flow of ["implicit", "pkce"]) {
     assert.equal((await sessionOf(tab)).user.id, session.user.id);
   });
 
-  test(`a recovery tells the page to ask for a new password (${flow})`, async () => {
+  test(`a recovery event makes the page ask for a new password (${flow})`, async () => {
     const tab = await site.visit(`/${flow}`);
     const ann = await signUp(tab);
     await tab.goto((await site.plinth.mailTo(ann.email)).link);
@@ -64,11 +64,11 @@ for (const flow of ["implicit", "pkce"]) {
     await expectData(tab.evaluate((word) => toResult(client.auth.updateUser({ password: word })), password));
 
     const other = await site.visit(`/${flow}`);
-    const answered = other.evaluate((user) => toResult(client.auth.signInWithPassword(user)), {
+    const pending = other.evaluate((user) => toResult(client.auth.signInWithPassword(user)), {
       ...ann,
       password,
     });
-    assert.equal((await expectData(answered)).user.email, ann.email);
+    assert.equal((await expectData(pending)).user.email, ann.email);
   });
 }
 
@@ -96,7 +96,7 @@ test("a link that was used before says so to the page", async () => {
   assert.equal(said.get("error_code"), "otp_expired");
 });
 
-test("a page elsewhere is not where a link leads", async () => {
+test("a link does not redirect to another site", async () => {
   const tab = await site.visit("/implicit");
   const ann = newUser();
   await expectData(

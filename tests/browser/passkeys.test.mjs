@@ -77,11 +77,11 @@ test("the browser's own forms of options and credentials are those of the server
   assert.equal(session.user.id, user.id);
 });
 
-test("an answer counts once, and only for its own challenge", async () => {
+test("a response counts once, and only for its own challenge", async () => {
   const { tab } = await createUser();
   await registerPasskey(tab);
 
-  const answers = await tab.evaluate(async () => {
+  const responses = await tab.evaluate(async () => {
     const verify = (challenge, credential) =>
       toResult(client.auth.passkey.verifyAuthentication({ challengeId: challenge.challenge_id, credential }));
     const { data: first } = await client.auth.passkey.startAuthentication();
@@ -95,9 +95,9 @@ test("an answer counts once, and only for its own challenge", async () => {
     ];
   });
 
-  assert.deepEqual(await expectError(answers[0]), [400, "webauthn_verification_failed"]);
-  await expectData(answers[1]);
-  assert.deepEqual(await expectError(answers[2]), [400, "webauthn_challenge_not_found"]);
+  assert.deepEqual(await expectError(responses[0]), [400, "webauthn_verification_failed"]);
+  await expectData(responses[1]);
+  assert.deepEqual(await expectError(responses[2]), [400, "webauthn_challenge_not_found"]);
 });
 
 test("a device that has a passkey already is not asked to make another", async () => {

@@ -30,8 +30,8 @@ const register = (tab, friendlyName = "key") =>
 const authenticate = (tab, factorId) =>
   tab.evaluate((id) => toResult(client.auth.mfa.webauthn.authenticate({ factorId: id })), factorId);
 const level = async (tab) => {
-  const answered = tab.evaluate(() => toResult(client.auth.mfa.getAuthenticatorAssuranceLevel()));
-  const { currentLevel, nextLevel } = await expectData(answered);
+  const pending = tab.evaluate(() => toResult(client.auth.mfa.getAuthenticatorAssuranceLevel()));
+  const { currentLevel, nextLevel } = await expectData(pending);
   return [currentLevel, nextLevel];
 };
 const factorsOf = async (tab) =>

@@ -95,11 +95,11 @@ test("one function is deployed with what it imports, and listed", async () => {
 
   assert.deepEqual(await listed(), [{ slug: "hello", version: 1, verify_jwt: false }]);
   const { stdout } = await expectSuccess(remote("functions", "list", "-o", "json"));
-  const [told] = JSON.parse(stdout);
-  assert.equal(told.slug, "hello");
-  assert.equal(told.status, "ACTIVE");
-  assert.equal(told.version, 1);
-  assert.match(told.entrypoint_path, /^file:\/\/\/.*_1\/supabase\/functions\/hello\/index\.ts$/);
+  const [entry] = JSON.parse(stdout);
+  assert.equal(entry.slug, "hello");
+  assert.equal(entry.status, "ACTIVE");
+  assert.equal(entry.version, 1);
+  assert.match(entry.entrypoint_path, /^file:\/\/\/.*_1\/supabase\/functions\/hello\/index\.ts$/);
   const form = await (await api("/functions/hello/body", { headers: { accept: "multipart/form-data" } })).formData();
   const files = form.getAll("file");
   assert.deepEqual(
@@ -162,7 +162,7 @@ test("pruning removes what the folder does not have", async () => {
   );
 });
 
-test("a name that no address can carry is refused", async () => {
+test("a name that no URL can carry is rejected", async () => {
   const { code } = await remote("functions", "deploy", "1st", "--use-api");
   assert.notEqual(code, 0);
 });
@@ -221,9 +221,9 @@ async function call(slug) {
 async function expectEventually(slug, expected) {
   const late = Date.now() + 60_000;
   for (;;) {
-    const answer = await call(slug);
-    if (answer === expected) return;
-    assert.ok(Date.now() < late, `${answer}, expected ${expected}`);
+    const reply = await call(slug);
+    if (reply === expected) return;
+    assert.ok(Date.now() < late, `${reply}, expected ${expected}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
@@ -248,13 +248,13 @@ test("no request fails while versions are deployed", async () => {
   await deploy("busy", version(0));
   await expectEventually("busy", "200 0 0");
   const body = "x".repeat(10_000);
-  const answers = [];
+  const responses = [];
   let isDone = false;
   const client = async () => {
-    while (!isDone || answers.length < 1000) {
+    while (!isDone || responses.length < 1000) {
       const headers = { apikey: plinth.keys.publishable };
       const response = await fetch(`${plinth.apiUrl}/functions/v1/busy`, { method: "POST", headers, body });
-      answers.push(`${response.status} ${await response.text()}`);
+      responses.push(`${response.status} ${await response.text()}`);
     }
   };
   const clients = Array.from({ length: 8 }, client);
@@ -267,8 +267,8 @@ test("no request fails while versions are deployed", async () => {
   await Promise.all(clients);
 
   const known = new Set([0, 1, 2, 3, 4].map((number) => `200 ${number} 10000`));
-  assert.deepEqual([...new Set(answers)].sort(), [...known]);
-  assert.ok(answers.length >= 1000);
+  assert.deepEqual([...new Set(responses)].sort(), [...known]);
+  assert.ok(responses.length >= 1000);
 });
 
 test("an edit of config.toml changes a function that is served", async () => {
@@ -305,7 +305,7 @@ test("a form with metadata first and bare names is deployed, as the MCP server s
   assert.equal(back.get("file").name, "index.ts");
 });
 
-test("more than 20 MB are refused with 413, and a client that still sends learns of it", async () => {
+test("more than 20 MB are rejected with 413, also while the client still sends", async () => {
   const form = new FormData();
   form.append("file", new Blob([Buffer.alloc(30 << 20, " ")]), "index.ts");
   form.append("metadata", JSON.stringify({ entrypoint_path: "index.ts" }));

@@ -96,7 +96,7 @@ test("a function is deployed, listed and read back", async () => {
   );
 });
 
-test("what cannot be deployed is told in words", async () => {
+test("what cannot be deployed gets a readable error", async () => {
   const { isError, text } = await mcp.call("deploy_edge_function", {
     project_id: plinth.ref,
     name: "broken",

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => plinth?.stop());
 
-test("the process answers that it is healthy", async () => {
+test("the process reports that it is healthy", async () => {
   const response = await fetch(`${plinth.apiUrl}/health`);
   assert.equal(response.status, 200);
 });

@@ -56,7 +56,7 @@ test("a forged token does not", async () => {
   assert.match(error.message, /signature/i);
 });
 
-test("a rotation publishes the next key and signs nobody out", async () => {
+test("a rotation publishes the next key and ends no session", async () => {
   const before = await accessToken();
   const kidOf = (token) => JSON.parse(Buffer.from(token.split(".")[0], "base64url")).kid;
 

@@ -82,10 +82,10 @@ test("db push applies a new file, and plinth agrees", async () => {
 
 test("db query reaches the seeded rows as postgres", async () => {
   const sql = "select count(*) as rows, current_user as me from public.todos";
-  const answer = await expectSuccess(plinth.supabase("db", "query", sql, "-o", "json"));
+  const output = await expectSuccess(plinth.supabase("db", "query", sql, "-o", "json"));
 
-  assert.match(answer, /postgres/);
-  assert.match(answer, /\b1\b/);
+  assert.match(output, /postgres/);
+  assert.match(output, /\b1\b/);
 });
 
 async function branches() {

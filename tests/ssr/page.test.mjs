@@ -39,12 +39,12 @@ async function shownState(page) {
   return [await text("#server"), await text("#browser")];
 }
 
-const nobody = ["The server does not know you.", "The browser does not know you."];
+const signedOut = ["The server does not know you.", "The browser does not know you."];
 
 test("signed in by a form, signed out by the page's script", async () => {
   const { email, password } = await signUp();
   const page = await browser.visit(app.url);
-  assert.deepEqual(await shownState(page), nobody);
+  assert.deepEqual(await shownState(page), signedOut);
 
   await page.getByRole("link", { name: "Sign in" }).click();
   await page.getByLabel("E-mail").fill(email);
@@ -55,8 +55,8 @@ test("signed in by a form, signed out by the page's script", async () => {
   assert.deepEqual(await shownState(page), [email, `The browser knows you as ${email}.`]);
 
   await page.getByRole("button", { name: "Sign out in the browser" }).click();
-  await page.getByText(nobody[0]).waitFor();
-  assert.deepEqual(await shownState(page), nobody);
+  await page.getByText(signedOut[0]).waitFor();
+  assert.deepEqual(await shownState(page), signedOut);
   assert.deepEqual(await page.context().cookies(), []);
 });
 
@@ -68,8 +68,8 @@ test("signed in by the page's script, signed out by a form", async () => {
   const error = await page.evaluate(
     async ({ user, url, key }) => {
       const { createBrowserClient } = await import("https://esm.sh/@supabase/ssr@0.12.7");
-      const answer = await createBrowserClient(url, key).auth.signInWithPassword(user);
-      return answer.error?.message ?? null;
+      const reply = await createBrowserClient(url, key).auth.signInWithPassword(user);
+      return reply.error?.message ?? null;
     },
     { user, url: plinth.apiUrl, key: plinth.keys.publishable },
   );
@@ -79,7 +79,7 @@ test("signed in by the page's script, signed out by a form", async () => {
 
   await page.goto(app.url);
   await page.getByRole("button", { name: "Sign out on the server" }).click();
-  await page.getByText(nobody[0]).waitFor();
-  assert.deepEqual(await shownState(page), nobody);
+  await page.getByText(signedOut[0]).waitFor();
+  assert.deepEqual(await shownState(page), signedOut);
   assert.deepEqual(await page.context().cookies(), []);
 });

@@ -168,7 +168,7 @@ test("cookies of old versions and of smaller sessions are read", async () => {
   assert.equal(await tokens.rustUserId(), user.id);
 });
 
-test("a form of another site is refused", async () => {
+test("a form of another site is rejected", async () => {
   const user = await signUp(0);
   const browser = open();
   await signInWithJs(browser, user);

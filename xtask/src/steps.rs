@@ -104,7 +104,7 @@ impl<'a> Plan<'a> {
         Ok(self)
     }
 
-    /// Needs that no earlier step answers; a correct plan has none.
+    /// Needs that no earlier step satisfies; a correct plan has none.
     #[cfg(test)]
     pub(crate) fn unmet_needs(&self) -> Vec<String> {
         let mut earlier = BTreeSet::new();

@@ -77,7 +77,7 @@ pub(crate) fn install_packages(folder: &Path) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// npm writes its own list last, so that it tells whether the installation was finished.
+/// npm writes its own list last, so that it shows whether the installation was finished.
 fn are_packages_installed(folder: &Path) -> bool {
     let installed = modified(&folder.join("node_modules/.package-lock.json"));
     let locked = modified(&folder.join("package-lock.json"));
@@ -247,8 +247,8 @@ fn apt_get() -> Command {
 }
 
 fn is_known_to_apt(package: &str) -> bool {
-    let answer = Command::new("apt-cache").args(["show", package]).output();
-    answer.is_ok_and(|output| output.status.success())
+    let shown = Command::new("apt-cache").args(["show", package]).output();
+    shown.is_ok_and(|output| output.status.success())
 }
 
 fn is_root() -> Result<bool> {

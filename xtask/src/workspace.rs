@@ -44,7 +44,7 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// The answer of `cargo metadata`.
+/// The output of `cargo metadata`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Workspace {
     pub(crate) packages: Vec<Package>,
@@ -82,12 +82,12 @@ impl Workspace {
     }
 
     fn ask(arguments: &[&str]) -> Result<Self> {
-        let answer = commands::output(
+        let metadata_json = commands::output(
             cargo()
                 .args(["metadata", "--format-version", "1"])
                 .args(arguments),
         )?;
-        serde_json::from_str(&answer).context("`cargo metadata` answered in an unknown form")
+        serde_json::from_str(&metadata_json).context("`cargo metadata` has an unknown form")
     }
 
     pub(crate) fn has_package(&self, name: &str) -> bool {

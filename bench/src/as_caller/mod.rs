@@ -1,7 +1,7 @@
 //! The as-caller path without HTTP beside `pgbench -M prepared` with the same four statements.
 //!
 //! Both do the same work on the same server, as the same login role, over the same unix socket,
-//! with the same number of connections. `pgbench` waits for each statement's answer, we send all
+//! with the same number of connections. `pgbench` waits for each statement's result, we send all
 //! four at once. A third side shows how far one can get: a client that does nothing but write
 //! the prepared bytes and read the response.
 

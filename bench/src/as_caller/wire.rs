@@ -19,7 +19,7 @@ use crate::{cpu::CpuTime, managed::Login, random::Random, socket::Socket};
 /// The settings' row and the item's.
 const ROWS_PER_TRANSACTION: usize = 2;
 
-/// How often the server is asked to answer what it has.
+/// How often the server is asked to flush its results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Syncs {
     /// Once: the fewest system calls.

@@ -161,7 +161,7 @@ impl<'a> Population<'a> {
     ) -> anyhow::Result<Histogram<u64>> {
         let scripted_client = match self.sessions.take() {
             Some(scripted_client) => scripted_client,
-            // Everybody gets an access token first.
+            // Every user gets an access token first.
             None => {
                 let scripted_client = ScriptedClient::new(
                     self.side(),

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_somebody_varies_and_the_rest_stays() {
+    fn what_belongs_to_a_user_varies_and_the_rest_stays() {
         let (one, two) = (seen(1, "aaa", "bbb"), seen(2, "ccc", "ddd"));
         let script = script(Operation::Refresh, 2049, &one, &two).unwrap();
         let expected = "begin;\ninsert into t values (:child, :token, null, :v1_4);\n\
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_ran_different_statements_are_refused() {
+    fn requests_that_ran_different_statements_are_rejected() {
         let (one, mut two) = (seen(1, "aaa", "bbb"), seen(2, "ccc", "ddd"));
         two.statements.pop();
         assert!(script(Operation::Refresh, 1, &one, &two).is_err());

@@ -163,16 +163,16 @@ impl LoadClient for ScriptedClient {
         if self.operation == Operation::Refresh {
             let tokens = (field(body, "refresh_token"), field(body, "access_token"));
             let (Some(refresh_token), Some(access_token)) = tokens else {
-                anyhow::bail!("an answer without tokens: {}", text());
+                anyhow::bail!("a response without tokens: {}", text());
             };
             user.refresh_token = refresh_token.to_owned();
             user.access_token = access_token.to_owned();
         }
         if self.operation == Operation::GetUser {
-            let id = field(body, "id").context("an answer without an id")?;
+            let id = field(body, "id").context("a response without an id")?;
             anyhow::ensure!(
                 id == users::user_id(user.number),
-                "it is somebody else: {}",
+                "it is another user: {}",
                 text()
             );
         }
@@ -222,7 +222,7 @@ impl Heads {
     }
 }
 
-/// Users all over a database, nobody twice in a row.
+/// Users all over a database, none twice in a row.
 pub(crate) fn spread(seed: u64, count: u64, of: u64) -> Vec<u64> {
     let mut random = Random::new(seed);
     let most = i32::try_from(of).unwrap_or(i32::MAX);
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_about_somebody_else_is_refused() {
+    fn a_response_about_another_user_is_rejected() {
         let mut scripted_client = ScriptedClient::new(&side(), Operation::GetUser, [1]);
         let body = |user| format!(r#"{{"id":"{}"}}"#, users::user_id(user));
         assert!(scripted_client.handle_response(body(2).as_bytes()).is_err());

@@ -5,14 +5,15 @@ use anyhow::anyhow;
 
 use crate::databases::Databases;
 
-/// Everybody's password.
+/// The password of all users.
 pub(crate) const PASSWORD: &str = "correct horse battery";
 /// The one-time code of users named in [`expect_code`].
 pub(crate) const CODE: &str = "123456";
 /// The usual bcrypt cost.
 pub(crate) const COST: u32 = 10;
 
-/// Ids of sessions and tokens have other offsets than those of users, so that a value tells its kind.
+/// Ids of sessions and tokens have other offsets than those of users, so that a value shows its
+/// kind.
 pub(crate) const SESSION: u64 = 1_000_000_000;
 const TOKEN: u64 = 100_000_000_000;
 
@@ -24,7 +25,7 @@ pub(crate) fn user_id(user: u64) -> String {
     uuid(user)
 }
 
-/// Everybody is signed in once.
+/// Every user is signed in once.
 pub(crate) fn session_id(user: u64) -> String {
     uuid(SESSION + user)
 }
@@ -77,7 +78,7 @@ pub(crate) fn fill(databases: &Databases, database: &str, count: u64) -> anyhow:
     Ok(())
 }
 
-/// Of [`PASSWORD`], as everybody has it.
+/// Of [`PASSWORD`], as every user has it.
 pub(crate) fn hash() -> anyhow::Result<String> {
     bcrypt::hash(PASSWORD, COST).map_err(|error| anyhow!("{error}"))
 }

@@ -159,7 +159,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Signs somebody up, and then refreshes the session.
+    /// Signs a user up, and then refreshes the session.
     async fn open_session(&mut self, number: u64) -> Result<(), Failure> {
         let mut path = "/auth/v1/signup";
         let mut body = "{}".to_owned();

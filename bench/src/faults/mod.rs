@@ -235,8 +235,8 @@ fn pause(random: &mut Random) -> Duration {
     Duration::from_millis(milliseconds.unsigned_abs().into())
 }
 
-/// Returns once the processes have ended; and a new server is ready, if that was killed. Tells when the kill
-/// was.
+/// Returns once the processes have ended; and a new server is ready, if that was killed. Returns
+/// when the kill was.
 fn kill<'a>(
     fault: Fault,
     running: Running<'a>,

@@ -166,7 +166,7 @@ fn wait_until_idle(plinth: u32) -> anyhow::Result<()> {
     while processes::tree(plinth).into_iter().any(is_worker) {
         ensure!(
             begun.elapsed() < WORKER_IDLE * 4,
-            "a worker that nobody uses does not go"
+            "an idle worker does not stop"
         );
         thread::sleep(Duration::from_millis(100));
     }

@@ -38,7 +38,7 @@ impl LoadClient for ScriptedClient {
     }
 
     fn handle_response(&mut self, body: &[u8]) -> anyhow::Result<()> {
-        ensure!(body.starts_with(b"{"), "an odd answer");
+        ensure!(body.starts_with(b"{"), "an unexpected response");
         Ok(())
     }
 }

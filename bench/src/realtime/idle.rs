@@ -39,7 +39,7 @@ pub(crate) fn measure(pid: u32, port: u16, key: &str, count: u16) -> anyhow::Res
                 sockets.push(opened?.with_context(|| format!("after {}", sockets.len()))?);
             }
         }
-        // One round, so that everybody has said something.
+        // One round, so that every client has sent something.
         stay(&mut sockets, Duration::from_secs(2)).await?;
         let load = load(pid, stay(&mut sockets, MEASURED_FOR)).await?;
         Ok(Idle {

@@ -51,10 +51,10 @@ pub(crate) struct Options {
     /// How many sockets are idle.
     #[arg(long, default_value_t = 10_000, value_parser = clap::value_parser!(u16).range(1..=60_000))]
     idle: u16,
-    /// How many hear one sender.
+    /// How many receive the messages of one sender.
     #[arg(long, default_value_t = 1_000, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     listeners: u16,
-    /// How many listen to changes of rows, each as somebody else.
+    /// How many listen to changes of rows, each as another user.
     #[arg(long, default_value_t = 500, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     users: u16,
 }
@@ -146,7 +146,7 @@ fn changes(
     listening: Listening,
     (least, longest_p95): (f64, f64),
 ) -> anyhow::Result<[Measure; 2]> {
-    let mut alone = Rows::open(target, options.users, Listening::Nobody)?;
+    let mut alone = Rows::open(target, options.users, Listening::None)?;
     let mut deliveries = Rows::open(target, options.users, listening)?;
     let (mut changes, mut inserts) = (Vec::new(), Vec::new());
     let (mut p95, mut p95_alone) = (Vec::new(), Vec::new());
@@ -166,7 +166,7 @@ fn changes(
     }
     let with = match listening {
         Listening::Filtered => "each with a filter",
-        Listening::Nobody | Listening::Unfiltered => "without filters",
+        Listening::None | Listening::Unfiltered => "without filters",
     };
     let what = |what: &str| format!("row changes, {} users {with}: {what}", options.users);
     Ok([

@@ -63,7 +63,7 @@ pub(crate) struct Target {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listening {
     /// No subscribers.
-    Nobody,
+    None,
     /// Their own rows, by a filter.
     Filtered,
     /// All rows; policies leave them their own.
@@ -77,7 +77,7 @@ pub(crate) struct Rows {
     users: u64,
     deliveries: Arc<Deliveries>,
     sent: u64,
-    is_heard: bool,
+    has_subscribers: bool,
 }
 
 impl Rows {
@@ -86,7 +86,7 @@ impl Rows {
         let deliveries = Deliveries::new()?;
         let writers = runtime.block_on(async {
             let writers = connect(target, listening).await?;
-            if listening != Listening::Nobody {
+            if listening != Listening::None {
                 listen_all(target, users, listening, &deliveries).await?;
             }
             anyhow::Ok(writers)
@@ -97,7 +97,7 @@ impl Rows {
             users: users.into(),
             deliveries,
             sent: 0,
-            is_heard: listening != Listening::Nobody,
+            has_subscribers: listening != Listening::None,
         })
     }
 
@@ -110,7 +110,7 @@ impl Rows {
             users,
             deliveries,
             sent,
-            is_heard,
+            has_subscribers,
         } = self;
         let next = AtomicU64::new(*sent);
         let begun = Instant::now();
@@ -119,7 +119,7 @@ impl Rows {
                 while begun.elapsed() < duration {
                     let number = next.fetch_add(1, Relaxed);
                     write(client, insert, deliveries, number % *users).await?;
-                    if *is_heard {
+                    if *has_subscribers {
                         deliveries.wait_until(number.saturating_sub(WINDOW)).await?;
                     }
                 }
@@ -129,7 +129,7 @@ impl Rows {
         })?;
         let written = next.load(Relaxed) - *sent;
         *sent += written;
-        if *is_heard {
+        if *has_subscribers {
             runtime.block_on(deliveries.wait_until(*sent))?;
         }
         Ok(written as f64 / begun.elapsed().as_secs_f64())
@@ -148,7 +148,7 @@ impl Rows {
             users,
             deliveries,
             sent,
-            is_heard,
+            has_subscribers,
         } = self;
         runtime.block_on(async {
             for number in 0..count {
@@ -158,11 +158,11 @@ impl Rows {
                 let before = Instant::now();
                 write(client, insert, deliveries, *sent % *users).await?;
                 *sent += 1;
-                if !*is_heard {
+                if !*has_subscribers {
                     deliveries.record_latency(before.elapsed());
                 }
             }
-            if *is_heard {
+            if *has_subscribers {
                 deliveries.wait_until(*sent).await
             } else {
                 Ok(())
@@ -189,7 +189,7 @@ async fn connect(
     listening: Listening,
 ) -> anyhow::Result<Vec<(Client, Statement)>> {
     let (setup, table) = match listening {
-        Listening::Nobody => (SETUP_UNPUBLISHED, "public.bench_unheard"),
+        Listening::None => (SETUP_UNPUBLISHED, "public.bench_unheard"),
         Listening::Filtered | Listening::Unfiltered => (SETUP, "public.bench_rows"),
     };
     let mut writers = Vec::with_capacity(WRITERS);
@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_tells_when_it_was_written() {
+    fn a_row_has_its_time_of_writing() {
         assert_eq!(sent_at(br#"{"record":{"id":1,"sent":42}}"#), Some(42));
         assert_eq!(sent_at(br#"[null,"2","phoenix"]"#), None);
     }

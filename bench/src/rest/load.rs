@@ -70,7 +70,7 @@ impl Load<'_> {
         let mut all = Histogram::new(3)?;
         for connection in running {
             let times = tokio::time::timeout(duration + RESPONSE_TIMEOUT, connection).await;
-            all.add(times.context("a server does not answer any more")???)?;
+            all.add(times.context("a server does not respond any more")???)?;
         }
         Ok(all)
     }

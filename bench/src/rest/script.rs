@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_transaction_about_no_row_is_refused() {
+    fn a_transaction_about_no_row_is_rejected() {
         assert!(script(&[sent("begin", &[]), sent("commit", &[])], 123_456).is_err());
     }
 }

@@ -55,7 +55,7 @@ impl Starting<'_> {
         )
     }
 
-    /// `plinth serve rest` over one schema, once it answers there.
+    /// `plinth serve rest` over one schema, once it responds there.
     pub(crate) fn with_schema(
         &self,
         plinth: &Path,

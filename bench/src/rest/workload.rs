@@ -62,7 +62,7 @@ impl Workload {
         let shown = || String::from_utf8_lossy(&body[..body.len().min(300)]).into_owned();
         ensure!(
             http_response.status == status,
-            "it answers {}: {}",
+            "it responds {}: {}",
             http_response.status,
             shown()
         );
@@ -79,7 +79,7 @@ impl Workload {
                 body.len() > 10 << 20 && has_rows(body, DOCUMENTS, |row| row["body"].is_string())?
             }
         };
-        ensure!(is_right, "it answers something else: {}", shown());
+        ensure!(is_right, "it responds with something else: {}", shown());
         Ok(())
     }
 
@@ -89,7 +89,7 @@ impl Workload {
             let (rows, at_once) = (database.count("public.readings")?, INSERTED_ROWS as u64);
             ensure!(
                 rows >= requests * at_once && rows % at_once == 0,
-                "{requests} requests were answered, but there are {rows} rows"
+                "{requests} requests had responses, but there are {rows} rows"
             );
             database.execute("truncate public.readings")?;
         }
@@ -98,7 +98,7 @@ impl Workload {
 }
 
 fn has_rows(body: &[u8], count: usize, is_right: impl Fn(&Value) -> bool) -> anyhow::Result<bool> {
-    let rows: Vec<Value> = serde_json::from_slice(body).context("it answers no list")?;
+    let rows: Vec<Value> = serde_json::from_slice(body).context("its response is no list")?;
     Ok(rows.len() == count && rows.iter().all(is_right))
 }
 
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_row_or_status_is_refused() {
+    fn a_wrong_row_or_status_is_rejected() {
         let check = |status: u16, body: &str| {
             let http_response = HttpResponse {
                 status,

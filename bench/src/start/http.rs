@@ -1,4 +1,4 @@
-//! Just enough HTTP to ask whether somebody is healthy.
+//! Just enough HTTP for health checks.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},

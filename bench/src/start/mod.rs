@@ -79,11 +79,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         .worker_threads(1)
         .enable_all()
         .build()?;
-    let mut numbers = Measurements::default();
+    let mut measurements = Measurements::default();
     let mut version = String::new();
     for round in 1..=options.rounds {
         eprintln!("round {round} of {}", options.rounds);
-        version = one_round(options, &program, &runtime, &mut numbers)?;
+        version = one_round(options, &program, &runtime, &mut measurements)?;
     }
     let mut report = Report::new("start", "Starting, creating, and memory at rest", machine);
     report.setting = vec![
@@ -94,7 +94,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
             options.rounds, options.projects, options.branches, options.settle
         ),
     ];
-    report.measures = numbers.into_measures();
+    report.measures = measurements.into_measures();
     Ok(report)
 }
 
@@ -141,7 +141,7 @@ fn one_round(
     options: &Options,
     program: &Path,
     runtime: &Runtime,
-    numbers: &mut Measurements,
+    measurements: &mut Measurements,
 ) -> anyhow::Result<String> {
     let installation = Installation::new(program)?;
     let bare = Bare::new()?;
@@ -149,14 +149,14 @@ fn one_round(
 
     let (plinth, first) = installation.start()?;
     let bare_first = bare.initialise()? + bare.start(runtime)?;
-    numbers.first_start.push(first, bare_first);
+    measurements.first_start.push(first, bare_first);
     show("first start", first, bare_first);
 
-    create(options, &plinth, &mut baseline, numbers)?;
+    create(options, &plinth, &mut baseline, measurements)?;
     use_default_project(&plinth, runtime)?;
     let settle = Duration::from_secs(options.settle.into());
     let (process, stack) = memory_at_rest(&plinth, settle)?;
-    let isolated = create_isolated(&plinth, bare_first, numbers)?;
+    let isolated = create_isolated(&plinth, bare_first, measurements)?;
     thread::sleep(settle);
     let isolated = processes::pss_of_tree(isolated)?;
     plinth.stop()?;
@@ -167,9 +167,9 @@ fn one_round(
          {isolated:.1} MB, PostgreSQL alone {peer:.1} MB"
     );
     for (pair, ours) in [
-        (&mut numbers.process, process),
-        (&mut numbers.stack, stack),
-        (&mut numbers.isolated_server, isolated),
+        (&mut measurements.process, process),
+        (&mut measurements.stack, stack),
+        (&mut measurements.isolated_server, isolated),
     ] {
         pair.ours.push(ours);
         pair.peer.push(peer);
@@ -178,7 +178,7 @@ fn one_round(
     let (plinth, later) = installation.start()?;
     plinth.stop()?;
     let bare_later = bare.start(runtime)?;
-    numbers.later_start.push(later, bare_later);
+    measurements.later_start.push(later, bare_later);
     show("later start", later, bare_later);
     Ok(bare.version())
 }
@@ -187,19 +187,19 @@ fn create(
     options: &Options,
     plinth: &Running<'_>,
     baseline: &mut Baseline<'_>,
-    numbers: &mut Measurements,
+    measurements: &mut Measurements,
 ) -> anyhow::Result<()> {
     let mut peer = baseline.start()?;
     for number in 1..=options.projects {
         let (ours, _) = plinth.command(&["projects", "create", &format!("bench-{number}")])?;
         let bare = peer.create_database()?;
-        numbers.project.push(ours, bare);
+        measurements.project.push(ours, bare);
         show("project", ours, bare);
     }
     for number in 1..=options.branches {
         let (ours, _) = plinth.command(&["branches", "create", &format!("branch-{number}")])?;
         let bare = peer.create_database()?;
-        numbers.branch.push(ours, bare);
+        measurements.branch.push(ours, bare);
         show("branch", ours, bare);
     }
     peer.stop();
@@ -210,17 +210,17 @@ fn create(
 fn create_isolated(
     plinth: &Running<'_>,
     peer: Duration,
-    numbers: &mut Measurements,
+    measurements: &mut Measurements,
 ) -> anyhow::Result<u32> {
     let before = processes::children(plinth.pid());
     let (ours, project) = plinth.command(&["projects", "create", "bench-own", "--isolated"])?;
-    numbers.isolated.push(ours, peer);
+    measurements.isolated.push(ours, peer);
     show("isolated project", ours, peer);
     let reference = project["PLINTH_REF"].as_str().context("no PLINTH_REF")?;
     let http_response = plinth.get(&format!("/p/{reference}/auth/v1/health"));
     ensure!(
         http_response.is_some_and(|status| status < 500),
-        "the isolated project answers {http_response:?}"
+        "the isolated project responds {http_response:?}"
     );
     let new = processes::children(plinth.pid()).into_iter();
     let mut new = new.filter(|pid| !before.contains(pid));
@@ -232,7 +232,7 @@ fn use_default_project(plinth: &Running<'_>, runtime: &Runtime) -> anyhow::Resul
     let http_response = plinth.get("/auth/v1/health");
     ensure!(
         http_response.is_some_and(|status| status < 500),
-        "the default project answers {http_response:?}"
+        "the default project responds {http_response:?}"
     );
     let (_, status) = plinth.command(&["status"])?;
     let url = status["DB_URL"]

@@ -1,5 +1,5 @@
 //! The `plinth` program under test: found or built, started in a folder of its own, used and
-//! stopped like anybody would.
+//! stopped as users do.
 
 use std::{
     env,
@@ -257,12 +257,12 @@ impl Running<'_> {
         while self.get(path) != Some(200) {
             if let Some(status) = self.child.try_wait()? {
                 bail!(
-                    "plinth ended with {status} before {path} answered; {}",
+                    "plinth ended with {status} before {path} responded; {}",
                     self.log_tail()
                 );
             }
             if begun.elapsed() > START_TIMEOUT {
-                bail!("{path} does not answer 200; {}", self.log_tail());
+                bail!("{path} does not respond 200; {}", self.log_tail());
             }
             thread::sleep(POLL);
         }

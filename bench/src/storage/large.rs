@@ -140,7 +140,7 @@ impl Transfers<'_> {
             let elapsed = begun.elapsed();
             ensure!(
                 http_response.status == 200,
-                "an upload of {mebibytes} MB is answered {}: {}",
+                "an upload of {mebibytes} MB has the response {}: {}",
                 http_response.status,
                 String::from_utf8_lossy(&body)
             );
@@ -196,7 +196,7 @@ fn download(port: u16, request: &str, mebibytes: u64) -> anyhow::Result<f64> {
         ensure!(
             http_response.status == 200
                 && http_response.body_length as u64 == mebibytes * PIECE as u64,
-            "a download is answered {http_response:?}"
+            "a download has the response {http_response:?}"
         );
         Ok(mebibytes as f64 / elapsed.as_secs_f64())
     })

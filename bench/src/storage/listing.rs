@@ -168,7 +168,8 @@ impl LoadClient for ScriptedClient {
     }
 
     fn handle_response(&mut self, body: &[u8]) -> anyhow::Result<()> {
-        let http_response: Value = serde_json::from_slice(body).context("it answers no JSON")?;
+        let http_response: Value =
+            serde_json::from_slice(body).context("its response is no JSON")?;
         let entries = self.page.entries(&http_response);
         ensure!(entries == Some(PAGE), "a page of {entries:?} entries");
         Ok(())
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_is_not_full_is_refused() {
+    fn a_page_that_is_not_full_is_rejected() {
         let side = Side::full(1, "key".to_owned());
         let mut scripted_client = ScriptedClient::new(&side, FEW, 5, Page::FoldersByCursor, 0);
         let folders = vec![Value::Null; PAGE];

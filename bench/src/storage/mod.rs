@@ -45,7 +45,7 @@ const MAX_REPEATS_PER_ROUND: u32 = 6;
 const DATABASE: &str = "bench";
 /// Often enough that Plinth has prepared its statements.
 const WARM_UP_REQUESTS: u64 = 5;
-/// Where files go that are uploaded while somebody looks.
+/// Where files go that are uploaded during a measurement.
 const RECORDED_FOLDER: &str = "seen";
 
 /// Command line of `plinth-bench storage`.
@@ -194,7 +194,7 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Downloads and uploads of small files.
     fn small(&self, report: &mut Report, steal_guard: &mut StealGuard) -> anyhow::Result<()> {
-        // A server of somebody else's keeps the files of earlier runs.
+        // An external server keeps the files of earlier runs.
         let began = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
         let files = format!("files-{began}");
         upload_all(self.side, &files)?;

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_are_told_apart_and_strangers_left_out() {
+    fn sessions_are_distinguished_and_other_lines_left_out() {
         let seen = [
             statement(1, "begin", &[]),
             statement(2, "insert into pending values ($1)", &["v-1"]),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_nobody_asked_for_is_refused() {
+    fn a_file_that_was_not_requested_is_rejected() {
         let seen = [statement(1, "select 1", &[])];
         assert!(Replay::new(&seen, "a/0001", None).is_err());
     }

@@ -15,7 +15,7 @@ pub(crate) struct Side {
     pub(crate) name: &'static str,
     pub(crate) port: u16,
     prefix: String,
-    /// Of somebody who may do everything that is asked here.
+    /// Of a user who may do everything that is requested here.
     key: String,
 }
 
@@ -46,7 +46,7 @@ impl Side {
         }))
     }
 
-    /// Makes a bucket that anybody may read, unless it is there.
+    /// Makes a bucket that any client may read, unless it is there.
     pub(crate) fn make_bucket(&self, name: &str) -> anyhow::Result<()> {
         let body = format!(r#"{{"id":"{name}","name":"{name}","public":true}}"#);
         let headers = "content-type: application/json\r\n";

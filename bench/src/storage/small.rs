@@ -5,7 +5,7 @@ use anyhow::ensure;
 use super::sides::Side;
 use crate::{load::LoadClient, random::Random};
 
-/// The bucket, which anybody may read.
+/// The bucket, which any client may read.
 pub(crate) const BUCKET: &str = "small";
 pub(crate) const SIZE: usize = 4096;
 /// How many files there are to download.
@@ -112,7 +112,7 @@ impl LoadClient for ScriptedClient {
             Work::Upload => !places(body, self.name().as_bytes()).is_empty(),
         };
         let shown = || String::from_utf8_lossy(&body[..body.len().min(300)]).into_owned();
-        ensure!(is_right, "it answers something else: {}", shown());
+        ensure!(is_right, "it responds with something else: {}", shown());
         Ok(())
     }
 }

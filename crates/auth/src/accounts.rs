@@ -134,7 +134,7 @@ pub(crate) async fn create(
     let said = identity_data(&user, contact, said);
     let mut own = said.clone();
     if matches!(contact, Contact::Phone(_)) {
-        // The column `email` is derived from it, and anybody can write an address here.
+        // The column `email` is derived from it, and any user can write an address here.
         own.remove("email");
     }
     add_identity(db, &user, contact, own, now).await?;

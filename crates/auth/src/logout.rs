@@ -12,8 +12,8 @@ use crate::{
 };
 
 /// `POST /logout?scope=global|local|others`. An OAuth application can end its own session only,
-/// whatever the scope. So can a session that has not proven the user's second factor: whoever knows
-/// only the password must not sign the user out everywhere. It gets 422 for `others`.
+/// whatever the scope. So can a session that has not proven the user's second factor: anyone who
+/// knows only the password must not sign the user out everywhere. It gets 422 for `others`.
 pub(crate) async fn logout(
     context: RequestContext,
     UserOrApplication(signed_in): UserOrApplication,

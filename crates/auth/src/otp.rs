@@ -79,7 +79,7 @@ pub(crate) async fn magic_link(
     respond(&context, request).await
 }
 
-/// New, known and unconfirmed users get the same response, and its duration tells as little.
+/// New, known and unconfirmed users get the same response, and its duration reveals as little.
 async fn respond(context: &RequestContext, request: OtpRequest) -> Result<Json<Value>, AuthError> {
     let contact = request.contact.clone();
     let work = send(context, request);

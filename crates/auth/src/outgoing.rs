@@ -13,8 +13,8 @@ pub(crate) fn client() -> reqwest::Client {
 
 /// The common settings of all clients.
 ///
-/// A system without CA certificates cannot verify anybody, which must fail HTTPS calls but not the
-/// start.
+/// A system without CA certificates cannot verify any server, which must fail HTTPS calls but not
+/// the start.
 pub(crate) fn builder() -> reqwest::ClientBuilder {
     let builder = reqwest::Client::builder();
     let builder = if rustls_native_certs::load_native_certs().certs.is_empty() {

@@ -8,7 +8,7 @@ use uuid::Uuid;
 pub(crate) fn bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     aws_lc_rs::rand::fill(&mut bytes)
-        .expect("the system's random generator either answers or ends the process");
+        .expect("the system's random generator either works or ends the process");
     bytes
 }
 

@@ -141,7 +141,7 @@ pub(crate) fn check_action(
 
 /// On a developer's machine, limits by address apply where they differ from the default: the
 /// official local stack has none, and all clients have the same address. Not where a proxy or tunnel
-/// lets strangers in.
+/// lets unknown clients in.
 fn is_exempt(context: &RequestContext, bucket: Bucket) -> bool {
     let rates = &context.config.rates;
     context.service.is_local()

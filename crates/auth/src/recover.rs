@@ -1,5 +1,5 @@
 //! `POST /recover`, `POST /resend` and `GET /reauthenticate` (auth contract §2.6): messages on
-//! demand. The response is the same for unknown users, and its duration tells as little.
+//! demand. The response is the same for unknown users, and its duration reveals as little.
 
 use axum::Json;
 use serde::Deserialize;

@@ -1,9 +1,9 @@
 //! Responses whose duration does not reveal whether a user exists.
 //!
-//! Sending a message takes much longer than finding out that nobody has the address. A response without
-//! a message is therefore delayed by a duration drawn from those of recent requests that sent one, so
-//! that both have the same distribution. A common minimum would not do: whatever exceeds it has sent a
-//! message. Responses after a message and errors are not delayed.
+//! Sending a message takes much longer than finding out that no user has the address. A response
+//! without a message is therefore delayed by a duration drawn from those of recent requests that
+//! sent one, so that both have the same distribution. A common minimum would not do: whatever
+//! exceeds it has sent a message. Responses after a message and errors are not delayed.
 
 use std::{
     collections::VecDeque,
@@ -28,7 +28,7 @@ const MAX_DELAY: Duration = Duration::from_secs(5);
 pub(crate) enum Outcome<T> {
     /// It sent a message.
     Sent(T),
-    /// There was nobody to send one to.
+    /// There was no recipient.
     Silent(T),
     /// The message was for a test number, to which nothing is sent.
     NotDelivered(T),

@@ -63,7 +63,7 @@ extern "C" {
     fn set_timeout(callback: &js_sys::Function, millis: i32);
 }
 
-/// A clock for tests that only moves when told to. Clones share the time.
+/// A clock for tests that only moves when advanced. Clones share the time.
 ///
 /// ```
 /// use std::time::Duration;

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_refused() {
+    fn what_is_not_json_is_rejected() {
         for text in ["", "{", "{\"a\":}", "[1,]", "\"\\x\"", "{} {}"] {
             assert!(compact(text).is_err(), "{text}");
         }

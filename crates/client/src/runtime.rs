@@ -40,7 +40,7 @@ mod imp {
         Some(Task(runtime.spawn(future).abort_handle()))
     }
 
-    /// Spawns a future that completes even if nobody awaits it. Outside of a runtime it is only
+    /// Spawns a future that completes even if it is not awaited. Outside of a runtime it is only
     /// polled by its awaiter.
     pub(crate) fn finish(future: impl Future<Output = ()> + Send + 'static) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
@@ -87,7 +87,7 @@ mod imp {
         Some(Task(handle))
     }
 
-    /// Spawns a future that completes even if nobody awaits it.
+    /// Spawns a future that completes even if it is not awaited.
     pub(crate) fn finish(future: impl Future<Output = ()> + 'static) {
         wasm_bindgen_futures::spawn_local(future);
     }

@@ -17,7 +17,7 @@ pub const EXPIRY_MARGIN_MS: i64 = 90_000;
 /// digits. A session is immutable; methods that look like changes return a new one. Clones share the text,
 /// which is wiped with the last of them.
 ///
-/// Nothing in it is verified: anybody who can write to the store can change it.
+/// Nothing in it is verified: anyone who can write to the store can change it.
 #[derive(Clone)]
 pub struct Session(Arc<Parts>);
 
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_answer_needs_tokens_and_a_lifetime() {
+    fn a_token_response_needs_tokens_and_a_lifetime() {
         let read = |text: &str| Session::from_token_response(text, NOW_MS, ExpiryPlace::Last);
 
         let session = read(r#"{"access_token":"a", "refresh_token":"r", "expires_in":3600}"#);

@@ -187,8 +187,8 @@ impl fmt::Debug for User {
     }
 }
 
-/// The user of a stored session. For display only, never for authorization, because anybody who can write to
-/// the store can change it (S18).
+/// The user of a stored session. For display only, never for authorization, because anyone who can
+/// write to the store can change it (S18).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnverifiedUser(User);
 

@@ -7,20 +7,20 @@ use crate::PgError;
 /// A failure of the database layer. Services translate it into their own error types.
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
-    /// No connection could be made: answer 503, the client may retry.
+    /// No connection could be made: respond 503, the client may retry.
     #[error("the database cannot be reached: {0}")]
     Unavailable(String),
-    /// The server rejects the login: a wrong password, or a role that may not connect. Answer 503:
+    /// The server rejects the login: a wrong password, or a role that may not connect. Respond 503:
     /// the caller of a service can do nothing about a login of ours.
     #[error("the database rejects the login: {0}")]
     LoginRejected(String),
-    /// The server's connection limit is reached: answer 503.
+    /// The server's connection limit is reached: respond 503.
     #[error("the database takes no more connections: {0}")]
     Full(String),
-    /// The server is starting up or shutting down: answer 503.
+    /// The server is starting up or shutting down: respond 503.
     #[error("the database is not ready: {0}")]
     NotReady(String),
-    /// The connection broke while in use: answer 503, though the statement may have been executed.
+    /// The connection broke while in use: respond 503, though the statement may have been executed.
     #[error("the connection to the database was lost: {0}")]
     Lost(String),
     /// All connections of the pool stayed busy for the whole acquire timeout.

@@ -51,7 +51,7 @@ impl PgError {
         self.code.code()
     }
 
-    /// Whether PostgreSQL lacks disk space, memory or connections (class 53). A limit that somebody
+    /// Whether PostgreSQL lacks disk space, memory or connections (class 53). A limit that was
     /// configured (53400) is none of these.
     pub fn is_out_of_resources(&self) -> bool {
         let code = self.sqlstate();

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_without_a_host_or_with_a_bad_port_is_refused() {
+    fn a_url_without_a_host_or_with_a_bad_port_is_rejected() {
         assert!(Target::from_url("postgresql://").is_err());
         assert!(Target::from_url("postgresql://u@h:notaport/db").is_err());
         assert!(Target::from_url("mysql://u@h/db").is_err());

@@ -54,7 +54,7 @@ async fn several_nodes_at_once_do_not_collide() {
 }
 
 #[tokio::test]
-async fn a_refused_file_leaves_nothing_and_is_named() {
+async fn a_rejected_file_leaves_nothing_and_is_named() {
     const BAD: MigrationSet = MigrationSet {
         service: "example",
         migrations: &[migration(
@@ -68,7 +68,7 @@ async fn a_refused_file_leaves_nothing_and_is_named() {
 
     let error = migrate(&mut client, &[BAD])
         .await
-        .expect_err("refused")
+        .expect_err("rejected")
         .to_string();
 
     assert!(
@@ -89,7 +89,7 @@ async fn a_refused_file_leaves_nothing_and_is_named() {
 }
 
 #[tokio::test]
-async fn a_newer_schema_than_the_program_knows_is_refused() {
+async fn a_newer_schema_than_the_program_knows_is_rejected() {
     const OLD: MigrationSet = MigrationSet {
         service: "example",
         migrations: &[migration(1, "one", "select 1")],
@@ -100,18 +100,20 @@ async fn a_newer_schema_than_the_program_knows_is_refused() {
 
     let error = migrate(&mut client, &[OLD])
         .await
-        .expect_err("refused")
+        .expect_err("rejected")
         .to_string();
 
     assert!(error.contains("newer plinth"), "{error}");
-    let error = check_not_newer(&client, &[OLD]).await.expect_err("refused");
+    let error = check_not_newer(&client, &[OLD])
+        .await
+        .expect_err("rejected");
     assert!(error.to_string().contains("newer plinth"), "{error}");
     let is_current = is_current(&client, &[OLD]).await.expect("asked");
     assert!(is_current, "a running node continues during an upgrade");
 }
 
 #[tokio::test]
-async fn a_role_that_may_read_the_ledger_can_tell_whether_it_is_current() {
+async fn a_role_that_may_read_the_ledger_sees_whether_it_is_current() {
     let db = TestDatabase::create().await;
     let mut admin = db.admin().await;
     migrate(&mut admin, &[GOOD]).await.expect("applied");

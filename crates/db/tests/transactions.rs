@@ -72,7 +72,7 @@ async fn settings_hold_for_one_transaction_only() {
 }
 
 #[tokio::test]
-async fn a_read_only_transaction_refuses_writes() {
+async fn a_read_only_transaction_rejects_writes() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1).await;
     db.admin()
@@ -89,12 +89,12 @@ async fn a_read_only_transaction_refuses_writes() {
         .await
         .expect("a write");
 
-    let error = rejected.expect_err("refused");
+    let error = rejected.expect_err("rejected");
     assert_eq!(error.sqlstate(), Some(&SqlState::READ_ONLY_SQL_TRANSACTION));
 }
 
 #[tokio::test]
-async fn the_first_error_is_told_and_nothing_is_kept() {
+async fn the_first_error_is_reported_and_nothing_is_kept() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1).await;
     db.admin()
@@ -127,7 +127,7 @@ async fn the_first_error_is_told_and_nothing_is_kept() {
 }
 
 #[tokio::test]
-async fn a_deferred_constraint_speaks_at_the_commit() {
+async fn a_deferred_constraint_fails_at_the_commit() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1).await;
     db.admin()
@@ -144,7 +144,7 @@ async fn a_deferred_constraint_speaks_at_the_commit() {
         .run(Access::ReadWrite, &LocalSettings::default(), sql, &[])
         .await;
 
-    let code = rejected.expect_err("refused at the end");
+    let code = rejected.expect_err("rejected at the end");
     assert_eq!(code.sqlstate(), Some(&SqlState::FOREIGN_KEY_VIOLATION));
     assert_eq!(in_transaction(&db).await, 0);
 }

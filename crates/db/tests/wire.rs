@@ -56,7 +56,7 @@ async fn a_statement_gives_the_same_whether_it_is_new_seen_or_prepared() {
 }
 
 #[tokio::test]
-async fn answers_of_any_size_arrive_whole() {
+async fn responses_of_any_size_arrive_whole() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1);
 
@@ -90,7 +90,7 @@ async fn many_small_rows_arrive_whole() {
 }
 
 #[tokio::test]
-async fn large_statements_and_large_answers_do_not_wait_for_each_other() {
+async fn large_statements_and_large_results_do_not_deadlock() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1);
     let large = "z".repeat(4_000_000);
@@ -110,14 +110,14 @@ async fn large_statements_and_large_answers_do_not_wait_for_each_other() {
 }
 
 #[tokio::test]
-async fn a_refused_statement_costs_no_session() {
+async fn a_rejected_statement_costs_no_session() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1);
     let before = session(&pool).await;
 
     for _ in 0..3 {
         let rejected = literals(&pool, "select 1 / $1::int", &[Literal::Text("0".into())]).await;
-        let code = rejected.expect_err("refused");
+        let code = rejected.expect_err("rejected");
         assert_eq!(code.sqlstate(), Some(&SqlState::DIVISION_BY_ZERO));
     }
 
@@ -133,7 +133,7 @@ async fn an_error_has_all_that_postgres_said() {
 
     let rejected = literals(&pool, "insert into public.t values (-1)", &[]).await;
 
-    let error = rejected.expect_err("refused");
+    let error = rejected.expect_err("rejected");
     let error = error.pg_error().expect("by Postgres");
     assert_eq!(error.sqlstate(), "23514");
     assert_eq!(error.schema.as_deref(), Some("public"));
@@ -180,7 +180,7 @@ async fn a_statement_outlives_a_change_of_its_table() {
 }
 
 #[tokio::test]
-async fn what_nobody_asked_for_is_skipped() {
+async fn what_was_not_requested_is_skipped() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1);
     let mut connection = pool.get().await.expect("a connection");
@@ -216,7 +216,7 @@ async fn values_that_do_not_fit_leave_the_connection_usable() {
 }
 
 #[tokio::test]
-async fn copy_is_refused_without_harm() {
+async fn copy_is_rejected_without_harm() {
     let db = TestDatabase::create().await;
     let pool = pool(&db, 1);
     let none = LocalSettings::default();

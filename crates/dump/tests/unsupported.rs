@@ -13,7 +13,10 @@ async fn unsupported_objects(source: &Source) -> String {
         .expect("a snapshot");
     match snapshot.read().await {
         Err(error @ DumpError::Unsupported(_)) => error.to_string(),
-        other => panic!("not refused: {:?}", other.map(|dump| dump.statements.len())),
+        other => panic!(
+            "not rejected: {:?}",
+            other.map(|dump| dump.statements.len())
+        ),
     }
 }
 
@@ -44,7 +47,7 @@ async fn everything_that_would_be_lost_is_named_at_once() {
 }
 
 #[tokio::test]
-async fn a_foreign_key_through_a_cast_of_ones_own_is_refused() {
+async fn a_foreign_key_through_a_cast_of_ones_own_is_rejected() {
     let source = Source::new().await;
     source
         .run(
@@ -62,7 +65,7 @@ async fn a_foreign_key_through_a_cast_of_ones_own_is_refused() {
 }
 
 #[tokio::test]
-async fn views_that_need_each_other_are_refused_by_name() {
+async fn views_that_need_each_other_are_rejected_by_name() {
     let source = Source::new().await;
     source
         .run(
@@ -78,7 +81,7 @@ async fn views_that_need_each_other_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn objects_of_extensions_are_not_refused_but_their_configuration_travels() {
+async fn objects_of_extensions_are_not_rejected_but_their_configuration_travels() {
     let source = Source::new().await;
     source
         .run(

@@ -229,7 +229,7 @@ mod tests {
     /// Another server may remove a file between the list and the look at it; a link without a target
     /// is listed as well, and cannot be read either.
     #[test]
-    fn a_file_that_has_just_been_removed_belongs_to_nobody() {
+    fn a_file_that_has_just_been_removed_has_no_owner() {
         let home = tempfile::tempdir().unwrap();
         let accounts = accounts(home.path());
         let project: ProjectRef = "abcdefghijklmnopqrst".parse().unwrap();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn when_all_are_taken_nobody_shares() {
+    fn when_all_are_taken_none_is_shared() {
         let home = tempfile::tempdir().unwrap();
         let accounts = accounts(home.path());
         let table = accounts.table();

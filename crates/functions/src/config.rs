@@ -26,7 +26,7 @@ pub struct FunctionsConfig {
     pub(crate) prewarmed_processes: usize,
     /// The issuer of the project's tokens, where that is not its own URL.
     pub(crate) issuer: Option<String>,
-    /// The region that functions are told.
+    /// The region that functions see.
     pub(crate) region: String,
     /// Limit on a request body.
     pub(crate) max_body_bytes: u64,
@@ -74,7 +74,7 @@ pub(crate) struct Limits {
     pub(crate) wall_clock: Duration,
     /// Longest life of a worker, as on other platforms.
     pub(crate) worker_lifetime: Option<Duration>,
-    /// CPU time of one request; while several are in flight, CPU time without answering a ping.
+    /// CPU time of one request; while several are in flight, CPU time without a reply to a ping.
     pub(crate) cpu: Duration,
     pub(crate) memory_bytes: u64,
     /// Size of temporary files.

@@ -108,7 +108,7 @@ async fn compress(response: Response, encodings: HeaderValue) -> Response {
         Err(impossible) => match impossible {},
     };
     let mut response = compressed.map(Body::new);
-    // tower-http answers 406 when `identity` is not acceptable either; the request has had its
+    // tower-http responds 406 when `identity` is not acceptable either; the request has had its
     // effect by now, and every client can read the plain form.
     *response.status_mut() = status;
     if response.headers().contains_key(CONTENT_ENCODING) {

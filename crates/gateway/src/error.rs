@@ -42,7 +42,7 @@ pub(crate) enum EdgeError {
     InvalidHost,
     #[error("No API key found in request")]
     ApiKeyMissing,
-    /// Unknown, revoked, expired or signed with another key: which of them is nobody's business.
+    /// Unknown, revoked, expired or signed with another key: which of them is not revealed.
     #[error("Invalid API key")]
     ApiKeyInvalid,
     #[error("Legacy API keys are disabled")]

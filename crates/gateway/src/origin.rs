@@ -139,7 +139,7 @@ static REPLACED: [HeaderName; 8] = [
 ];
 
 /// Every name of every request is asked for. Most requests have none of them, which the first letters
-/// tell: looking all of them up takes longer.
+/// show: looking all of them up takes longer.
 fn is_one_of(name: &HeaderName, names: &[HeaderName]) -> bool {
     name.as_str().starts_with(['f', 'v', 'x']) && names.contains(name)
 }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_is_recognised_by_its_headers_even_if_nobody_trusts_it() {
+    fn a_proxy_is_recognised_by_its_headers_even_if_untrusted() {
         let is_forwarded = |headers: &[_]| origin("127.0.0.1:999", headers).client.is_forwarded;
         assert!(!is_forwarded(&[("host", "localhost")]));
         assert!(is_forwarded(&[("x-forwarded-for", "192.0.2.1")]));

@@ -12,8 +12,8 @@ pub trait Resolve: Send + Sync + 'static {
         Vec::new()
     }
 
-    /// The project with this custom domain. Called for every request, so it must answer from memory.
-    /// `host` is in lower case and has no port.
+    /// The project with this custom domain. Called for every request, so it must be served from
+    /// memory. `host` is in lower case and has no port.
     fn custom_domain(&self, _host: &str) -> Option<ProjectName> {
         None
     }

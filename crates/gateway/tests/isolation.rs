@@ -98,7 +98,7 @@ async fn pages_see_the_session_of_their_project() {
 }
 
 #[tokio::test]
-async fn a_response_speaks_for_its_own_project_only() {
+async fn a_response_affects_its_own_project_only() {
     let mut server = setup().start().await;
     let mut client = server.client().await;
     let uri: Uri = format!("/p/{PLATFORM}/functions/v1/hostile")
@@ -130,7 +130,7 @@ async fn a_response_speaks_for_its_own_project_only() {
 }
 
 #[tokio::test]
-async fn a_project_with_its_own_host_speaks_for_it() {
+async fn a_project_with_its_own_host_sends_headers_about_it() {
     let server = setup().start().await;
     let mut client = server.client().await;
     let host = format!("{DEFAULT}.plinth.example");

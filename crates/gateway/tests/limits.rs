@@ -186,7 +186,7 @@ async fn axums_own_limit_of_two_megabytes_does_not_apply() {
 }
 
 #[tokio::test]
-async fn a_handler_that_never_answers_is_given_up() {
+async fn a_handler_that_never_responds_times_out() {
     let mut setup = setup();
     setup.config.request_timeout = Duration::from_millis(50);
     let server = setup.start().await;
@@ -199,7 +199,7 @@ async fn a_handler_that_never_answers_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_long_upload_is_no_slow_answer() {
+async fn a_long_upload_is_no_slow_response() {
     let mut setup = setup();
     setup.config.request_timeout = Duration::from_secs(1);
     let server = setup.start().await;

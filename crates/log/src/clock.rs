@@ -4,7 +4,7 @@ use std::{fmt, sync::Arc};
 
 use crate::Timestamp;
 
-/// Tells the store what time it is. The default is the system's clock; tests bring their own.
+/// The clock of the store. The default is the system's clock; tests bring their own.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 

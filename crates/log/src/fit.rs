@@ -29,10 +29,10 @@ pub(crate) fn cut_to_fit(record: &mut Record) {
     }
 
     cut_text(&mut record.message, MESSAGE_BYTES);
-    let mut room = MAX_RECORD_BYTES - FRAME_BYTES - written_len(&record.message);
+    let mut capacity = MAX_RECORD_BYTES - FRAME_BYTES - written_len(&record.message);
     if let Some(request_id) = &mut record.request_id {
         cut_text(request_id, REQUEST_ID_BYTES);
-        room -= written_len(request_id);
+        capacity -= written_len(request_id);
     }
     let mut fields: Vec<_> = std::mem::take(&mut record.fields).into_iter().collect();
     // Short fields first: a long path must not displace user and status.
@@ -42,11 +42,11 @@ pub(crate) fn cut_to_fit(record: &mut Record) {
             cut_text(name.to_mut(), FIELD_NAME_BYTES);
         }
         let overhead = written_len(&name) + 8;
-        if let Some(value) = room
+        if let Some(value) = capacity
             .checked_sub(overhead)
-            .and_then(|room| cut_value(value, room))
+            .and_then(|capacity| cut_value(value, capacity))
         {
-            room -= overhead + json_len(&value);
+            capacity -= overhead + json_len(&value);
             record.fields.insert(name, value);
         }
     }
@@ -54,13 +54,13 @@ pub(crate) fn cut_to_fit(record: &mut Record) {
 }
 
 /// Shortens a text; anything else is kept whole or left out.
-fn cut_value(value: Value, room: usize) -> Option<Value> {
+fn cut_value(value: Value, capacity: usize) -> Option<Value> {
     match value {
         Value::String(mut text) => {
-            cut_text(&mut text, room.checked_sub(2)?);
+            cut_text(&mut text, capacity.checked_sub(2)?);
             Some(Value::String(text))
         }
-        other => (json_len(&other) <= room).then_some(other),
+        other => (json_len(&other) <= capacity).then_some(other),
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_field_leaves_room_for_short_ones_behind_it() {
+    fn a_long_field_leaves_space_for_later_short_ones() {
         let mut huge = record("m".repeat(1 << 20))
             .field("path", "/".repeat(1 << 20))
             .field("status", 414)

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_name_is_told_what_exists() {
+    fn an_unknown_name_error_lists_what_exists() {
         let error = "fatal".parse::<Level>().unwrap_err();
 
         assert_eq!(

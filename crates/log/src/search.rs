@@ -36,7 +36,7 @@ pub(crate) fn search(
     let mut candidates = candidates(layout, bounds, query)?;
     candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.bounds.max));
 
-    // One more than asked for tells whether there is a next page.
+    // One more than requested shows whether there is a next page.
     let mut newest = Newest::holding(query.limit + 1);
     for candidate in &candidates {
         if newest

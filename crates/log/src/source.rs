@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_name_is_told_what_exists() {
+    fn an_unknown_name_error_lists_what_exists() {
         let error = "kong".parse::<Source>().unwrap_err().to_string();
 
         assert!(error.starts_with("`kong` is not a log source; use one of api, auth, rest,"));

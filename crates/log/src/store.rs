@@ -309,7 +309,7 @@ impl LogStore {
     /// still works afterwards. Idempotent.
     pub async fn close(&self) {
         self.0.shared.is_closing.store(true, SeqCst);
-        // A full queue keeps the writer awake anyway.
+        // A full queue keeps the writer running anyway.
         let _ = self.0.queue.try_send(Command::Wake);
         let mut finished = self.0.finished.clone();
         while finished.changed().await.is_ok() {}

@@ -24,7 +24,7 @@ fn keep_for(max_age: Duration) -> RetentionPolicy {
 }
 
 #[tokio::test]
-async fn the_oldest_segments_make_room_for_new_ones() {
+async fn the_oldest_segments_are_removed_for_new_ones() {
     let config = Config {
         segment_bytes: 1000,
         retention: keep_bytes(3000),

@@ -112,7 +112,7 @@ async fn scope_sources_level_and_time_narrow_the_search() {
 }
 
 #[tokio::test]
-async fn bad_queries_are_refused_with_a_reason() {
+async fn bad_queries_are_rejected_with_a_reason() {
     let test = sample().await;
     let error = |query: Query| match test.store.search(&query) {
         Err(SearchError::Query(error)) => error,
@@ -345,7 +345,7 @@ async fn a_histogram_without_a_range_covers_everything_there_is() {
 }
 
 #[tokio::test]
-async fn impossible_histograms_are_refused() {
+async fn impossible_histograms_are_rejected() {
     let test = sample().await;
     let backwards = Query {
         since: Some(at(5)),
@@ -364,7 +364,7 @@ async fn impossible_histograms_are_refused() {
 }
 
 #[tokio::test]
-async fn usage_tells_what_each_source_takes() {
+async fn usage_lists_the_bytes_of_each_source() {
     let test = sample().await;
 
     let usage = test.store.usage(&Query::project("shop")).unwrap();

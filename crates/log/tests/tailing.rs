@@ -70,7 +70,7 @@ async fn only_what_the_query_matches_arrives() {
 }
 
 #[tokio::test]
-async fn a_slow_receiver_is_told_what_it_lost_and_goes_on() {
+async fn a_slow_receiver_learns_what_it_lost_and_goes_on() {
     let (test, _paused) = TestStore::paused(Config {
         tail_records: 4,
         ..Config::default()
@@ -88,7 +88,7 @@ async fn a_slow_receiver_is_told_what_it_lost_and_goes_on() {
 }
 
 #[tokio::test]
-async fn what_the_queue_refuses_is_not_shown() {
+async fn what_the_queue_rejects_is_not_shown() {
     let (test, paused) = TestStore::paused(Config {
         queue_records: 1,
         ..Config::default()

@@ -187,7 +187,7 @@ async fn a_line_torn_by_a_crash_costs_nothing_but_itself() {
 }
 
 #[tokio::test]
-async fn what_a_full_queue_refuses_is_counted_and_told_once() {
+async fn what_a_full_queue_rejects_is_counted_and_logged_once() {
     let (test, writer) = TestStore::paused(Config {
         queue_records: 10,
         ..Config::default()

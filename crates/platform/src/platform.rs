@@ -179,8 +179,8 @@ impl Platform {
         (self.0.admin.clone(), "plinth_platform")
     }
 
-    /// Identifies this installation: by project zero's random ref, and, to tell a restored copy from
-    /// its original, by the cluster's system identifier.
+    /// Identifies this installation: by project zero's random ref, and, to distinguish a restored
+    /// copy from its original, by the cluster's system identifier.
     pub async fn identity(&self) -> Result<String, DbError> {
         let platform = &self.0.references.platform;
         let sql = "select system_identifier::text from pg_catalog.pg_control_system()";
@@ -194,8 +194,8 @@ impl Platform {
     }
 
     /// Readiness: whether the platform's database can be queried, and whether a login like those of
-    /// all projects gets a connection. The administrating role alone would not tell: connections are
-    /// reserved for it that nobody else can use.
+    /// all projects gets a connection. The administrating role alone would not show it: connections
+    /// are reserved for it that no other role can use.
     pub async fn is_ready(&self) -> bool {
         let check = async {
             let tables = self.tables().await?;

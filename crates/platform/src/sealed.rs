@@ -87,7 +87,7 @@ impl SealedLogins {
     }
 }
 
-/// Nobody but Plinth uses it, so it need not be stored.
+/// Only Plinth uses it, so it need not be stored.
 pub(crate) fn migrator_password(key: &InstanceKey, reference: &ProjectRef) -> Secret {
     key.derive(&format!("project:{reference}:migrator_password"))
 }

@@ -158,7 +158,7 @@ impl Platform {
     }
 
     /// Whether a project can be used without starting a server.
-    pub fn is_awake(&self, name: &ServerName) -> bool {
+    pub fn is_running(&self, name: &ServerName) -> bool {
         match (name, self.0.servers.get()) {
             (ServerName::Shared, _) => true,
             (ServerName::Isolated(reference), Some(runner)) => {

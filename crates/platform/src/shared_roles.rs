@@ -1,5 +1,5 @@
 //! Changes of roles that all projects share, made behind Plinth's back: they are undone, and
-//! `plinth doctor` tells of them.
+//! `plinth doctor` reports them.
 
 use std::{collections::VecDeque, sync::PoisonError, time::Duration};
 
@@ -14,7 +14,7 @@ const CHECK_TIMEOUT: Duration = Duration::from_secs(15);
 /// How many changes are remembered.
 const MAX_HISTORY: usize = 20;
 
-/// The roles whose settings and passwords nobody should change.
+/// The roles whose settings and passwords must not be changed.
 const FIND_SHARED_SETTINGS: &str = "
     select r.rolname || ' (' || entry || ')'
     from pg_catalog.pg_db_role_setting s
@@ -79,7 +79,7 @@ impl Platform {
         };
         changes.extend(self.registry().repairs());
         Ok(vec![if changes.is_empty() {
-            Check::ok("roles", "nobody has changed logins or shared roles")
+            Check::ok("roles", "logins and shared roles are unchanged")
         } else {
             Check::warning(
                 "roles",

@@ -45,7 +45,7 @@ async fn ids(project: &Project, caller: &plinth_project::Caller) -> Result<Vec<i
 }
 
 #[tokio::test]
-async fn everybody_sees_their_own_rows() {
+async fn every_user_sees_their_own_rows() {
     let app = TestPlatform::start().await;
     let project = notes(&app).await;
 
@@ -99,7 +99,7 @@ async fn no_claim_reaches_further_than_authenticator_may() {
 }
 
 #[tokio::test]
-async fn a_write_against_the_policy_is_refused_and_undone() {
+async fn a_write_against_the_policy_is_rejected_and_undone() {
     let app = TestPlatform::start().await;
     let project = notes(&app).await;
     let ada = caller(&project, "authenticated", ADA);

@@ -34,21 +34,21 @@ async fn an_owner_who_takes_every_connection_is_limited_alone() {
     for _ in 0..limit {
         sessions.push(target.connect().await.expect("within the limit"));
     }
-    let refused = target.connect().await;
+    let rejected = target.connect().await;
 
-    assert!(matches!(refused, Err(DbError::Full(_))), "{refused:?}");
+    assert!(matches!(rejected, Err(DbError::Full(_))), "{rejected:?}");
     let own = app.open(&one).await;
     own.db.as_owner().await.expect("migrations still run");
     own.db.as_login().await.expect("requests still run");
     let other = app.open(&two).await;
     other.db.as_owner().await.expect("others are not concerned");
     let checks = app.platform.run_checks().await.expect("checks");
-    let told = checks
+    let warning = checks
         .iter()
         .find(|check| check.name == "connection limits");
-    let told = told.expect("the doctor tells");
-    assert_eq!(told.severity, Severity::Warning);
-    assert!(told.message.contains(&user), "{}", told.message);
+    let warning = warning.expect("a check");
+    assert_eq!(warning.severity, Severity::Warning);
+    assert!(warning.message.contains(&user), "{}", warning.message);
 
     sessions.pop();
     until(async || target.connect().await.is_ok()).await;

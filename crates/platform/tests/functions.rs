@@ -65,7 +65,7 @@ async fn sources(app: &TestPlatform, name: &ProjectName, slug: &str) -> BTreeMap
 }
 
 #[tokio::test]
-async fn a_deployed_function_is_told_in_the_words_of_the_management_api() {
+async fn a_deployed_function_is_described_as_by_the_management_api() {
     let app = TestPlatform::start().await;
     let metadata = json!({
         "name": "hello", "entrypoint_path": HELLO, "import_map_path": DENO_JSON,
@@ -354,7 +354,7 @@ async fn old_versions_are_pruned_but_never_the_active_one() {
 }
 
 #[tokio::test]
-async fn settings_stay_unless_somebody_changes_them() {
+async fn settings_stay_unless_they_are_changed() {
     let app = TestPlatform::start().await;
     let open = json!({ "name": "Hello", "entrypoint_path": HELLO, "verify_jwt": false });
     deploy(&app, "hello", form(open, &[(HELLO, b"1")])).await;
@@ -508,7 +508,7 @@ async fn what_cannot_be_deployed_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn strangers_and_tokens_reach_no_further_than_they_may() {
+async fn other_users_and_tokens_reach_no_further_than_they_may() {
     let app = TestPlatform::start().await;
     let platform = app.platform.references().platform.clone();
     let (_, token) = app.token("ci").await;
@@ -601,7 +601,7 @@ async fn a_runner_prepares_functions_and_is_notified_of_changes() {
 }
 
 #[tokio::test]
-async fn other_nodes_hear_of_a_deployment_once() {
+async fn other_nodes_are_notified_of_a_deployment_once() {
     let app = TestPlatform::start().await;
     let runner = app.with_runner();
     let (target, channel) = app.platform.notification_channel();

@@ -40,7 +40,7 @@ async fn logins_reach_their_own_database_only() {
 }
 
 #[tokio::test]
-async fn an_owner_cannot_become_anybody_else() {
+async fn an_owner_cannot_become_another_role() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
     let owner = app
@@ -105,7 +105,7 @@ async fn a_trigger_on_auth_users_cannot_climb() {
         )
         .await;
 
-    // Either Postgres refuses, or the trigger became a role that is no superuser.
+    // Either Postgres rejects it, or the trigger became a role that is no superuser.
     if let Ok(rows) = rows {
         assert_eq!(rows[0].get::<_, &str>(0), "false");
     }

@@ -58,7 +58,7 @@ async fn every_kind_of_key_gives_its_role() {
 }
 
 #[tokio::test]
-async fn bad_tokens_are_told_apart() {
+async fn bad_tokens_are_distinguished() {
     let app = TestPlatform::start().await;
     let project = app.open(&ProjectName::Default).await;
     let other = app.open(&app.project("Other").await).await;
@@ -96,7 +96,7 @@ async fn bad_tokens_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_revoked_key_is_refused() {
+async fn a_revoked_key_is_rejected() {
     let app = TestPlatform::start().await;
     let project = app.open(&ProjectName::Default).await;
     let request = ApiKeyRequest {
@@ -147,7 +147,7 @@ async fn a_rotated_key_lives_on_for_its_grace() {
 }
 
 #[tokio::test]
-async fn rotating_the_signing_key_signs_nobody_out() {
+async fn rotating_the_signing_key_ends_no_session() {
     let app = TestPlatform::start().await;
     let name = ProjectName::Default;
     let project = app.open(&name).await;

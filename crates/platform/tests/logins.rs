@@ -133,8 +133,8 @@ async fn settings_that_lock_plinth_out_of_an_open_project_are_undone() {
     auth.batch_execute("insert into auth.users (id) values (gen_random_uuid())")
         .await
         .expect("written");
-    let told = format!("{login} had other settings");
-    assert_eq!(repairs_of(&project, &login), [told.clone(), told]);
+    let message = format!("{login} had other settings");
+    assert_eq!(repairs_of(&project, &login), [message.clone(), message]);
 }
 
 #[tokio::test]
@@ -283,8 +283,11 @@ async fn an_operator_sets_a_new_password() {
     let rejected = log_in(&app, &name, "by-operator").await;
     assert!(rejected.is_err());
     for bad in ["", "line\nbreak", &"x".repeat(257)] {
-        let refused = app.platform.set_database_password(&name, Some(bad)).await;
-        assert!(matches!(refused, Err(PlatformError::Invalid(_))), "{bad:?}");
+        let rejected = app.platform.set_database_password(&name, Some(bad)).await;
+        assert!(
+            matches!(rejected, Err(PlatformError::Invalid(_))),
+            "{bad:?}"
+        );
     }
 }
 

@@ -149,7 +149,7 @@ async fn revoking_the_last_publishable_key_warns() {
 }
 
 #[tokio::test]
-async fn parties_that_share_a_host_are_told() {
+async fn parties_that_share_a_host_are_reported() {
     let app = TestPlatform::start().await;
     assert!(find_check(&app, "shared host").await.is_none());
     let check = find_check(&app, "publishable keys").await.expect("a check");
@@ -206,8 +206,8 @@ async fn a_branch_is_renamed_and_the_parent_is_the_branch_main() {
         400
     );
     let main = format!("/v1/branches/{parent}");
-    let refused = update(&main, json!({ "branch_name": "x" })).await;
-    assert_eq!(refused.status, 404, "the parent is no branch");
+    let rejected = update(&main, json!({ "branch_name": "x" })).await;
+    assert_eq!(rejected.status, 404, "the parent is no branch");
 
     let listed = get(&app, &branches).await;
     assert_eq!(get(&app, &format!("{branches}/main")).await, listed[0]);

@@ -283,7 +283,7 @@ async fn a_seed_may_set_settings_of_roles_too() {
 }
 
 #[tokio::test]
-async fn settings_that_only_superusers_make_are_not_made_for_anybody() {
+async fn settings_that_only_superusers_make_are_made_for_no_other() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
     let sql = "alter role anon set session_preload_libraries = 'evil';

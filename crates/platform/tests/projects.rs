@@ -42,7 +42,7 @@ async fn a_new_project_is_served_with_every_system_schema() {
 }
 
 #[tokio::test]
-async fn a_paused_project_keeps_its_data_and_lets_nobody_in() {
+async fn a_paused_project_keeps_its_data_and_rejects_requests() {
     let app = TestPlatform::start().await;
     let name = app.project("Shop").await;
     let owner = app
@@ -283,7 +283,7 @@ async fn a_template_that_is_being_replaced_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_database_of_somebody_else_has_no_password_of_ours_and_is_never_shut() {
+async fn an_external_database_has_no_password_of_ours_and_is_never_shut_down() {
     let app = TestPlatform::start_external().await;
     let request = plinth_platform::ProjectRequest {
         name: "Shop".to_owned(),

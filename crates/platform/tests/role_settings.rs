@@ -157,8 +157,8 @@ async fn callers_and_services_cannot_change_settings() {
         "insert into plinth_roles.settings values ('anon', 'a.b', 'c')",
         "delete from plinth_roles.settings",
     ] {
-        let refused = owner(&app, &name).await.batch_execute(sql).await;
-        assert!(refused.is_err(), "{sql}");
+        let rejected = owner(&app, &name).await.batch_execute(sql).await;
+        assert!(rejected.is_err(), "{sql}");
     }
 }
 
@@ -203,7 +203,7 @@ async fn changes_behind_plinths_back_have_no_effect_and_are_undone() {
     let app = TestPlatform::start().await;
     let (one, two) = (app.project("One").await, app.project("Two").await);
     let attacker = owner(&app, &one).await;
-    // Nobody rewrites what a function does.
+    // What a function does is not rewritten.
     attacker
         .batch_execute(&format!(
             "do $$ begin
@@ -230,11 +230,11 @@ async fn changes_behind_plinths_back_have_no_effect_and_are_undone() {
                   and (s.setdatabase = 0 or d.datname = $1)";
     let row = admin().await.query_one(left, &[&two.to_string()]).await;
     assert_eq!(row.expect("a row").get::<_, i64>(0), 0);
-    let told = checks
+    let warning = checks
         .iter()
         .find(|check| check.name == "roles")
         .expect("a check");
-    assert_eq!(told.severity, Severity::Warning);
+    assert_eq!(warning.severity, Severity::Warning);
     let here = format!("statement_timeout of role anon in this database ({two})");
-    assert!(told.message.contains(&here), "{}", told.message);
+    assert!(warning.message.contains(&here), "{}", warning.message);
 }

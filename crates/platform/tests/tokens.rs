@@ -500,7 +500,7 @@ async fn a_token_makes_tokens_only_when_it_may_and_none_above_itself() {
 }
 
 #[tokio::test]
-async fn limits_that_cannot_be_are_refused_in_words() {
+async fn limits_that_cannot_be_are_rejected_in_words() {
     let app = TestPlatform::start().await;
     let ask = async |body: Value, status: u16| {
         let sent = support::functions::json_body(body);

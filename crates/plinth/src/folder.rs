@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::{Failure, Kind, Outcome};
 
-/// Paths of unix sockets are limited to 107 bytes; this leaves some room.
+/// Paths of unix sockets are limited to 107 bytes; this leaves some space.
 const MAX_SOCKET_PATH_BYTES: usize = 100;
 
 /// The folder with `supabase/` in it, or the current one.

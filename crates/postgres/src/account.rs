@@ -1,4 +1,4 @@
-//! The user that runs PostgreSQL. It refuses to run as root, so a root Plinth picks an unprivileged
+//! The user that runs PostgreSQL. It does not run as root, so a root Plinth picks an unprivileged
 //! user.
 
 use std::ffi::{CStr, CString};
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_an_ordinary_account() {
+    fn the_nobody_user_is_an_ordinary_account() {
         let Some(nobody) = Account::find("nobody") else {
             eprintln!("skipped: this machine has no user `nobody`");
             return;
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_enters_open_folders_only() {
+    fn another_user_enters_open_folders_only() {
         let (open, closed) = (folder(0o711), folder(0o700));
         fs::create_dir(closed.path().join("inside")).unwrap();
 

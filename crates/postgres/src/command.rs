@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn root_becomes_somebody_else() {
+    fn root_becomes_another_user() {
         let (true, Some(nobody)) = (
             rustix::process::geteuid().is_root(),
             Account::find("nobody"),

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_plinth_is_told_who_came_first() {
+    fn a_second_plinth_learns_the_pid_of_the_first() {
         let error = Error::AlreadyRunning {
             pid: Some(123),
             path: "/app/.plinth".into(),

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn only_locale_trouble_leads_to_another_try() {
+    fn only_locale_errors_lead_to_another_try() {
         assert!(is_about_locale(
             "initdb: error: invalid locale name \"C.UTF-8\""
         ));

@@ -139,7 +139,7 @@ async fn a_killed_postmaster_is_started_again_even_with_busy_backends() {
 }
 
 #[tokio::test]
-async fn a_stop_between_two_restarts_is_heard() {
+async fn a_stop_between_two_restarts_takes_effect() {
     let project = project_folder();
     let server = start(options(project.path(), installation())).await;
     // Without its programs' configuration the server cannot come back.
@@ -248,7 +248,7 @@ async fn a_deep_folder_works_in_spite_of_short_socket_paths() {
 #[tokio::test]
 async fn root_keeps_the_database_of_a_private_folder_elsewhere() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root runs the server as somebody else");
+        eprintln!("skipped: only root runs the server as another user");
         return;
     }
     let (project, system) = (project_folder(), project_folder());
@@ -273,7 +273,7 @@ async fn root_keeps_the_database_of_a_private_folder_elsewhere() {
 async fn root_copies_programs_that_its_user_cannot_read() {
     let Some(package) = package() else { return };
     if !rustix::process::geteuid().is_root() {
-        eprintln!("skipped: only root runs the server as somebody else");
+        eprintln!("skipped: only root runs the server as another user");
         return;
     }
     let (project, private) = (project_folder(), tempfile::tempdir().unwrap());

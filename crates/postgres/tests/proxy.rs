@@ -185,7 +185,7 @@ async fn sessions_cancel_requests_and_limits_work_through_the_door() {
 }
 
 #[tokio::test]
-async fn a_wrong_password_is_refused_by_the_server() {
+async fn a_wrong_password_is_rejected_by_the_server() {
     let project = project_folder();
     let server = server_with_project(project.path()).await;
     let proxy = TestProxy::new(server.connection().socket(), 10).await;
@@ -295,7 +295,7 @@ fn tls_configs(
 }
 
 #[tokio::test]
-async fn who_is_not_routed_is_told_why() {
+async fn unrouted_requests_get_the_reason() {
     let folder = project_folder();
     let proxy = TestProxy::new(folder.path().join("no-socket"), 10).await;
 
@@ -330,7 +330,7 @@ async fn an_unreachable_server_is_reported_as_starting_up() {
 }
 
 #[tokio::test]
-async fn nonsense_is_answered_with_an_error_and_closed() {
+async fn nonsense_gets_an_error_and_is_closed() {
     let folder = project_folder();
     let proxy = TestProxy::new(folder.path().join("no-socket"), 10).await;
 

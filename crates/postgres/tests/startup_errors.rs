@@ -1,4 +1,4 @@
-//! Each startup error is one sentence that tells the operator what to do.
+//! Each startup error is one sentence that says what to do.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -14,7 +14,7 @@ use plinth_postgres::{Options, Server};
 use support::*;
 
 #[tokio::test]
-async fn a_second_server_on_the_same_folder_is_refused() {
+async fn a_second_server_on_the_same_folder_is_rejected() {
     let project = project_folder();
     let server = start(options(project.path(), installation())).await;
 
@@ -29,7 +29,7 @@ async fn a_second_server_on_the_same_folder_is_refused() {
 }
 
 #[tokio::test]
-async fn data_of_another_major_version_is_refused() {
+async fn data_of_another_major_version_is_rejected() {
     let project = project_folder();
     let server = start(options(project.path(), installation())).await;
     let major = server.version().major;
@@ -126,7 +126,7 @@ async fn a_read_only_folder_is_named() {
 }
 
 #[tokio::test]
-async fn a_small_disk_is_refused_before_a_database_is_made() {
+async fn a_small_disk_is_rejected_before_a_database_is_made() {
     let Some(disk) = Disk::mount("size=20m") else {
         return;
     };
@@ -166,7 +166,7 @@ async fn a_full_disk_under_an_existing_database_is_named() {
 }
 
 #[tokio::test]
-async fn an_ordinary_user_is_told_about_folders_of_others() {
+async fn an_ordinary_user_gets_an_error_for_folders_of_others() {
     let (true, Ok(other)) = (
         rustix::process::geteuid().is_root(),
         Command::new("runuser")
@@ -201,7 +201,7 @@ async fn an_ordinary_user_is_told_about_folders_of_others() {
     assert!(printed.contains("permission denied."), "{printed}");
 }
 
-/// Not a test of its own: what the test above runs as somebody else.
+/// Not a test of its own: what the test above runs as another user.
 #[tokio::test]
 #[ignore = "started by another test"]
 async fn prints_its_startup_error() {

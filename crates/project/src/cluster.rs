@@ -22,7 +22,7 @@ pub struct Cluster {
     /// access every other database.
     pub has_owner_logins: bool,
     /// Whether Plinth runs the server. An external one may have other users, so roles and settings
-    /// that somebody else made there are left as they are.
+    /// that others made there are left as they are.
     pub is_managed: bool,
     /// How the server divides its connections.
     pub connection_slots: ConnectionSlots,

@@ -36,7 +36,7 @@ pub struct LoginLimits {
 
 impl LoginLimits {
     /// `owner` as configured, by default a fifth of all connections. Internal logins are bounded by
-    /// the size of their pools; their limit leaves room for a pool that is being replaced.
+    /// the size of their pools; their limit leaves capacity for a pool that is being replaced.
     pub fn new(slots: ConnectionSlots, owner: Option<u32>, pool_size: usize) -> Self {
         let pool_size = u32::try_from(pool_size).unwrap_or(u32::MAX);
         Self {
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_get_what_is_reserved_for_nobody() {
+    fn tools_get_the_unreserved_connections() {
         assert_eq!(slots(100, 10, 30).for_tools(), 60);
         assert_eq!(slots(100, 10, 50).for_tools(), 40);
         assert_eq!(slots(100, 10, 0).for_tools(), 60, "PostgreSQL 15");

@@ -29,7 +29,7 @@ use crate::{
 /// which it must not find, whatever the database's own search path is.
 pub const ADMIN_OPTIONS: &str = "-c search_path=pg_catalog,pg_temp";
 
-/// The same for checks of roles, which must not wait for a transaction that somebody leaves open.
+/// The same for checks of roles, which must not wait for a transaction that a client leaves open.
 pub const ROLE_CHECK_OPTIONS: &str =
     "-c search_path=pg_catalog,pg_temp -c lock_timeout=2s -c statement_timeout=10s";
 
@@ -406,7 +406,7 @@ impl ProjectDb {
                 cluster,
                 ..
             } => {
-                // Somebody else's database, whose users connect without Plinth in between.
+                // An external database, whose users connect without Plinth in between.
                 let is_in_place =
                     !cluster.is_managed && admin.database_name() != reference.as_str();
                 if is_in_place {

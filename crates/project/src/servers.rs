@@ -1,8 +1,8 @@
 //! The PostgreSQL servers that hold databases of projects: one that most projects share, and one of its
 //! own for each isolated project and its branches.
 //!
-//! A server of an isolated project is started when somebody needs it and may be stopped once nobody
-//! holds a [`ServerLease`] of it. Who starts and stops it is a [`ServerRunner`], which the binary wires.
+//! A server of an isolated project is started when it is needed and may be stopped once there is
+//! no [`ServerLease`] of it. Who starts and stops it is a [`ServerRunner`], which the binary wires.
 
 use std::{any::Any, path::PathBuf, sync::Arc};
 
@@ -63,7 +63,7 @@ pub struct ProjectServer {
 }
 
 impl ProjectServer {
-    /// A server that nobody stops while the program runs.
+    /// A server that is not stopped while the program runs.
     pub fn permanent(admin: Target, cluster: Cluster) -> Self {
         let lease = ServerLease::default();
         Self {

@@ -1,9 +1,9 @@
 //! Undoes changes of roles that all projects share.
 //!
-//! Every role may change its own settings and its password, and everybody in a project may become
+//! Every role may change its own settings and its password, and every user of a project may become
 //! `anon`. Such entries have no effect: callers get the settings of their project's own table
-//! ([`crate::RoleSettingsSource::Project`]), and nobody can log in as these roles. They are removed all
-//! the same, because they mislead whoever reads them.
+//! ([`crate::RoleSettingsSource::Project`]), and no client can log in as these roles. They are
+//! removed all the same, because they mislead readers.
 
 use plinth_db::{DbError, QuotedIdent, describe};
 use tokio_postgres::{Client, Row};

@@ -87,7 +87,7 @@ impl OutboundQueue {
         self.task.wake();
     }
 
-    /// Takes everything, and tells whether the socket must be closed afterwards.
+    /// Takes everything, and returns whether the socket must be closed afterwards.
     pub(crate) fn poll_take(
         &self,
         cx: &mut Context<'_>,

@@ -99,7 +99,7 @@ impl StreamHandle {
         }
     }
 
-    /// The task is idle; tells whether it may end, which it may not if it is `needed` again.
+    /// The task is idle; returns whether it may end, which it may not if it is `needed` again.
     pub(crate) fn stop_unless(&self, needed: impl FnOnce() -> bool) -> bool {
         let mut is_running = self.lock_running();
         *is_running = needed();

@@ -52,7 +52,7 @@ async fn oid_of(db: &TestDatabase, table: &str) -> u32 {
 async fn find(db: &mut PooledConnection, oid: u32) -> Table {
     Table::find(db, oid)
         .await
-        .expect("an answer")
+        .expect("a result")
         .expect("a table")
 }
 
@@ -96,7 +96,7 @@ async fn a_table_has_its_columns_key_and_types() {
     let keyless = find(&mut connection, oid_of(&db, "keyless").await).await;
     assert_eq!(keyless.primary_key().count(), 0);
     assert!(!keyless.has_row_security);
-    let none = Table::find(&mut connection, 1).await.expect("an answer");
+    let none = Table::find(&mut connection, 1).await.expect("a result");
     assert_eq!(none, None);
 }
 
@@ -107,17 +107,17 @@ async fn a_role_has_its_columns() {
     let table = find(&mut connection, oid).await;
     let mut rights = async |role: &str| Rights::find(&mut connection, oid, role).await;
 
-    let anon = rights("anon").await.expect("an answer").expect("a role");
+    let anon = rights("anon").await.expect("a result").expect("a role");
     assert_eq!(anon.readable_columns.len(), 2);
     assert!(anon.can_read_key(&table) && !anon.bypasses_row_security);
     let service = rights("service_role")
         .await
-        .expect("an answer")
+        .expect("a result")
         .expect("a role");
     assert!(service.bypasses_row_security);
-    let authenticated = rights("authenticated").await.expect("an answer");
+    let authenticated = rights("authenticated").await.expect("a result");
     assert_eq!(authenticated.expect("a role").readable_columns.len(), 13);
-    assert_eq!(rights("nobody").await.expect("an answer"), None);
+    assert_eq!(rights("nobody").await.expect("a result"), None);
 }
 
 #[tokio::test]
@@ -224,16 +224,16 @@ async fn unusual_values_are_asked_for_together() {
         question(25, "x"),
         question(place, "(,)"),
     ];
-    let answers = queries::cast_to_json(&mut connection, &questions)
+    let casts = queries::cast_to_json(&mut connection, &questions)
         .await
-        .expect("answers");
+        .expect("values");
 
-    let answers: Vec<serde_json::Value> = answers
+    let casts: Vec<serde_json::Value> = casts
         .iter()
-        .map(|answer| serde_json::from_slice(answer).expect("JSON"))
+        .map(|cast| serde_json::from_slice(cast).expect("JSON"))
         .collect();
     assert_eq!(
-        answers,
+        casts,
         [
             json!({"x": 1, "y": "two"}),
             json!("x"),
@@ -242,7 +242,7 @@ async fn unusual_values_are_asked_for_together() {
     );
     let none = queries::cast_to_json(&mut connection, &[])
         .await
-        .expect("no answers");
+        .expect("no values");
     assert_eq!(none, Vec::<Vec<u8>>::new());
 }
 
@@ -338,12 +338,12 @@ async fn checked(entry: serde_json::Value, role: &str) -> Result<(), String> {
     let oid = oid_of(&db, "t").await;
     let table = find(&mut connection, oid).await;
     let rights = Rights::find(&mut connection, oid, role).await;
-    let rights = rights.expect("an answer").expect("a role");
+    let rights = rights.expect("a result").expect("a role");
     let request = ChangeRequest::parse(&entry).expect("a request");
     let outcome: Result<_, DbError> =
         queries::validate_request(&mut connection, &request, &table, &rights).await;
     outcome
-        .expect("an answer")
+        .expect("a result")
         .map_err(|error| error.to_string())
 }
 
@@ -390,19 +390,19 @@ async fn requests_are_checked_by_the_database() {
           invalid regular expression: parentheses () not balanced",
         ),
     ] {
-        let error = checked(entry(filter), role).await.expect_err("refused");
+        let error = checked(entry(filter), role).await.expect_err("rejected");
         let exception = error.split("Exception: ").nth(1).expect("an exception");
         assert_eq!(exception, expected, "{filter}");
     }
     let many: Vec<_> = (0..101).map(|n| n.to_string()).collect();
     let error = checked(entry(&format!("a=in.({})", many.join(","))), "anon").await;
-    let error = error.expect_err("refused");
+    let error = error.expect_err("rejected");
     assert!(
         error.ends_with("too many values for `in` filter. Maximum 100"),
         "{error}"
     );
     let select = json!({"schema": "public", "table": "t", "select": ["a", "m"]});
-    let error = checked(select, "anon").await.expect_err("refused");
+    let error = checked(select, "anon").await.expect_err("rejected");
     assert!(error.ends_with("invalid column for select m"), "{error}");
 }
 
@@ -445,15 +445,15 @@ async fn a_change_becomes_a_message_whatever_the_database_prefers() {
     let (committed_at, relation) = (committed_at.expect("a time"), relation.expect("a table"));
     let table = find(&mut connection, relation.oid).await;
     let rights = Rights::find(&mut connection, relation.oid, "service_role").await;
-    let rights = rights.expect("an answer").expect("a role");
+    let rights = rights.expect("a result").expect("a role");
     let (mut change, questions) = ChangedRow::insert(&table, &relation, committed_at, &insert.new);
     assert_eq!(
         questions.len(),
         1,
         "only the composite is unusual: {questions:?}"
     );
-    let answers = queries::cast_to_json(&mut connection, &questions).await;
-    change.set_cast_values(&answers.expect("answers"));
+    let casts = queries::cast_to_json(&mut connection, &questions).await;
+    change.set_cast_values(&casts.expect("values"));
     let shown = Shown {
         rights: &rights,
         select: None,

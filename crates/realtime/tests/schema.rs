@@ -40,7 +40,7 @@ async fn run(client: &Client, statements: &str) {
 /// SQLSTATE and message of a statement that must fail.
 async fn database_error(client: &Client, statement: &str) -> (SqlState, String) {
     let error = client.batch_execute(statement).await.expect_err(statement);
-    let error = error.as_db_error().expect("an answer of the database");
+    let error = error.as_db_error().expect("a database error");
     (error.code().clone(), error.message().to_owned())
 }
 

@@ -156,7 +156,7 @@ async fn with_db_config_off_the_database_has_no_say() {
 }
 
 #[tokio::test]
-async fn mistakes_in_the_database_are_told_all_at_once() {
+async fn mistakes_in_the_database_are_reported_all_at_once() {
     let db = TestDatabase::create().await;
     let client = login(
         &db,

@@ -13,7 +13,7 @@ use serde_json::json;
 pub trait AuthBackend: Send + Sync + 'static {
     /// The project's published keys. Called on every request, so it should return a cached clone. If the
     /// cached set lacks the key of this id, refetching is worthwhile; at most once in 30 s, because
-    /// anybody can choose the id (A16).
+    /// any client can choose the id (A16).
     fn keys<'a>(&'a self, kid: Option<&'a str>) -> BoxFuture<'a, KeySet>;
 
     /// Exchanges a refresh token for the next session, retrying temporary failures.

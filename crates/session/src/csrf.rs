@@ -26,7 +26,7 @@ pub(crate) fn may_change_state(method: &Method, headers: &HeaderMap) -> bool {
 
 /// Whether the browser says that the request comes from our own or an allowed origin.
 ///
-/// Same-site is not enough: a sub-domain may belong to somebody else.
+/// Same-site is not enough: a sub-domain may belong to another party.
 pub(crate) fn is_allowed_origin(
     headers: &HeaderMap,
     own: Option<&Origin>,

@@ -38,10 +38,10 @@
 //! | Extractor | Lets in |
 //! |---|---|
 //! | [`Session`] | users |
-//! | `Option<Session>` | everybody |
+//! | `Option<Session>` | every caller |
 //! | [`RequireAal2`] | users with a verified second factor |
 //! | [`RequireRole`] | users of one role |
-//! | [`SessionState`] | everybody, and distinguishes "signed out" from "currently unknown" |
+//! | [`SessionState`] | every caller; distinguishes "signed out" from "currently unknown" |
 //! | [`SessionWriter`] | requests from allowed origins; signs users in and out |
 //! | [`UserClient`] | users, as an SDK client that acts for them |
 //!

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_leads_elsewhere_is_refused() {
+    fn everything_that_leads_elsewhere_is_rejected() {
         for elsewhere in [
             "",
             "a",

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_proxy_has_the_last_word_and_cannot_be_made_to_say_more() {
+    fn the_nearest_proxy_decides_and_its_header_cannot_be_extended() {
         let host = |value| {
             [
                 ("x-forwarded-proto", "http, https"),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_go_where_nobody_can_listen() {
+    fn cookies_go_only_to_secure_origins() {
         let none = HeaderMap::new();
         let transport =
             |url: &str, insecure| Transport::of(Origin::of(url).as_ref(), &none, insecure);
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_proxy_that_nobody_vouches_for_the_own_machine_is_not_believed() {
+    fn behind_an_untrusted_proxy_loopback_is_not_believed() {
         for name in FORWARDING {
             let (headers, _) = request("127.0.0.1:9", &[("host", "127.0.0.1:3000"), (name, "x")]);
             assert_eq!(Transport::of(None, &headers, false), Transport::Secure);

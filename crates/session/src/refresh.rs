@@ -74,7 +74,7 @@ impl Config {
         joined.unwrap_or_else(|| Refreshed::Unavailable(refresh_timed_out()))
     }
 
-    /// Nobody gets this session any more, whichever refresh token leads to it.
+    /// No request gets this session any more, whichever refresh token leads to it.
     pub(crate) fn invalidate_refreshes_of(&self, session: &StoredSession) {
         let key = key_of(self.project(), session.refresh_token());
         let refreshes = self.runtime.refreshes();

@@ -1,5 +1,5 @@
-//! What one request carries through the layer: session, cookies and origin on the way in, headers on the way
-//! out (client contract §4.2, A10–A14).
+//! What one request carries through the layer: session, cookies and origin of the request, headers
+//! of the response (client contract §4.2, A10–A14).
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -13,7 +13,7 @@ use crate::verify::VerifiedClaims;
 /// A user whose access token has been verified. Cheap to clone.
 ///
 /// As an extractor it requires a signed-in user: others get 401, or a redirect to the sign-in page.
-/// `Option<Session>` accepts everybody.
+/// `Option<Session>` accepts every caller.
 #[derive(Clone)]
 pub struct Session(Arc<Parts>);
 

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_that_hangs_ends_and_makes_room() {
+    async fn a_call_that_hangs_times_out_and_frees_its_slot() {
         let fixture = Fixture::with_calls_of(Duration::from_millis(20), 10, 1);
         let never = Arc::new(Notify::new());
 

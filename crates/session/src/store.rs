@@ -9,7 +9,7 @@ const VERIFIER_SUFFIX: &str = "-code-verifier";
 /// Stores the SDK's items in the cookies of one request (C24): it reads its own writes, and everything is sent
 /// with the response.
 ///
-/// Only keys of this session are kept; the SDK must be told the same storage key.
+/// Only keys of this session are kept; the SDK must be given the same storage key.
 #[derive(Clone)]
 pub struct CookieStore(RequestContext);
 

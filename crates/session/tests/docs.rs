@@ -235,8 +235,8 @@ mod client {
         let task: Value = functions.invoke("tasks/7?full=1").method(Method::GET).send_as().await?;
 
         let form = Form::new().text("title", "The sea").file("photo", "sea.jpg", "image/jpeg", bytes);
-        let answer = functions.invoke("photos").multipart(&form).region(Region::EuWest1).send().await?;
-        match answer.data {
+        let reply = functions.invoke("photos").multipart(&form).region(Region::EuWest1).send().await?;
+        match reply.data {
             FunctionData::Json(value) => show(value),
             FunctionData::Bytes(bytes) => keep(bytes),
             other => println!("{other:?}"),

@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str) -> Option<u64> {
         return whole.checked_mul(scale);
     }
     let size = number.parse::<f64>().ok()? * scale as f64;
-    // The comparison also refuses what is not a number.
+    // The comparison also rejects what is not a number.
     (size < u64::MAX as f64).then_some(size as u64)
 }
 
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_refused() {
+    fn other_texts_are_rejected() {
         for text in [
             "",
             "MiB",

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_settings_wake_nobody() {
+    fn the_same_settings_notify_no_watcher() {
         let handle = SettingsHandle::new(with_port("1"));
         let changes = handle.subscribe();
 

@@ -76,7 +76,7 @@ impl<T> MemberKey<T> {
         }
     }
 
-    /// The setting of this member. A member that nobody configured has the defaults.
+    /// The setting of this member. A member that is not configured has the defaults.
     pub const fn of(self, member: &str) -> SettingKey<'_, T> {
         SettingKey {
             declaration: self.declaration,

@@ -72,7 +72,7 @@ pub struct Setting<'a> {
 
 /// All settings of one project, checked and immutable.
 ///
-/// Settings are looked up by the typed keys in [`crate::keys`]. Members of maps that nobody
+/// Settings are looked up by the typed keys in [`crate::keys`]. Members of maps that are not
 /// configured have the defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
@@ -126,7 +126,7 @@ impl Settings {
         self.source_at(&key.setting_path())
     }
 
-    /// The names of a map's members that somebody configured, in order.
+    /// The names of a map's configured members, in order.
     pub fn members(&self, map: Map) -> Vec<&str> {
         self.members_at(&SettingPath::parse(map.path))
     }
@@ -199,7 +199,7 @@ mod tests {
     use crate::keys::{self, api, auth, auth_external, functions, plinth, plinth_functions};
 
     #[test]
-    fn every_declared_setting_answers_without_a_file() {
+    fn every_declared_setting_has_a_value_without_a_file() {
         let settings = Settings::default();
 
         for key in keys::all() {

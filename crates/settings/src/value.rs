@@ -51,7 +51,7 @@ impl WrittenUrl {
         Some(Self { text, url })
     }
 
-    /// The text that somebody wrote.
+    /// The text as it was written.
     pub fn as_written(&self) -> &str {
         &self.text
     }

@@ -62,17 +62,17 @@ fn load(text: String) {
 
 proptest! {
     #[test]
-    fn any_text_as_config_is_answered(text in any::<String>()) {
+    fn any_text_as_config_loads_without_panic(text in any::<String>()) {
         load(text);
     }
 
     #[test]
-    fn anything_like_a_config_is_answered(text in config_like()) {
+    fn anything_like_a_config_loads_without_panic(text in config_like()) {
         load(text);
     }
 
     #[test]
-    fn any_variable_is_answered(
+    fn any_variable_loads_without_panic(
         name in "(PLINTH|SUPABASE)_[A-Z_]{0,30}",
         text in any::<String>(),
     ) {
@@ -80,7 +80,7 @@ proptest! {
     }
 
     #[test]
-    fn any_stored_name_is_answered(path in any::<String>(), text in any::<String>()) {
+    fn any_stored_name_loads_without_panic(path in any::<String>(), text in any::<String>()) {
         let stored = [(path.clone(), serde_json::Value::from(text.clone()))];
         let _ = check_stored(&stored.into_iter().collect());
         let _ = Loader::new().command_line(path, text).load();

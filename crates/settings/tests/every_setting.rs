@@ -112,7 +112,7 @@ fn every_setting_can_be_given_by_its_variable() {
     }
 }
 
-/// A value as somebody would write it in a variable.
+/// A value as it would be written in a variable.
 fn untyped(value: &plinth_settings::Value) -> String {
     use plinth_settings::Value;
     match value {

@@ -470,7 +470,7 @@ fn what_is_switched_on_needs_its_credentials() {
 }
 
 #[test]
-fn members_of_maps_are_listed_and_answer() {
+fn members_of_maps_are_listed_and_readable() {
     let settings = load(
         "[functions.empty]\n[functions.open]\nverify_jwt = false\nenv = { A = \"1\" }\n\
          [storage.buckets.\"my.files\"]\npublic = true\nfile_size_limit = 5000000\n\

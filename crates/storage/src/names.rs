@@ -13,7 +13,7 @@ const RESERVED_SUFFIX: &str = "--table-s3";
 pub(crate) enum KeyRules {
     /// Those that the hosted service accepts.
     Compatible,
-    /// All that S3 clients can be told of: the characters of XML 1.0.
+    /// All that can be sent to S3 clients: the characters of XML 1.0.
     Unicode,
 }
 

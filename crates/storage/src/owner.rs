@@ -62,7 +62,7 @@ pub(crate) struct OwnedStore {
 }
 
 impl OwnedStore {
-    /// Without an owner nobody else can use the store, and nothing is ever claimed.
+    /// Without an owner no other node can use the store, and nothing is ever claimed.
     pub(crate) fn new(store: BlobStore, owner: Option<Installation>) -> Self {
         Self { store, owner }
     }

@@ -54,7 +54,7 @@ async fn check(client: &Client, expression: &str, expected: &str) {
 /// SQLSTATE and message of a statement that must fail.
 async fn statement_error(client: &Client, statement: &str) -> (SqlState, String) {
     let error = client.batch_execute(statement).await.expect_err(statement);
-    let error = error.as_db_error().expect("an answer of the database");
+    let error = error.as_db_error().expect("a database error");
     (error.code().clone(), error.message().to_owned())
 }
 
@@ -302,7 +302,7 @@ async fn search_v2_continues_after_the_last_name_of_a_page() {
 }
 
 #[tokio::test]
-async fn a_token_tells_a_folder_from_an_object_of_the_same_name() {
+async fn a_token_distinguishes_a_folder_from_an_object_of_the_same_name() {
     let (_db, admin) = mixed_bucket().await;
     let page = |token: &str, order: &str| {
         format!("storage.list_objects_with_delimiter('b', '', '/', 2, '', '{token}', '{order}')")
@@ -633,7 +633,7 @@ async fn every_table_is_guarded_and_belongs_to_the_storage_role() {
 }
 
 #[tokio::test]
-async fn the_schema_names_its_state_to_nobody_but_its_owner() {
+async fn the_schema_shows_its_state_only_to_its_owner() {
     let db = TestDatabase::create().await;
     let admin = db.admin().await;
     let anon = db.connect_as("anon").await;

@@ -24,7 +24,7 @@ impl RecordedMetrics {
         }
     }
 
-    /// Those of the process since the first call; labels must tell tests apart.
+    /// Those of the process since the first call; labels must distinguish the tests.
     pub fn of_process() -> Self {
         let install = || {
             let installed = PrometheusBuilder::new().install_recorder();

@@ -16,7 +16,7 @@ pub struct ProjectBuilder {
 }
 
 impl ProjectBuilder {
-    /// With a generated ref, the usual keys, default settings, and a log that nobody reads.
+    /// With a generated ref, the usual keys, default settings, and a log without readers.
     pub fn new(db: ProjectDb) -> Self {
         Self {
             reference: ProjectRef::generate(),

@@ -1,4 +1,4 @@
-//! A server of somebody else: sends a configured response and records requests.
+//! A remote server: sends a configured response and records requests.
 
 use std::sync::{Arc, Mutex};
 

@@ -44,7 +44,7 @@ impl TestServer {
                 let connection = server.connection().clone();
                 sender
                     .send(connection)
-                    .expect("somebody waits for the server");
+                    .expect("a receiver waits for the server");
                 std::future::pending::<()>().await;
             });
         };

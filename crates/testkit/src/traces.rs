@@ -98,7 +98,7 @@ pub fn assert_no_secret(text: &str, secrets: &[&str]) {
         let letters: Vec<char> = secret.chars().collect();
         assert!(
             letters.len() >= FRAGMENT_CHARS,
-            "too short to be told from a word"
+            "too short to be distinguished from a word"
         );
         for piece in letters.windows(FRAGMENT_CHARS) {
             let piece: String = piece.iter().collect();

@@ -19,7 +19,7 @@ pub enum Fault {
     None,
     /// 503, whatever is asked.
     Unavailable,
-    /// It is never answered.
+    /// It never gets a response.
     Hang,
     /// The server answers it after so long.
     Delay(Duration),

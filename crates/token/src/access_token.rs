@@ -1,5 +1,5 @@
 //! Personal access tokens of operators (console contract F10): `sbp_` and 40 lower-case
-//! hexadecimal digits. The official command line refuses any other shape.
+//! hexadecimal digits. The official command line rejects any other shape.
 
 use crate::encoding::{credential_hash, hex};
 use crate::random;
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn other_shapes_are_refused() {
+    fn other_shapes_are_rejected() {
         let digits = "0123456789abcdef0123456789abcdef01234567";
         assert!(AccessToken::parse(&format!("sbp_{digits}")).is_ok());
 

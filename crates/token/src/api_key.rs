@@ -118,7 +118,8 @@ impl ApiKey {
         credential_hash(self.text.expose())
     }
 
-    /// As much of the key as may be shown to tell it from others; 98 random bits stay hidden.
+    /// As much of the key as may be shown to distinguish it from others; 98 random bits stay
+    /// hidden.
     pub fn prefix(&self) -> &str {
         &self.text.expose()[..self.kind.prefix().len() + SHOWN_CHARS]
     }
@@ -171,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_refused_with_the_reason() {
+    fn other_texts_are_rejected_with_the_reason() {
         let check = |text: &str, expected| assert_eq!(ApiKey::parse(text), Err(expected), "{text}");
 
         check("", ApiKeyError::UnknownKind);

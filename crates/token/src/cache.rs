@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_tokens_are_not_remembered() {
+    fn rejected_tokens_are_not_remembered() {
         let (cache, keys) = (TokenCache::default(), keys_of(&key(), KeyStatus::InUse));
         let foreign = key().sign(&json!({})).unwrap();
 

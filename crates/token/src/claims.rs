@@ -36,11 +36,11 @@ mod tests {
     #[test]
     fn the_role_claim_decides_and_its_absence_means_anon() {
         let editor = token(json!({ "role": "editor" }));
-        let nobody = token(json!({ "sub": "1" }));
+        let anonymous = token(json!({ "sub": "1" }));
         let null = token(json!({ "role": null }));
 
         assert_eq!(role_or_anon(Some(&editor)), "editor");
-        assert_eq!(role_or_anon(Some(&nobody)), "anon");
+        assert_eq!(role_or_anon(Some(&anonymous)), "anon");
         assert_eq!(role_or_anon(Some(&null)), "anon");
         assert_eq!(role_or_anon(None), "anon");
     }

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::encoding::from_base64url;
 use crate::error::TokenError;
 
-/// What a token's header says about its signature. Unverified: anybody can write a header.
+/// What a token's header says about its signature. Unverified: any client can write a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenHeader {
     /// The algorithm's name as given, known or not.
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_makes_no_sense_is_refused() {
+    fn a_header_that_makes_no_sense_is_rejected() {
         for header in [
             "",
             "{",
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_that_is_not_base64url_is_refused() {
+    fn a_signature_that_is_not_base64url_is_rejected() {
         let header = base64url(br#"{"alg":"HS256"}"#);
 
         for signature in ["AA=", "A+A", "é", "A"] {

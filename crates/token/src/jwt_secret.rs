@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn short_secrets_and_broken_keys_are_refused() {
+    fn short_secrets_and_broken_keys_are_rejected() {
         let rejected = |secret: &str| KeySet::from_jwt_secret(secret.as_bytes()).unwrap_err();
 
         assert_eq!(rejected("short_secret"), JwtSecretError::TooShort);

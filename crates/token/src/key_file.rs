@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn none_or_several_signing_keys_are_refused_with_their_number() {
+    fn none_or_several_signing_keys_are_rejected_with_their_number() {
         let (one, two) = (
             private_value(Algorithm::Es256),
             private_value(Algorithm::EdDsa),
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn another_document_is_refused_without_quoting_it() {
+    fn another_document_is_rejected_without_quoting_it() {
         let private = private_value(Algorithm::Es256)["d"]
             .as_str()
             .unwrap()

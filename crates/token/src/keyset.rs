@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_do_not_fit_together_are_refused() {
+    fn keys_that_do_not_fit_together_are_rejected() {
         let key = es256();
         let kid = key.kid().unwrap().to_owned();
         let rejected = |builder: KeySetBuilder| builder.build().unwrap_err();

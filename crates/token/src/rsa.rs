@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cut_or_foreign_der_is_refused_instead_of_misread() {
+    fn cut_or_foreign_der_is_rejected_instead_of_misread() {
         let key = KeyPair::generate(KeySize::Rsa2048).unwrap();
         let der = to_rsa_private_key(&key).unwrap();
         assert!(private_numbers(&der).is_some());
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_whose_numbers_do_not_belong_together_is_refused() {
+    fn a_key_whose_numbers_do_not_belong_together_is_rejected() {
         let one = generate(Algorithm::Rs256, "one".into()).unwrap();
         let two = generate(Algorithm::Rs256, "two".into()).unwrap();
 

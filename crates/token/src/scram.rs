@@ -11,10 +11,10 @@ use zeroize::Zeroizing;
 
 use crate::secret::Secret;
 
-/// More than PostgreSQL ever writes; a verifier of somebody else must not keep us busy.
+/// More than PostgreSQL ever writes; a foreign verifier must not keep us busy.
 const MAX_ITERATIONS: u32 = 100_000;
 
-/// Whether the verifier is one of this password. `None` where that cannot be told: the password has
+/// Whether the verifier is one of this password. `None` where that is unknown: the password has
 /// letters beyond ASCII, which SCRAM normalises first, or the verifier costs too much to compute.
 ///
 /// Anything else than a SCRAM verifier (an MD5 hash, say) does not match.

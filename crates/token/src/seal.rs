@@ -61,7 +61,7 @@ impl InstanceKey {
         Secret::new(base64url(&self.bytes[..]))
     }
 
-    /// Eight hexadecimal digits that tell keys apart without revealing them.
+    /// Eight hexadecimal digits that distinguish keys without revealing them.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_text_are_refused_as_text() {
+    fn bytes_that_are_not_text_are_rejected_as_text() {
         let key = InstanceKey::generate();
         let sealed = key.seal(CONTEXT, &[0xff, 0xfe]);
 
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_key_of_the_wrong_length_or_form_is_refused() {
+    fn an_instance_key_of_the_wrong_length_or_form_is_rejected() {
         for text in [
             "",
             "abc",

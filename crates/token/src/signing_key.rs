@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_of_different_keys_are_refused() {
+    fn halves_of_different_keys_are_rejected() {
         for algorithm in [Algorithm::Es256, Algorithm::EdDsa] {
             let mut mixed = private_value(&SigningKey::generate(algorithm).unwrap());
             let other = private_value(&SigningKey::generate(algorithm).unwrap());
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_cannot_be_used_is_refused_with_the_reason() {
+    fn a_key_that_cannot_be_used_is_rejected_with_the_reason() {
         let whole = private_value(&SigningKey::generate(Algorithm::Es256).unwrap());
         let rejected = |member: &str, value: Option<Value>| {
             let mut jwk = whole.clone();
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_that_json_cannot_hold_are_refused() {
+    fn claims_that_json_cannot_hold_are_rejected() {
         let key = SigningKey::from_shared_secret(b"secret", None).unwrap();
         let claims = std::collections::HashMap::from([(vec![1], 2)]);
 

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_keys_and_other_documents_are_refused() {
+    fn broken_keys_and_other_documents_are_rejected() {
         let mut off_curve = public(Algorithm::Es256);
         off_curve["y"] = off_curve["x"].clone();
         let rejected = |document: Value| public_keys_from_json(&document.to_string()).unwrap_err();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn an_rsa_key_that_is_too_short_is_refused() {
+    fn an_rsa_key_that_is_too_short_is_rejected() {
         let modulus = crate::encoding::base64url(&[0xff; 128]);
         let key = json!({ "kty": "RSA", "n": modulus, "e": "AQAB" });
 

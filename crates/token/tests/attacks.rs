@@ -139,7 +139,7 @@ fn no_spelling_of_none_passes() {
 }
 
 #[test]
-fn an_algorithm_that_no_key_uses_is_refused_even_with_the_right_secret() {
+fn an_algorithm_that_no_key_uses_is_rejected_even_with_the_right_secret() {
     let keys = KeySet::builder().legacy_secret(SECRET).build().unwrap();
 
     for alg in ["HS384", "HS512", "ES256", "RS256", "EdDSA"] {
@@ -204,7 +204,7 @@ fn keys_that_a_token_brings_along_are_not_looked_at() {
 }
 
 #[test]
-fn an_empty_or_zero_signature_is_refused() {
+fn an_empty_or_zero_signature_is_rejected() {
     for algorithm in [
         Algorithm::Es256,
         Algorithm::Rs256,
@@ -249,7 +249,7 @@ fn parts_of_two_genuine_tokens_do_not_mix() {
 }
 
 #[test]
-fn names_that_strangers_choose_do_not_blow_up_errors() {
+fn names_that_clients_choose_do_not_inflate_errors() {
     let keys = KeySet::builder().legacy_secret(SECRET).build().unwrap();
 
     let error = keys
@@ -260,7 +260,7 @@ fn names_that_strangers_choose_do_not_blow_up_errors() {
 }
 
 #[test]
-fn deeply_nested_claims_are_refused_instead_of_overflowing() {
+fn deeply_nested_claims_are_rejected_instead_of_overflowing() {
     let depth = 100_000;
     let payload = format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     let message = format!("{}.{}", base64url(r#"{"alg":"HS256"}"#), base64url(payload));

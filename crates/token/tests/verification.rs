@@ -209,7 +209,7 @@ fn a_named_key_alone_decides() {
 }
 
 #[test]
-fn an_unknown_key_is_refused_by_name() {
+fn an_unknown_key_is_rejected_by_name() {
     let keys = set(&key(Algorithm::Es256), KeyStatus::InUse);
     let foreign = key(Algorithm::Es256);
 
@@ -226,7 +226,7 @@ fn an_unknown_key_is_refused_by_name() {
 }
 
 #[test]
-fn without_any_key_every_token_is_refused_for_that_reason() {
+fn without_any_key_every_token_is_rejected_for_that_reason() {
     let revoked = key(Algorithm::Es256);
     let token = revoked.sign(&json!({})).unwrap();
     let none = KeySet::builder().build().unwrap();
@@ -242,7 +242,7 @@ fn without_any_key_every_token_is_refused_for_that_reason() {
 }
 
 #[test]
-fn a_genuine_token_whose_payload_is_no_object_is_refused_for_that() {
+fn a_genuine_token_whose_payload_is_no_object_is_rejected_for_that() {
     let keys = KeySet::builder().legacy_secret(SECRET).build().unwrap();
 
     for claims in [json!([]), json!("text"), json!(7), json!(null)] {

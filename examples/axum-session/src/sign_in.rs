@@ -39,7 +39,7 @@ pub(crate) struct Credentials {
     next: Option<String>,
 }
 
-/// `POST /sign-in`: the SDK signs in, and its session goes into the cookies of the answer.
+/// `POST /sign-in`: the SDK signs in, and its session goes into the cookies of the response.
 pub(crate) async fn with_password(
     State(app): State<App>,
     writer: SessionWriter,
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_problem_is_told_by_its_code_and_by_no_words_of_the_address() {
+    fn a_problem_is_shown_by_its_code_and_not_by_text_from_the_url() {
         let check = |code: &str, expected: &str| assert_eq!(problem_of(code), expected);
 
         check("otp_expired", "That did not work (otp_expired).");

@@ -44,7 +44,7 @@ fn form(path: &str, site: &str, body: &str) -> Request<Body> {
 }
 
 #[tokio::test]
-async fn strangers_see_the_first_page_and_are_asked_to_sign_in() {
+async fn anonymous_users_see_the_first_page_and_are_asked_to_sign_in() {
     let (status, _, body) = send(get("/")).await;
     assert_eq!(status, StatusCode::OK);
     assert!(body.contains("The server does not know you."));
@@ -61,7 +61,7 @@ async fn strangers_see_the_first_page_and_are_asked_to_sign_in() {
 }
 
 #[tokio::test]
-async fn a_project_that_cannot_be_reached_is_told_to_the_person() {
+async fn an_unreachable_project_is_shown_to_the_user() {
     let credentials = "email=ann%40example.com&password=correct+horse";
 
     let (status, _, body) = send(form("/sign-in", "same-origin", credentials)).await;
@@ -71,7 +71,7 @@ async fn a_project_that_cannot_be_reached_is_told_to_the_person() {
 }
 
 #[tokio::test]
-async fn forms_of_other_sites_are_refused() {
+async fn forms_of_other_sites_are_rejected() {
     for path in ["/sign-in", "/sign-in/github", "/auth/sign-out"] {
         let (status, _, body) = send(form(path, "cross-site", "email=a&password=b")).await;
         assert_eq!(status, StatusCode::FORBIDDEN, "{path}");

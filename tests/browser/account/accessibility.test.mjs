@@ -247,7 +247,7 @@ test("pages say their language and direction, have one heading and a title of th
   assert.equal(titles.size, 5);
 });
 
-test("fields tell browsers and password managers what they are for", async () => {
+test("fields have autocomplete values for browsers and password managers", async () => {
   const attributes = (locator) =>
     locator.evaluate(({ type, autocomplete, inputMode, maxLength }) => [
       type,
@@ -287,7 +287,7 @@ test("fields tell browsers and password managers what they are for", async () =>
   await heading(page, "Profile");
 });
 
-test("who asks too often waits as long as the server says, and hears how long", async () => {
+test("who asks too often waits as long as the server says, and sees how long", async () => {
   const { page } = await account.openSignedIn("/account/email");
   await page.clock.install();
   await field(page, "New e-mail").fill(newUser("new").email);

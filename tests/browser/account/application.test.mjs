@@ -71,7 +71,7 @@ const elsewhere = (target) => [
   `${application.origin}/\n`,
 ];
 
-test("nobody is led elsewhere", async () => {
+test("no user is redirected to another site", async () => {
   const { page } = await account.openSignedIn();
   for (const next of elsewhere(other.origin)) {
     await page.goto(account.url + signInUrl(next));

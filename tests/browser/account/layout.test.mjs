@@ -105,7 +105,7 @@ test("the icon is the service's initial in its colour", async () => {
   assert.ok(isDrawn);
 });
 
-test("known providers have marks that tell them apart", async () => {
+test("known providers have distinct marks", async () => {
   const page = await account.visit("/sign-in");
   const marks = new Set();
   for (const name of ["Apple", "Microsoft", "GitHub", "Google"]) {
@@ -150,7 +150,7 @@ test("passkeys are offered at a host name, not at an IP address", async () => {
   assert.match(account.plinth.log(), /API URL {2}http:\/\/localhost:\d+/);
 });
 
-test("an address that nobody verified is not called verified", async () => {
+test("an unverified address is not called verified", async () => {
   // The project confirms addresses by itself.
   const page = await account.visit("/sign-up");
   const email = `auto-${Date.now()}@mail.dev`;

@@ -53,7 +53,7 @@ test("a number that cannot be reached says so", async () => {
   await heading(page, "Sign in with a code");
 });
 
-test("an organisation that is not known here is told so", async () => {
+test("an unknown organisation gets an error", async () => {
   const page = await account.visit("/sign-in/sso");
   await heading(page, "Single sign-on");
   await auditScreen(page, "sso");

@@ -175,7 +175,7 @@ test("a page that is loaded again sends nothing more, and takes the code that ca
   await heading(page, "Devices");
 });
 
-test("another device cannot send at once either, and is told how long to wait", async () => {
+test("another device cannot send at once either, and sees how long to wait", async () => {
   const { user } = await openPhoneChallenge();
   const other = await account.visit("/sign-in");
   await signIn(other, user);

@@ -206,7 +206,7 @@ test("a new address counts once both have confirmed it", async () => {
   await waitForText(page, email);
 });
 
-test("an address that is taken or malformed is refused", async () => {
+test("an address that is taken or malformed is rejected", async () => {
   const taken = await account.createUser("taken");
   const { page } = await account.openSignedIn("/account/email");
   await field(page, "New e-mail").fill("nonsense");
@@ -270,7 +270,7 @@ test("a user who signed in by code sets a first password without a current one",
   await heading(other, "Profile");
 });
 
-test("a new password ends links that were sent before, and other tabs hear of it", async () => {
+test("a new password ends links that were sent before, and other tabs are notified", async () => {
   const { user, page } = await account.openSignedIn("/account/password");
   const reset = await account.visit("/forgot-password");
   await field(reset, "E-mail").fill(user.email);

@@ -78,9 +78,9 @@ test("only the tab that used the link or the code goes on to choose a password",
   const opened = await asking.context().newPage();
   await opened.goto(link);
   // The toast appears in all tabs.
-  const told = [asking, waiting].map((other) => waitForText(other, "You're signed in."));
+  const notified = [asking, waiting].map((other) => waitForText(other, "You're signed in."));
   await opened.getByRole("button", { name: "Continue" }).click();
-  await Promise.all([...told, heading(opened, "Choose a password")]);
+  await Promise.all([...notified, heading(opened, "Choose a password")]);
   for (const other of [asking, waiting]) {
     await heading(other, "Profile");
     await other.reload();
@@ -122,13 +122,13 @@ test("an unknown address looks like a known one", async () => {
 test("asking again too soon looks the same for a known and an unknown address", async () => {
   const { email: known } = await account.createUser();
   const unknown = `nobody-${process.pid}@mail.dev`;
-  const answers = { [known]: [], [unknown]: [] };
+  const statuses = { [known]: [], [unknown]: [] };
   const screens = { [known]: [], [unknown]: [] };
   for (const email of [known, unknown]) {
     const page = await account.visit("/forgot-password");
     await page.clock.install();
     page.on("response", (response) => {
-      if (/\/auth\/v1\/recover/.test(response.url())) answers[email].push(response.status());
+      if (/\/auth\/v1\/recover/.test(response.url())) statuses[email].push(response.status());
     });
     const assertFocusVisible = async () => {
       await page.getByRole("button", { name: /^Send a new code in (60|[2-5]\d) s$/ }).waitFor();
@@ -145,7 +145,7 @@ test("asking again too soon looks the same for a known and an unknown address", 
     await assertFocusVisible();
     assert.equal(await page.getByRole("alert").count(), 0);
   }
-  assert.deepEqual(answers, { [known]: [200, 429, 429], [unknown]: [200, 200, 200] });
+  assert.deepEqual(statuses, { [known]: [200, 429, 429], [unknown]: [200, 200, 200] });
   assert.deepEqual(screens[known], screens[unknown]);
 });
 

@@ -233,19 +233,19 @@ test("operators have their pages at the console, with a session of their own", a
   assert.equal(new URL(shown.url()).pathname, "/console/sign-in");
 });
 
-test("nobody makes themselves an operator", async () => {
+test("no user makes themselves an operator", async () => {
   const page = await (await get("/console/sign-in")).text();
   const { key, projectUrl } = JSON.parse(/id="plinth-account">([^<]*)</.exec(page)[1]);
   const headers = { apikey: key, "content-type": "application/json" };
   const settings = await (await fetch(`${projectUrl}/auth/v1/settings`, { headers })).json();
   assert.equal(settings.disable_signup, true);
-  const answer = await fetch(`${projectUrl}/auth/v1/signup`, {
+  const reply = await fetch(`${projectUrl}/auth/v1/signup`, {
     method: "POST",
     headers,
     body: JSON.stringify({ email: "eve@mail.dev", password: "correct horse" }),
   });
-  assert.equal(answer.status, 422);
-  assert.equal(answer.headers.get("x-sb-error-code"), "signup_disabled");
+  assert.equal(reply.status, 422);
+  assert.equal(reply.headers.get("x-sb-error-code"), "signup_disabled");
 
   const shown = await account.visit("/console/sign-up");
   await heading(shown, "Sign-ups are closed.");

@@ -232,7 +232,7 @@ test("everything works from the keyboard", async () => {
   await heading(page, "Profile");
 });
 
-test("a code signs in, and creates nothing that could be told apart", async () => {
+test("a code signs in, and does not reveal whether an account existed", async () => {
   const user = await account.createUser();
   const page = await account.visit("/sign-in");
   await page.getByRole("link", { name: "Sign in with a code instead" }).click();
@@ -261,9 +261,9 @@ test("a link that is opened in another tab takes this one along", async () => {
   await other.goto((await account.mail(user.email)).link);
   await heading(other, "Sign in");
   // The toast appears regardless of what this tab is waiting for.
-  const told = page.getByRole("status").filter({ hasText: "You're signed in." }).waitFor();
+  const notified = page.getByRole("status").filter({ hasText: "You're signed in." }).waitFor();
   await other.getByRole("button", { name: "Sign in" }).click();
-  await Promise.all([told, heading(other, "Profile"), heading(page, "Profile")]);
+  await Promise.all([notified, heading(other, "Profile"), heading(page, "Profile")]);
 });
 
 test("an ended session says so, and nothing else", async () => {

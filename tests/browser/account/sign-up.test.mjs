@@ -99,7 +99,7 @@ test("mistakes are named beside their fields, and a summary that links to these 
   assert.ok(await hasFocus(field(page, "Password")));
 });
 
-test("a password that the server finds weak is refused with its reasons", async () => {
+test("a password that the server finds weak is rejected with its reasons", async () => {
   const page = await account.visit("/sign-up");
   await fill(page, { ...ann(), password: "only letters" });
   await submit(page);
@@ -121,12 +121,12 @@ test("an address that is taken looks like any other", async () => {
 test("signing up twice too soon looks the same for a new and a taken address", async () => {
   const taken = { ...(await account.createUser()), password: "correct horse 1" };
   const fresh = ann();
-  const answers = { [taken.email]: [], [fresh.email]: [] };
+  const statuses = { [taken.email]: [], [fresh.email]: [] };
   const screens = { [taken.email]: [], [fresh.email]: [] };
   for (const user of [taken, fresh]) {
     const page = await account.visit("/sign-up");
     page.on("response", (response) => {
-      if (/\/auth\/v1\/signup/.test(response.url())) answers[user.email].push(response.status());
+      if (/\/auth\/v1\/signup/.test(response.url())) statuses[user.email].push(response.status());
     });
     for (let time = 0; time < 2; time += 1) {
       await page.goto(`${account.url}/sign-up`);
@@ -137,7 +137,7 @@ test("signing up twice too soon looks the same for a new and a taken address", a
       screens[user.email].push(text.replaceAll(user.email, "…").replace(/in \d+ s$/m, "in a while"));
     }
   }
-  assert.deepEqual(answers, { [taken.email]: [200, 200], [fresh.email]: [200, 429] });
+  assert.deepEqual(statuses, { [taken.email]: [200, 200], [fresh.email]: [200, 429] });
   assert.deepEqual(screens[taken.email], screens[fresh.email]);
 });
 

@@ -73,7 +73,7 @@ async function authorizationUrl() {
   return location ? new URL(location) : undefined;
 }
 
-test("what is no provider is refused", async () => {
+test("what is no provider is rejected", async () => {
   const open = { ...described, identifier: "custom:open", token_url: "http://guild.example/token" };
   const unnamed = { ...described, identifier: "guild" };
 

@@ -24,7 +24,7 @@ test("disabled sign-in methods return their error codes", async () => {
     [auth.signInWithWeb3(ethereum), [422, "web3_provider_disabled"]],
     [auth.signInWithWeb3(solana), [422, "web3_provider_disabled"]],
   ];
-  for (const [answer, expected] of cases) assert.deepEqual(await expectError(answer), expected);
+  for (const [reply, expected] of cases) assert.deepEqual(await expectError(reply), expected);
 });
 
 test("a provider that is not configured is rejected", async () => {
@@ -64,7 +64,7 @@ test("features that are disabled by default are rejected", async () => {
     recoveryCodes.regenerate(),
     recoveryCodes.unenroll(),
   ];
-  for (const answer of unknown) assert.ok([404, 405].includes((await expectError(answer))[0]));
+  for (const reply of unknown) assert.ok([404, 405].includes((await expectError(reply))[0]));
 });
 
 test("applications cannot be registered while the OAuth server is off", async () => {

@@ -60,7 +60,7 @@ test("a magic link signs in by its hash, by its fragment, or by its code", async
   assert.deepEqual(authMethods(last.session), ["magiclink"]);
 });
 
-test("flows that one client has begun at the same time are told apart", async () => {
+test("concurrent flows of one client are distinguished", async () => {
   const experimental = { appendPkceFlowIdToRedirects: true };
   const supabase = connect(plinth, { flowType: "pkce", experimental });
   const people = [newUser("ann"), newUser("bob")];
@@ -123,7 +123,7 @@ for (const flowType of ["implicit", "pkce"]) {
   });
 }
 
-test("the code of a recovery is enough, and a stranger's address is answered alike", async () => {
+test("the code of a recovery is enough, and an unknown address gets the same response", async () => {
   const { ann } = await createUser();
   const supabase = connect(plinth);
   const known = await expectData(supabase.auth.resetPasswordForEmail(ann.email));

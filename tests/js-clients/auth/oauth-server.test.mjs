@@ -97,10 +97,8 @@ test("the user sees the client, consents, and the application gets its tokens", 
   assert.equal(details.client.name, "Reader");
   assert.equal(details.user.id, user.id);
   assert.equal(details.scope, "openid email");
-  const answer = await expectData(
-    supabase.auth.oauth.approveAuthorization(id, { skipBrowserRedirect: true }),
-  );
-  const target = new URL(answer.redirect_url);
+  const reply = await expectData(supabase.auth.oauth.approveAuthorization(id, { skipBrowserRedirect: true }));
+  const target = new URL(reply.redirect_url);
   assert.equal(target.origin + target.pathname, redirectUri);
   assert.equal(target.searchParams.get("state"), "remember me");
   const tokens = await exchange(app, target.searchParams.get("code"), verifier);
@@ -115,10 +113,10 @@ test("what was agreed to is remembered, listed, and taken back", async () => {
   const { supabase } = await createUser();
   const first = await authorize(app);
   await expectData(supabase.auth.oauth.getAuthorizationDetails(first.id));
-  const answer = await expectData(
+  const reply = await expectData(
     supabase.auth.oauth.approveAuthorization(first.id, { skipBrowserRedirect: true }),
   );
-  const code = new URL(answer.redirect_url).searchParams.get("code");
+  const code = new URL(reply.redirect_url).searchParams.get("code");
   const tokens = await exchange(app, code, first.verifier);
 
   const again = await expectData(supabase.auth.oauth.getAuthorizationDetails((await authorize(app)).id));
@@ -140,9 +138,9 @@ test("a rejection goes back to the application", async () => {
   const { id } = await authorize(app);
   await expectData(supabase.auth.oauth.getAuthorizationDetails(id));
 
-  const answer = await expectData(supabase.auth.oauth.denyAuthorization(id, { skipBrowserRedirect: true }));
+  const reply = await expectData(supabase.auth.oauth.denyAuthorization(id, { skipBrowserRedirect: true }));
 
-  const target = new URL(answer.redirect_url);
+  const target = new URL(reply.redirect_url);
   assert.equal(target.searchParams.get("error"), "access_denied");
   assert.equal(target.searchParams.get("code"), null);
   assert.deepEqual(await expectData(supabase.auth.oauth.listGrants()), []);

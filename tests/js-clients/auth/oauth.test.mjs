@@ -136,8 +136,8 @@ test("an identity is linked, listed and unlinked", async () => {
   assert.equal(unlinked.error, null);
   const rest = await supabase.auth.getUserIdentities();
   assert.deepEqual(rest.data.identities.map(({ provider }) => provider), ["email"]);
-  const refused = await supabase.auth.unlinkIdentity(rest.data.identities[0]);
-  assert.equal(refused.error.code, "single_identity_not_deletable");
+  const rejected = await supabase.auth.unlinkIdentity(rest.data.identities[0]);
+  assert.equal(rejected.error.code, "single_identity_not_deletable");
 });
 
 test("an ID token signs in, once its nonce is shown", async () => {
@@ -166,7 +166,7 @@ test("an ID token links its identity to the signed-in user", async () => {
   assert.deepEqual(data.user.identities.map(({ provider }) => provider).sort(), ["email", "keycloak"]);
 });
 
-test("a refusal of the provider reaches the site", async () => {
+test("an error of the provider reaches the site", async () => {
   const { data } = await connect("pkce").auth.signInWithOAuth({
     provider: "keycloak",
     options: { scopes: "openid", queryParams: { prompt: "none" }, skipBrowserRedirect: true },

@@ -36,7 +36,7 @@ test("without confirmations a new account is signed in at once", async () => {
   assert.deepEqual(authMethods(session), ["password"]);
 });
 
-test("an address in use is refused, and so is a wrong password", async () => {
+test("an address in use is rejected, and so is a wrong password", async () => {
   const { ann } = await createUser();
   const wrong = { ...ann, password: "wrong" };
 
@@ -215,8 +215,8 @@ test("a session that was ended elsewhere is forgotten here", async () => {
 
 test("auth state listeners receive session events until they unsubscribe", async () => {
   const { ann, supabase } = await createUser();
-  const told = [];
-  const { data } = supabase.auth.onAuthStateChange((event) => told.push(event));
+  const notified = [];
+  const { data } = supabase.auth.onAuthStateChange((event) => notified.push(event));
   await supabase.auth.initialize();
 
   await expectData(supabase.auth.refreshSession());
@@ -225,10 +225,10 @@ test("auth state listeners receive session events until they unsubscribe", async
   data.subscription.unsubscribe();
   await expectData(supabase.auth.signInWithPassword(ann));
 
-  assert.deepEqual(told, ["INITIAL_SESSION", "TOKEN_REFRESHED", "USER_UPDATED", "SIGNED_OUT"]);
+  assert.deepEqual(notified, ["INITIAL_SESSION", "TOKEN_REFRESHED", "USER_UPDATED", "SIGNED_OUT"]);
 });
 
-test("a client may throw instead of answering", async () => {
+test("a client may throw instead of returning an error", async () => {
   const supabase = connect(plinth, { throwOnError: true });
 
   assert.equal(supabase.auth.isThrowOnErrorEnabled(), true);

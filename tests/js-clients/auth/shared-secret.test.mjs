@@ -34,7 +34,7 @@ test("the client asks the server for the claims", async () => {
   assert.equal(claims.sub, user.id);
 });
 
-test("a token signed with anything else is refused", async () => {
+test("a token signed with anything else is rejected", async () => {
   const supabase = connect(plinth);
   const { session } = await expectData(supabase.auth.signUp(newUser()));
   const encode = (value) => Buffer.from(JSON.stringify(value)).toString("base64url");

@@ -149,7 +149,7 @@ test("a change of address is confirmed at the old and at the new one", async () 
   await expectData(connect(plinth).auth.signInWithPassword({ ...ann, email: next }));
 });
 
-test("a weak password is refused with its reasons", async () => {
+test("a weak password is rejected with its reasons", async () => {
   const { error } = await connect(plinth).auth.signUp({ ...newUser(), password: "short" });
 
   assert.deepEqual([error.name, error.status, error.code], ["AuthWeakPasswordError", 422, "weak_password"]);

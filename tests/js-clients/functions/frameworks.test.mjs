@@ -178,8 +178,8 @@ const call = (path, options = {}) =>
 async function retryUntilLoaded(call) {
   const began = Date.now();
   for (;;) {
-    const answer = await call();
-    if (answer.error?.context?.status !== 404) return answer;
+    const result = await call();
+    if (result.error?.context?.status !== 404) return result;
     assert.ok(Date.now() - began < 30_000, "the function is not found");
   }
 }
@@ -276,7 +276,7 @@ test("koa and hono serve as they do on Node", async () => {
   assert.deepEqual([hono.error, hono.data], [null, { id: "7" }]);
 });
 
-test("a server of npm:ws talks, beside one that answers", async () => {
+test("a server of npm:ws works, beside an HTTP server", async () => {
   assert.equal(await (await call("sockets/x")).text(), "no socket at /sockets/x");
   const socket = new WebSocket(`${plinth.apiUrl.replace("http", "ws")}/functions/v1/sockets/chat?who=ann`);
   const heard = new Promise((resolve, reject) => {
@@ -301,7 +301,7 @@ test("a package.json beside the function names its packages", async () => {
   assert.equal(await (await call("packaged")).text(), "36");
 });
 
-test("a body that turns out to be too large is refused on its way", async () => {
+test("a body that turns out to be too large is rejected while it is sent", async () => {
   const piece = new Uint8Array(64 << 10);
   const stream = (pieces) =>
     new ReadableStream({
@@ -314,7 +314,7 @@ test("a body that turns out to be too large is refused on its way", async () => 
 
   const fits = await upload(16);
   assert.equal(await fits.text(), String(1 << 20));
-  const refused = await upload(17);
-  assert.equal(refused.status, 413);
-  assert.equal((await refused.json()).code, "PAYLOAD_TOO_LARGE");
+  const rejected = await upload(17);
+  assert.equal(rejected.status, 413);
+  assert.equal((await rejected.json()).code, "PAYLOAD_TOO_LARGE");
 });

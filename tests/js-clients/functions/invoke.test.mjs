@@ -145,7 +145,7 @@ test("a path, a query, headers and a region are passed on", async () => {
   assert.equal(data.headers["x-forwarded-host"], new URL(plinth.apiUrl).hostname);
 });
 
-test("answers are read by their type", async () => {
+test("responses are decoded by their content type", async () => {
   const read = async (kind) => (await invoke(`answers/${kind}`)).data;
 
   assert.deepEqual(await read("json"), { a: [1, null] });
@@ -160,13 +160,13 @@ test("answers are read by their type", async () => {
 test("events arrive while they are made, whatever the client could unpack", async () => {
   const client = plinth.connect();
 
-  const { data: answer } = await client.functions.invoke("ticker", {
+  const { data: reply } = await client.functions.invoke("ticker", {
     method: "GET",
     headers: { "accept-encoding": "gzip, br" },
   });
 
-  assert.equal(answer.headers.get("content-encoding"), null);
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  assert.equal(reply.headers.get("content-encoding"), null);
+  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let number = 0; number < 3; number++) {
     // The next chunk is produced only after this one has arrived.
     assert.equal((await reader.read()).value, `data: ${number}\n\n`);
@@ -178,13 +178,13 @@ test("events arrive while they are made, whatever the client could unpack", asyn
 test("what a function has packed itself is not packed again", async () => {
   const headers = { apikey: plinth.keys.publishable, "accept-encoding": "gzip, br" };
 
-  const answer = await fetch(`${plinth.apiUrl}/functions/v1/ticker/packed`, { headers });
+  const reply = await fetch(`${plinth.apiUrl}/functions/v1/ticker/packed`, { headers });
 
-  assert.equal(answer.headers.get("content-encoding"), "gzip");
-  assert.match(await answer.text(), /^(many words of one kind ){200}$/);
+  assert.equal(reply.headers.get("content-encoding"), "gzip");
+  assert.match(await reply.text(), /^(many words of one kind ){200}$/);
 });
 
-test("an error of the function is one of HTTP, with its answer", async () => {
+test("an error of the function is one of HTTP, with its response", async () => {
   const { error } = await invoke("answers/teapot");
 
   assert.ok(error instanceof FunctionsHttpError);

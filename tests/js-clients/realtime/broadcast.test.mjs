@@ -24,7 +24,7 @@ for (const { vsn, options } of versions) {
     assert.equal(own.length, 0);
   });
 
-  test(`${vsn}: with self the sender hears itself, too`, async () => {
+  test(`${vsn}: with self the sender receives its own messages, too`, async () => {
     const { sender, received, own } = await joinPair(plinth, `self-${vsn}`, options, { broadcast: { self: true } });
 
     await sender.send({ type: "broadcast", event: "e", payload: { n: 1 } });
@@ -33,7 +33,7 @@ for (const { vsn, options } of versions) {
     assert.deepEqual((await own.next()).payload, { n: 1 });
   });
 
-  test(`${vsn}: with ack the sender is told that it was taken`, async () => {
+  test(`${vsn}: with ack the sender gets an acknowledgement`, async () => {
     const { sender, received } = await joinPair(plinth, `ack-${vsn}`, options, { broadcast: { ack: true } });
 
     assert.equal(await sender.send({ type: "broadcast", event: "e", payload: {} }), "ok");
@@ -135,11 +135,11 @@ test("a batch over HTTP, with ids", async () => {
     });
   const message = { topic: "batch", event: "e", payload: { n: 1 } };
 
-  const answer = await post({ messages: [message, { ...message, payload: { n: 2 }, id: "7" }] });
+  const response = await post({ messages: [message, { ...message, payload: { n: 2 }, id: "7" }] });
 
-  assert.equal(answer.status, 202);
-  assert.equal(await answer.text(), "");
-  assert.ok(Number(answer.headers.get("x-rate-limit")) > 0);
+  assert.equal(response.status, 202);
+  assert.equal(await response.text(), "");
+  assert.ok(Number(response.headers.get("x-rate-limit")) > 0);
   assert.deepEqual((await received.next()).payload, { n: 1 });
   const second = await received.next();
   assert.deepEqual([second.payload, second.meta], [{ n: 2 }, { id: "7" }]);
@@ -157,7 +157,7 @@ test("a batch over HTTP, with ids", async () => {
 });
 
 test("a script of another origin may ask", async () => {
-  const answer = await fetch(`${plinth.apiUrl}/realtime/v1/api/broadcast/a/events/b?apikey=x&vsn=2.0.0`, {
+  const response = await fetch(`${plinth.apiUrl}/realtime/v1/api/broadcast/a/events/b?apikey=x&vsn=2.0.0`, {
     method: "OPTIONS",
     headers: {
       origin: "https://app.example",
@@ -166,7 +166,7 @@ test("a script of another origin may ask", async () => {
     },
   });
 
-  assert.ok(answer.ok);
-  assert.equal(answer.headers.get("access-control-allow-origin"), "*");
-  assert.match(answer.headers.get("access-control-allow-headers"), /apikey/);
+  assert.ok(response.ok);
+  assert.equal(response.headers.get("access-control-allow-origin"), "*");
+  assert.match(response.headers.get("access-control-allow-headers"), /apikey/);
 });

@@ -41,7 +41,7 @@ after(() => plinth?.stop());
 
 /** Subscribes, and waits until changes are delivered. */
 async function subscribeToChanges(channel) {
-  const told = new Promise((resolve, reject) => {
+  const arrival = new Promise((resolve, reject) => {
     channel.on("system", {}, (said) => {
       if (said.extension !== "postgres_changes") return;
       if (said.status === "ok") resolve(said);
@@ -49,7 +49,7 @@ async function subscribeToChanges(channel) {
     });
   });
   await subscribe(channel);
-  await withTimeout(told, "row changes to arrive", 30_000);
+  await withTimeout(arrival, "row changes to arrive", 30_000);
   return channel;
 }
 
@@ -71,7 +71,7 @@ function newId() {
 }
 
 for (const { vsn, options } of versions) {
-  test(`${vsn}: inserts, updates and deletes are told with their rows`, async () => {
+  test(`${vsn}: inserts, updates and deletes arrive with their rows`, async () => {
     const channel = channelOf(plinth.connect(options));
     const received = collectMessages(channel, "postgres_changes", { event: "*", schema: "public", table: "notes" });
     await subscribeToChanges(channel);
@@ -189,7 +189,7 @@ test("with a full identity the old row is whole, and deletes can be filtered by 
   assert.deepEqual((await received.next()).old, { id: 2001, body: "old" });
 });
 
-test("policies decide who hears of a row", async () => {
+test("policies decide who receives a row change", async () => {
   const as = async (sub) => {
     const token = signToken({ sub }, plinth.jwtSecret);
     const client = plinth.connect({ accessToken: async () => token });

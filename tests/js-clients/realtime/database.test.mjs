@@ -57,7 +57,7 @@ const broadcastFromDatabase = async (topic, n) => {
 };
 
 for (const [place, { vsn, options }] of versions.entries()) {
-  test(`${vsn}: what the database said before is told again where that is asked for`, async () => {
+  test(`${vsn}: earlier messages of the database are replayed on request`, async () => {
     const topic = `past-${place}`;
     const since = Date.now() - 60_000;
     const before = await join(topic, options);
@@ -77,7 +77,7 @@ for (const [place, { vsn, options }] of versions.entries()) {
     assert.equal(received.length, 0);
   });
 
-  test(`${vsn}: a trigger tells of its rows`, async () => {
+  test(`${vsn}: a trigger sends its rows`, async () => {
     const id = 100 + place;
     const received = await join(`orders:${id}`, options);
     const orders = () => service.from("orders");
@@ -98,7 +98,7 @@ for (const [place, { vsn, options }] of versions.entries()) {
     assert.deepEqual([said[0].payload.schema, said[0].payload.table], ["public", "orders"]);
   });
 
-  test(`${vsn}: of a change, the columns that were asked for are told`, async () => {
+  test(`${vsn}: a change has the selected columns`, async () => {
     const id = 200 + place;
     const channel = plinth.connect(options, plinth.keys.secret).channel(`columns-${place}`);
     const filter = { event: "INSERT", schema: "public", table: "orders", filter: `id=eq.${id}` };

@@ -35,7 +35,7 @@ async function until(check) {
 }
 
 for (const { vsn, options } of versions) {
-  test(`${vsn}: an empty room syncs, too`, async () => {
+  test(`${vsn}: an empty channel syncs, too`, async () => {
     const ann = await joinWithPresence(`empty-${vsn}`, options, "ann");
 
     assert.deepEqual((await ann.events.next()).sync, {});

@@ -103,7 +103,7 @@ test("messages of a read-only member are dropped silently", async () => {
   assert.equal(await watcher.track({ here: true }), "error");
 });
 
-test("a private room and a public one of the same name never meet", async () => {
+test("a private channel and a public one of the same name are separate", async () => {
   const inside = privateChannel(await connectAs(ann), "room");
   const outside = plinth.connect().channel("room");
   const [heardInside, heardOutside] = [collectMessages(inside, "broadcast"), collectMessages(outside, "broadcast")];
@@ -144,7 +144,7 @@ test("who may only see presence gets no broadcasts", async () => {
   assert.equal(received.length, 0);
 });
 
-test("over HTTP: a batch drops what is not allowed, a single message is refused", async () => {
+test("over HTTP: a batch drops what is not allowed, a single message is rejected", async () => {
   const receiver = privateChannel(await connectAs(bob), "watch");
   const received = collectMessages(receiver, "broadcast");
   await subscribe(receiver);
@@ -163,8 +163,8 @@ test("over HTTP: a batch drops what is not allowed, a single message is refused"
   assert.equal((await batch(ann)).status, 202);
   assert.equal((await received.next()).payload.sub, ann);
 
-  const refused = privateChannel(await connectAs(bob), "watch").httpSend("e", { n: 1 });
-  await assert.rejects(refused, /Unauthorized/);
+  const rejected = privateChannel(await connectAs(bob), "watch").httpSend("e", { n: 1 });
+  await assert.rejects(rejected, /Unauthorized/);
   const sent = await privateChannel(await connectAs(ann), "watch").httpSend("e", { n: 2 });
   assert.deepEqual(sent, { success: true });
   assert.equal((await received.next()).payload.n, 2);
@@ -184,9 +184,9 @@ test("another token takes effect on a live socket", async () => {
 
   token = tokenOf("00000000-0000-0000-0000-00000000000c");
   await client.realtime.setAuth();
-  const told = await systems.next();
-  assert.equal(told.status, "error");
-  assert.equal(told.message, "You do not have permissions to read from this Channel topic: room");
+  const frame = await systems.next();
+  assert.equal(frame.status, "error");
+  assert.equal(frame.message, "You do not have permissions to read from this Channel topic: room");
 });
 
 test("a token that ends ends its channel", async () => {
@@ -196,13 +196,13 @@ test("a token that ends ends its channel", async () => {
   const systems = collectMessages(channel, "system", {});
   await subscribe(channel);
 
-  const told = await systems.next();
+  const frame = await systems.next();
 
-  assert.equal(told.status, "error");
-  assert.match(told.message, /^Token has expired \d+ seconds ago$/);
+  assert.equal(frame.status, "error");
+  assert.match(frame.message, /^Token has expired \d+ seconds ago$/);
 });
 
-test("bad tokens are refused by name", async () => {
+test("bad tokens are rejected by name", async () => {
   const joinErrorWith = async (token) => expectJoinError(privateChannel(await connectWithToken(async () => token), "room"));
   assert.match(await joinErrorWith("nonsense"), /MalformedJWT: The token provided is not a valid JWT/);
   assert.match(await joinErrorWith(tokenOf(ann, { exp: 1000 })), /InvalidJWTToken: Token has expired \d+ seconds ago/);
@@ -211,7 +211,7 @@ test("bad tokens are refused by name", async () => {
   assert.match(await joinErrorWith(forged), /JwtSign(ature|er)Error/);
 });
 
-test("a role that tokens should not name is refused", async () => {
+test("a role that tokens should not name is rejected", async () => {
   for (const role of ["postgres", "supabase_admin", "supabase_realtime_admin", "nobody"]) {
     const token = tokenOf(ann, { role });
     const channel = privateChannel(await connectWithToken(async () => token), "room");

@@ -55,7 +55,7 @@ test("policies give everyone their own rows, and the service all", async () => {
   }
 });
 
-test("a row in another's name is refused, and another's row cannot be touched", async () => {
+test("a row in another's name is rejected, and another's row cannot be touched", async () => {
   const asAda = register.clientWithClaims({ sub: ada });
   const forged = await expectError(asAda.from("diary").insert({ owner: rui, page: "forged" }));
   const touched = await asAda.from("diary").update({ page: "touched" }).eq("owner", rui).select();
@@ -81,7 +81,7 @@ test("a table without grants is 401 to strangers and 403 to users", async () => 
   assert.deepEqual(await expectData(ledger(register.client(register.keys.secret))), []);
 });
 
-test("a token past its end, from elsewhere, or cut is refused", async () => {
+test("an expired, foreign or truncated token is rejected", async () => {
   const past = Math.floor(Date.now() / 1000) - 3_600;
   const whole = signToken({ sub: ada }, register.jwtSecret);
   const cases = [
@@ -91,8 +91,8 @@ test("a token past its end, from elsewhere, or cut is refused", async () => {
   ];
   for (const [token, code, message] of cases) {
     const client = register.client(register.keys.publishable, { accessToken: async () => token });
-    const refusal = await expectError(client.from("ships").select());
-    assert.deepEqual([refusal.status, refusal.code, refusal.message], [401, code, message]);
+    const error = await expectError(client.from("ships").select());
+    assert.deepEqual([error.status, error.code, error.message], [401, code, message]);
   }
 });
 

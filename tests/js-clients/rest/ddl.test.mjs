@@ -24,26 +24,26 @@ const from = (table) => register.client(register.keys.secret).from(table);
 async function retryUntilOk(request) {
   const deadline = Date.now() + 5_000;
   for (;;) {
-    const answer = await request();
-    if (!answer.error) return answer.data;
-    assert.ok(Date.now() < deadline, JSON.stringify(answer.error));
+    const response = await request();
+    if (!response.error) return response.data;
+    assert.ok(Date.now() < deadline, JSON.stringify(response.error));
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
-test("a new table answers to the very next request", async () => {
+test("a new table serves the very next request", async () => {
   await sql`create table public.buoys (id int primary key, colour text)`;
 
   assert.deepEqual(await expectData(from("buoys").insert({ id: 1, colour: "red" }).select()), [{ id: 1, colour: "red" }]);
 });
 
-test("a new function answers to the very next request", async () => {
+test("a new function serves the very next request", async () => {
   await sql`create function public.depth() returns int language sql stable return 12`;
 
   assert.equal(await expectData(register.client().rpc("depth")), 12);
 });
 
-test("a table that was asked for in vain answers once it is there", async () => {
+test("a table that was missing is served once it exists", async () => {
   assert.equal((await expectError(from("lamps").select())).code, "PGRST205");
 
   await sql`create table public.lamps (id int primary key)`;

@@ -64,7 +64,7 @@ test("two ways to a table need a hint: constraint or column", async () => {
   });
 });
 
-test("without the hint the answer lists the ways", async () => {
+test("without the hint the error lists the relationships", async () => {
   const { status, code, details, hint } = await expectError(from("voyages").select("harbours(name)"));
 
   assert.deepEqual([status, code], [300, "PGRST201"]);

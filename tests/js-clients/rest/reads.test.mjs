@@ -61,9 +61,9 @@ test("counts come with a page, and alone", async () => {
 });
 
 test("a page behind the end is an error that says how many rows there are", async () => {
-  const refusal = await expectError(ships("id", { count: "exact" }).range(50, 60));
+  const rejection = await expectError(ships("id", { count: "exact" }).range(50, 60));
 
-  assert.deepEqual(refusal, {
+  assert.deepEqual(rejection, {
     status: 416,
     code: "PGRST103",
     message: "Requested range not satisfiable",

@@ -44,12 +44,12 @@ test("an aborted request also ends its query", async () => {
   const isHeld = async () => (await sql`select from pg_locks where locktype = 'advisory' and objid = 7`).length === 1;
   const abort = new AbortController();
   const call = register.client(register.keys.secret).rpc("hold_lock", { key: 7, seconds: 60 });
-  const answer = call.abortSignal(abort.signal).then((result) => result);
+  const response = call.abortSignal(abort.signal).then((result) => result);
   await until(isHeld);
 
   abort.abort();
 
-  assert.match((await answer).error.message, /AbortError/);
+  assert.match((await response).error.message, /AbortError/);
   await until(async () => !(await isHeld()));
 });
 
@@ -97,12 +97,12 @@ test("a browser on another origin may read counts and send every header of the c
     method: "OPTIONS",
     headers: { origin, "access-control-request-method": "GET", "access-control-request-headers": asked },
   });
-  const answer = await fetch(url, { headers: { origin, apikey: register.keys.publishable } });
+  const response = await fetch(url, { headers: { origin, apikey: register.keys.publishable } });
 
   assert.equal(preflight.status, 200);
   const allowed = preflight.headers.get("access-control-allow-headers").toLowerCase();
   for (const header of asked.split(",")) assert.match(allowed, new RegExp(`\\b${header}\\b`));
-  assert.match(answer.headers.get("access-control-expose-headers"), /Content-Range/);
+  assert.match(response.headers.get("access-control-expose-headers"), /Content-Range/);
 });
 
 test("the description of the API names what a schema exposes", async () => {

@@ -25,20 +25,20 @@ test("get calls without a body", async () => {
 });
 
 test("head asks for nothing but the count", async () => {
-  const answer = await rpc("ships_of", { harbour: "Bergen" }, { head: true, count: "exact" });
+  const response = await rpc("ships_of", { harbour: "Bergen" }, { head: true, count: "exact" });
 
-  assert.deepEqual([answer.status, answer.count, answer.data], [200, 2, null]);
+  assert.deepEqual([response.status, response.count, response.data], [200, 2, null]);
 });
 
 test("head with an argument that no URL can carry", async () => {
-  const answer = await rpc("whoami", {}, { head: true });
+  const response = await rpc("whoami", {}, { head: true });
   const nested = await rpc("total", { numbers: [{}] }, { head: true });
 
-  assert.equal(answer.error, null);
+  assert.equal(response.error, null);
   assert.ok(nested.error, "the argument is refused, not the call");
 });
 
-test("no result is an empty answer, null is null", async () => {
+test("no result is an empty response, null is null", async () => {
   const nothing = await rpc("nothing");
   const absent = await rpc("absent");
 
@@ -106,7 +106,7 @@ test("overloads that differ by type only are ambiguous", async () => {
   assert.match(message, /public\.guess\(a => text\)/);
 });
 
-test("a function chooses status and error of its refusal", async () => {
+test("a function chooses status and body of its error", async () => {
   assert.deepEqual(await expectError(rpc("refuse")), {
     status: 418,
     code: "PT418",

@@ -14,7 +14,7 @@ after(() => register?.stop());
 const from = (table) => register.client().from(table);
 const shipsNamed = (pattern) => from("ships").select("name, tons").like("name", pattern).order("name");
 
-test("insert answers with nothing unless it is asked", async () => {
+test("insert has an empty response by default", async () => {
   const quiet = await from("ships").insert({ name: "insert-1" });
   const asked = await from("ships").insert({ name: "insert-2" }).select("name, tons, harbours(name)");
 
@@ -67,7 +67,7 @@ test("upsert merges by the primary key", async () => {
   assert.deepEqual([mixed.status, mixed.data.length], [201, 2]);
 });
 
-test("upsert merges by another key when told", async () => {
+test("upsert merges by another key when requested", async () => {
   await expectData(from("harbours").insert({ name: "merged", country: "A" }));
   const merged = from("harbours").upsert({ name: "merged", country: "B" }, { onConflict: "name" });
 
@@ -109,7 +109,7 @@ test("delete removes what the filter names and can show it", async () => {
   assert.deepEqual(await expectData(shipsNamed("delete-%")), []);
 });
 
-test("update and delete without a filter are refused", async () => {
+test("update and delete without a filter are rejected", async () => {
   const update = await expectError(from("ships").update({ tons: 0 }));
   const remove = await expectError(from("ships").delete());
 
@@ -153,7 +153,7 @@ test("rollback shows what would happen and leaves nothing", async () => {
   assert.deepEqual(await expectData(shipsNamed("rollback-%")), []);
 });
 
-test("broken rules are told apart", async () => {
+test("constraint violations are distinguished", async () => {
   const duplicate = await expectError(from("harbours").insert({ name: "Bergen" }));
   const orphan = await expectError(from("ships").insert({ name: "x", harbour_id: -1 }));
   const empty = await expectError(from("ships").insert({ tons: 1 }));

@@ -56,7 +56,7 @@ test("a bucket is created, read, listed, changed, emptied and deleted", async ()
   });
 });
 
-test("refusals carry what applications look at", async () => {
+test("errors carry what applications look at", async () => {
   const { storage } = plinth.admin;
   await expectData(storage.createBucket("taken"));
 

@@ -62,7 +62,7 @@ test("an image is fitted into the sides that were asked for, and never enlarged"
   await check({ width: 2000 }, [400, 200]);
 });
 
-test("the answer says what was done, and may be kept like the object", async () => {
+test("the response says what was done, and may be cached like the object", async () => {
   const response = await get(publicUrl({ width: 200, height: 200, quality: 60 }));
   const header = (name) => response.headers.get(name);
   assert.equal(header("x-transformations"), "height:200,width:200,resizing_type:fill,quality:60");
@@ -85,9 +85,9 @@ test("browsers that can read WebP get it, unless they ask for the original forma
 });
 
 test("many who ask at once get the same image", async () => {
-  const answers = await Promise.all(Array.from({ length: 40 }, () => get(publicUrl({ width: 77 }))));
-  assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set([200]));
-  const bodies = await Promise.all(answers.map(async (answer) => Buffer.from(await answer.arrayBuffer())));
+  const responses = await Promise.all(Array.from({ length: 40 }, () => get(publicUrl({ width: 77 }))));
+  assert.deepEqual(new Set(responses.map((reply) => reply.status)), new Set([200]));
+  const bodies = await Promise.all(responses.map(async (reply) => Buffer.from(await reply.arrayBuffer())));
   assert.ok(bodies.every((body) => body.equals(bodies[0])));
 });
 
@@ -113,7 +113,7 @@ test("policies decide about rendering, also in a public bucket", async () => {
   assert.deepEqual([hidden.status, (await hidden.json()).code], [400, "NoSuchBucket"]);
 });
 
-test("what cannot be asked for is refused by name", async () => {
+test("invalid parameters are rejected by name", async () => {
   const errorFor = async (query) => {
     const response = await get(`${publicUrl({ width: 1 }).split("?")[0]}?${query}`);
     return [response.status, (await response.json()).message];
@@ -126,7 +126,7 @@ test("what cannot be asked for is refused by name", async () => {
   ]);
 });
 
-test("files that are no images, or far too large ones, are refused", async () => {
+test("files that are no images, or far too large ones, are rejected", async () => {
   const check = async (name, content, message) => {
     await files.upload(name, content, { upsert: true, contentType: "image/png" });
     const response = await get(files.getPublicUrl(name, { transform: { width: 10 } }).data.publicUrl);

@@ -69,7 +69,7 @@ test("a name is taken once, unless the upload may replace", async () => {
   assert.equal(await textOf(files.download("new.txt")), "created");
 });
 
-test("a bucket's limits are told apart", async () => {
+test("a bucket's limits have distinct errors", async () => {
   const files = await plinth.bucket("limits", {
     fileSizeLimit: 4,
     allowedMimeTypes: ["text/plain"],
@@ -123,9 +123,9 @@ test("a public URL works for a public bucket, and not for a private one", async 
   for (const files of [open, shut]) await expectData(files.upload("a b.txt", "hello"));
   const url = (files, options) => files.getPublicUrl("a b.txt", options).data.publicUrl;
 
-  const answer = await fetch(url(open));
-  assert.equal(await answer.text(), "hello");
-  assert.equal(answer.headers.get("etag"), '"5d41402abc4b2a76b9719d911017c592"');
+  const response = await fetch(url(open));
+  assert.equal(await response.text(), "hello");
+  assert.equal(response.headers.get("etag"), '"5d41402abc4b2a76b9719d911017c592"');
   const named = await fetch(url(open, { download: "my file.txt" }));
   assert.equal(
     named.headers.get("content-disposition"),
@@ -133,9 +133,9 @@ test("a public URL works for a public bucket, and not for a private one", async 
   );
   const part = await fetch(url(open), { headers: { range: "bytes=1-2" } });
   assert.deepEqual([part.status, await part.text()], [206, "el"]);
-  const refused = await fetch(url(shut));
-  assert.equal(refused.status, 400);
-  assert.equal((await refused.json()).code, "NoSuchBucket");
+  const rejected = await fetch(url(shut));
+  assert.equal(rejected.status, 400);
+  assert.equal((await rejected.json()).code, "NoSuchBucket");
 });
 
 test("a signed URL opens one object for a while", async () => {
@@ -143,11 +143,11 @@ test("a signed URL opens one object for a while", async () => {
   for (const path of ["a b.txt", "c+d.txt"]) await expectData(files.upload(path, path));
 
   const { signedUrl } = await expectData(files.createSignedUrl("a b.txt", 60, { download: true }));
-  const answer = await fetch(signedUrl);
-  assert.equal(await answer.text(), "a b.txt");
-  assert.equal(answer.headers.get("content-disposition"), "attachment;");
-  assert.equal(answer.headers.get("cache-control"), null);
-  assert.ok(answer.headers.get("expires"));
+  const response = await fetch(signedUrl);
+  assert.equal(await response.text(), "a b.txt");
+  assert.equal(response.headers.get("content-disposition"), "attachment;");
+  assert.equal(response.headers.get("cache-control"), null);
+  assert.ok(response.headers.get("expires"));
 
   const many = await expectData(files.createSignedUrls(["c+d.txt", "none", "a b.txt"], 60));
   assert.deepEqual(many.map(({ path, error }) => [path, error]), [
@@ -166,22 +166,22 @@ test("a signed URL opens one object for a while", async () => {
 
 test("a signed upload URL works without further authorization", async () => {
   const files = await plinth.bucket("handed");
-  const nobody = plinth.client().storage.from("handed");
+  const anonymous = plinth.client().storage.from("handed");
 
   const { path, token, signedUrl } = await expectData(files.createSignedUploadUrl("in/a.txt"));
   assert.equal(path, "in/a.txt");
   assert.ok(signedUrl.includes(token));
-  const uploaded = await expectData(nobody.uploadToSignedUrl(path, token, "handed in"));
+  const uploaded = await expectData(anonymous.uploadToSignedUrl(path, token, "handed in"));
   assert.equal(uploaded.fullPath, "handed/in/a.txt");
   assert.equal(await textOf(files.download(path)), "handed in");
   assert.deepEqual(
-    await expectError(nobody.uploadToSignedUrl(path, token, "again", { upsert: true })),
+    await expectError(anonymous.uploadToSignedUrl(path, token, "again", { upsert: true })),
     apiError(409, "KeyAlreadyExists", "The resource already exists"),
   );
   const often = await expectData(files.createSignedUploadUrl(path, { upsert: true }));
-  await expectData(nobody.uploadToSignedUrl(path, often.token, new Blob(["replaced"])));
+  await expectData(anonymous.uploadToSignedUrl(path, often.token, new Blob(["replaced"])));
   assert.equal(await textOf(files.download(path)), "replaced");
-  const elsewhere = await expectError(nobody.uploadToSignedUrl("in/b.txt", often.token, "x"));
+  const elsewhere = await expectError(anonymous.uploadToSignedUrl("in/b.txt", often.token, "x"));
   assert.equal(elsewhere.code, "InvalidSignature");
 });
 

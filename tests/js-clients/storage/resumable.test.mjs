@@ -127,7 +127,7 @@ describe("tus-js-client", () => {
     assert.match(data.etag, /^"[0-9a-f]{32}-4"$/);
   });
 
-  it("sends the first chunk with the creation where it is told to", async () => {
+  it("sends the first chunk with the creation where it is configured to", async () => {
     const bytes = randomBytes(CHUNK + 5);
 
     const { requests } = await send(bytes, options("at-once", { uploadDataDuringCreation: true }));
@@ -277,14 +277,14 @@ describe("tus-js-client", () => {
     await first.upload.abort(true);
 
     const headers = { ...asService(), "tus-resumable": "1.0.0" };
-    const told = await fetch(first.upload.url, { method: "HEAD", headers });
-    assert.equal(told.status, 404);
+    const head = await fetch(first.upload.url, { method: "HEAD", headers });
+    assert.equal(head.status, 404);
     const { data } = await admin.storage.from("files").exists("terminated");
     assert.equal(data, false);
   });
 });
 
-describe("refusals that tus-js-client sees", () => {
+describe("errors that tus-js-client sees", () => {
   it("names limits of size and type", async () => {
     const small = { bucketName: "small" };
     assert.deepEqual(await expectUploadError(randomBytes(1001), options("k", small)), [
@@ -311,11 +311,11 @@ describe("refusals that tus-js-client sees", () => {
   });
 
   it("asks policies in every request", async () => {
-    const refused = [403, "new row violates row-level security policy"];
+    const rejected = [403, "new row violates row-level security policy"];
     const bytes = randomBytes(CHUNK + 1);
     const anon = { headers: { authorization: `Bearer ${plinth.keys.anon}` } };
-    assert.deepEqual(await expectUploadError(bytes, options(`${ADA}/k`, anon)), refused);
-    assert.deepEqual(await expectUploadError(bytes, options(`${ADA}/k`, { headers: asUser(BOB) })), refused);
+    assert.deepEqual(await expectUploadError(bytes, options(`${ADA}/k`, anon)), rejected);
+    assert.deepEqual(await expectUploadError(bytes, options(`${ADA}/k`, { headers: asUser(BOB) })), rejected);
 
     const first = prepare(bytes, {
       ...options(`${ADA}/k`, { headers: asUser(ADA) }),
@@ -325,7 +325,7 @@ describe("refusals that tus-js-client sees", () => {
     await until(() => first.requests.length === 2);
     const uploadUrl = first.upload.url;
     const asBob = options(`${ADA}/k`, { headers: asUser(BOB), uploadUrl });
-    assert.deepEqual(await expectUploadError(bytes, asBob), refused);
+    assert.deepEqual(await expectUploadError(bytes, asBob), rejected);
     await send(bytes, options(`${ADA}/k`, { headers: asUser(ADA), uploadUrl }));
     await assertStored(`${ADA}/k`, bytes);
   });
@@ -343,7 +343,7 @@ describe("refusals that tus-js-client sees", () => {
     await assertStored("replaced", young);
   });
 
-  it("takes opaque keys and refuses wrong ones in JSON", async () => {
+  it("takes opaque keys and rejects wrong ones in JSON", async () => {
     const bytes = randomBytes(10);
     const headers = (key) => ({ headers: { apikey: key, authorization: `Bearer ${key}` } });
     await send(bytes, options("opaque", headers(plinth.keys.secret)));
@@ -392,20 +392,20 @@ describe("a client that sends before it listens", () => {
     });
   }
 
-  it("gets the refusal, however much it still has to send", async () => {
+  it("gets the error, however much it still has to send", async () => {
     const url = await create("early", 40 * MiB);
 
-    const refused = await patch(url, 5, Buffer.alloc(30 * MiB), false);
+    const rejected = await patch(url, 5, Buffer.alloc(30 * MiB), false);
 
-    assert.deepEqual([refused.status, refused.text], [409, "Upload-Offset conflict"]);
+    assert.deepEqual([rejected.status, rejected.text], [409, "Upload-Offset conflict"]);
   });
 
   it("is asked for the body only once everything else is good", async () => {
     const bytes = randomBytes(1000);
     const url = await create("expected", bytes.length);
 
-    const refused = await patch(`${url}x`, 0, bytes, true);
-    assert.deepEqual([refused.status, refused.wasAsked], [400, false]);
+    const rejected = await patch(`${url}x`, 0, bytes, true);
+    assert.deepEqual([rejected.status, rejected.wasAsked], [400, false]);
     const conflict = await patch(url, 5, bytes, true);
     assert.deepEqual([conflict.status, conflict.wasAsked], [409, false]);
     const taken = await patch(url, 0, bytes, true);

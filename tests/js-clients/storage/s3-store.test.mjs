@@ -13,7 +13,7 @@ test("a start says that the bucket is missing", { skip }, async () => {
   await assert.rejects(started, /the S3 store has no bucket named elsewhere/);
 });
 
-test("a start says that the keys are refused, and does not say the keys", { skip }, async () => {
+test("a start reports that the keys are rejected, and does not show the keys", { skip }, async () => {
   const env = { PLINTH_STORAGE_S3_SECRET_KEY: "one-that-nobody-may-read" };
   await assert.rejects(startPlinth({ env }), (error) => {
     assert.match(error.message, /the S3 store rejects .*: SignatureDoesNotMatch/);
@@ -27,8 +27,8 @@ test("a start does not wait for a store that is not there", { skip }, async () =
   const plinth = await startPlinth({ env });
   try {
     assert.match(plinth.log(), /files are unavailable until the S3 store recovers/);
-    const answer = await fetch(`${plinth.apiUrl}/storage/v1/status`);
-    assert.equal(answer.status, 200);
+    const response = await fetch(`${plinth.apiUrl}/storage/v1/status`);
+    assert.equal(response.status, 200);
   } finally {
     await plinth.stop();
   }
@@ -41,8 +41,8 @@ test("what needs no bytes goes on without the store", { skip }, async () => {
     await expectData(files.upload("kept.txt", "kept"));
     await plinth.store.stop();
 
-    for (const refused of [files.download("kept.txt"), files.upload("new.txt", "new")]) {
-      const { error } = await refused;
+    for (const rejected of [files.download("kept.txt"), files.upload("new.txt", "new")]) {
+      const { error } = await rejected;
       assert.equal(error?.status ?? error?.originalError?.status, 500);
     }
 

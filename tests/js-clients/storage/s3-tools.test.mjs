@@ -21,7 +21,7 @@ let folder;
 /** Of the endpoint that has no path. */
 let port;
 
-/** A port that nobody listens on. */
+/** A port without a listener. */
 async function freePort() {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -24,7 +24,7 @@ let plinth;
 let s3;
 const send = (command) => s3.send(command);
 const md5 = (bytes) => createHash("md5").update(bytes).digest("hex");
-const text = async (answer) => answer.Body.transformToString();
+const text = async (response) => response.Body.transformToString();
 
 function client({ accessKeyId, secretAccessKey, sessionToken, ...options } = {}) {
   const { s3: known } = plinth;
@@ -144,7 +144,7 @@ describe("objects", () => {
     assert.deepEqual(Buffer.from(await get.Body.transformToByteArray()), body);
   });
 
-  test("with a wrong checksum or digest are refused", async () => {
+  test("with a wrong checksum or digest are rejected", async () => {
     const at = { Bucket: "files", Key: "wrong", Body: "hello" };
     await expectS3Error(send(new S3.PutObjectCommand({ ...at, ChecksumCRC32: "AAAAAA==" })), 400, "BadDigest");
     await expectS3Error(
@@ -495,7 +495,7 @@ describe("links", () => {
     assert.equal(head.ContentType, "text/html");
   });
 
-  test("that ended, were changed or were given more to do are refused", async () => {
+  test("that expired, were changed or were extended are rejected", async () => {
     const at = { Bucket: "files", Key: "linked" };
     await send(new S3.PutObjectCommand({ ...at, Body: "x" }));
     const old = { expiresIn: 60, signingDate: new Date(Date.now() - 120_000) };
@@ -565,7 +565,7 @@ describe("signatures", () => {
     for (const name of Object.keys(sent)) assert.match(signed, new RegExp(`[=;]${name}[;,]`));
   });
 
-  test("are refused when the clocks differ", async () => {
+  test("are rejected when the clocks differ", async () => {
     const skewed = client({ systemClockOffset: -3_600_000 });
     await expectS3Error(skewed.send(new S3.ListBucketsCommand({})), 403, "RequestTimeTooSkewed");
   });
@@ -620,9 +620,9 @@ describe("pairs of keys", () => {
 
   test("work from when they are made until they are deleted", async () => {
     const claims = { role: "authenticated", sub: "7f1c6f04-0000-4000-8000-000000000001" };
-    const answer = await call("POST", "", { description: "one user's pair", claims });
-    assert.equal(answer.status, 201);
-    const made = await answer.json();
+    const response = await call("POST", "", { description: "one user's pair", claims });
+    assert.equal(response.status, 201);
+    const made = await response.json();
     assert.deepEqual(Object.keys(made).sort(), ["access_key", "description", "id", "secret_key"]);
     const pair = client({ accessKeyId: made.access_key, secretAccessKey: made.secret_key });
     const Key = `${claims.sub}/own`;
@@ -641,7 +641,7 @@ describe("pairs of keys", () => {
     assert.equal((await call("DELETE", `/${made.id}`)).status, 404);
   });
 
-  test("are refused without a description, and without a right to make them", async () => {
+  test("are rejected without a description, and without a right to make them", async () => {
     assert.equal((await call("POST", "", { description: "ab" })).status, 400);
     assert.equal((await call("POST", "", { description: "abc", claims: { role: 1 } })).status, 400);
     const path = `${plinth.apiUrl}/platform/projects/${plinth.ref}/storage/credentials`;

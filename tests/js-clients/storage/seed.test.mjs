@@ -46,7 +46,7 @@ test("buckets are as the configuration says", async () => {
   ]);
 });
 
-test("files are in the bucket, with the types that their names tell", async () => {
+test("files are in the bucket, with the types of their extensions", async () => {
   const { data } = await storage.from("pictures").listV2();
   const facts = data.objects.map(({ name, metadata }) => [name, metadata.mimetype, metadata.size]);
   assert.deepEqual(facts, [

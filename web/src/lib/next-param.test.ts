@@ -63,7 +63,7 @@ describe("next at another origin", () => {
     },
   );
 
-  test("is no script, whoever said so", () => {
+  test("is no script, wherever it comes from", () => {
     const script = { asked: "javascript:alert(1)", url: "javascript:alert(1)" };
     expect(validateNext(script.asked, origin, { ...scope, next: script })).toBeNull();
   });

@@ -62,7 +62,7 @@ pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
         }
     }
     problems.extend(test_commands::problems(root, "CONTRIBUTING.md")?);
-    problems.extend(wrong_numbers(root)?);
+    problems.extend(wrong_counts(root)?);
     Ok(problems)
 }
 
@@ -159,7 +159,7 @@ fn step(folder: &Path, part: &str) -> Vec<PathBuf> {
 }
 
 /// Versions, the next migration and the count of providers, as CONTRIBUTING.md and README.md have them.
-fn wrong_numbers(root: &Path) -> Result<Vec<String>> {
+fn wrong_counts(root: &Path) -> Result<Vec<String>> {
     let manifest = read(&root.join("Cargo.toml"))?;
     let rust = manifest.split("rust-version = \"").nth(1);
     let rust = rust.and_then(|rest| rest.split('"').next());

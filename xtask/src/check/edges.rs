@@ -230,18 +230,18 @@ mod tests {
 
     #[test]
     fn the_testkit_is_only_ever_a_dev_dependency() {
-        let refused = "plinth must not depend on plinth-testkit: \
+        let rejected = "plinth must not depend on plinth-testkit: \
                        that is a tool of the project, for dev-dependencies at most";
         check(
             &[("plinth", &["plinth-testkit"]), ("plinth-testkit", &[])],
-            &[refused],
+            &[rejected],
         );
         check(
             &[
                 ("plinth", &["build plinth-testkit"]),
                 ("plinth-testkit", &[]),
             ],
-            &[refused],
+            &[rejected],
         );
         check(
             &[("plinth", &["dev plinth-testkit"]), ("plinth-testkit", &[])],

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_expressions_are_refused() {
+    fn malformed_expressions_are_rejected() {
         for expression in [
             "", "MIT OR", "(MIT", "MIT)", "MIT ISC", "AND MIT", "MIT WITH",
         ] {

@@ -1,4 +1,4 @@
-//! Lock files pin versions and checksums, never where somebody happened to download from: the
+//! Lock files pin versions and checksums, never where a developer happened to download from: the
 //! same clone must install behind a mirror and without one.
 
 use std::{fs, path::Path};

@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use super::files;
 
-/// Larger files are data, which nobody writes by hand.
+/// Larger files are data, which is not written by hand.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// One sentence for every line that names a place of this machine.

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exit_code_tells_success_failure_and_absence_apart() {
+    fn the_exit_code_distinguishes_success_failure_and_absence() {
         let missing = || Verdict::Missing(vec!["git".to_owned()]);
         check_exit_code(vec![ran(3, &["a"]), ran(1, &[])], ExitCode::SUCCESS);
         check_exit_code(vec![ran(3, &["a", "b"]), ran(1, &[])], ExitCode::FAILURE);

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_in_a_sentence() {
+    fn what_makes_no_sense_is_rejected_in_a_sentence() {
         for (line, expected) in [
             (
                 "auth",

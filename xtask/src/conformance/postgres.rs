@@ -47,10 +47,10 @@ fn missing(newest: Option<u32>) -> String {
 }
 
 fn has_postgis(bin: &Path) -> bool {
-    let answer = Command::new(bin.join("pg_config"))
+    let output_result = Command::new(bin.join("pg_config"))
         .arg("--sharedir")
         .output();
-    let Ok(output) = answer else {
+    let Ok(output) = output_result else {
         return false;
     };
     let folder = String::from_utf8_lossy(&output.stdout);

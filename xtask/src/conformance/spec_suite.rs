@@ -53,7 +53,7 @@ pub(super) fn run(options: &Options) -> Result<Verdict> {
         .arg("--server-log")
         .arg(folder.path().join("server.log"))
         .env("PLINTH_BIN", program)
-        // The harness is somebody else's folder; nothing is left in it.
+        // The harness is a folder of another repository; nothing is left in it.
         .env("PYTHONDONTWRITEBYTECODE", "1");
     let status = python.status().context("python3 could not be started")?;
     // Below the minimum it ends with 1 and has written its report all the same.

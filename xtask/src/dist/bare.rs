@@ -90,8 +90,8 @@ fn check_ignored(app: &Path, script: &str) -> Result<()> {
     Ok(())
 }
 
-/// In the bare root, with the program on the PATH: a function, a first start, and what the README tells
-/// people to type, which finds a server that runs.
+/// In the bare root, with the program on the PATH: a function, a first start, and what the README
+/// says people to type, which finds a server that runs.
 const INSIDE: &str = "\
 set -e
 export PATH=/opt/plinth/bin:$PATH

@@ -75,7 +75,7 @@ impl Layout {
     }
 
     /// npm packages carry no links, only a list of them. The program adds them when it looks for
-    /// PostgreSQL, which fails where it is installed for somebody who may not write there.
+    /// PostgreSQL, which fails where it is installed for a user who may not write there.
     fn restore_links(&self) -> Result<()> {
         let package = self.runtime().join("@embedded-postgres").join(PLATFORM);
         let list = package.join("native/pg-symlinks.json");

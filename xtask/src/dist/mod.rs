@@ -110,7 +110,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
     Ok(report.exit_code())
 }
 
-/// What gzip is told.
+/// The options of gzip.
 #[derive(Clone, Copy)]
 pub(crate) enum Compression {
     /// For people who download it.

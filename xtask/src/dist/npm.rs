@@ -1,4 +1,4 @@
-//! The same as npm packages: `plinth`, which anybody installs, and one per platform that carries the
+//! The same as npm packages: `plinth`, which users install, and one per platform that carries the
 //! program with PostgreSQL and Deno bundled into it. `npm publish` of both folders is the release.
 
 use std::{path::Path, process::Command};

@@ -118,7 +118,7 @@ impl Artifacts {
 
     fn parse(messages: &str, workspace: &Workspace) -> Result<Self> {
         let mut executables = Vec::new();
-        // A library and its unit tests are told the same.
+        // A library and its unit tests get the same variables.
         let mut diagnostics = BTreeSet::new();
         for line in messages.lines().filter(|line| line.starts_with('{')) {
             let message: Message =
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn the_program_is_told_from_its_own_unit_tests() {
+    fn the_program_is_distinguished_from_its_own_unit_tests() {
         assert_eq!(
             artifacts().program("plinth").expect("built"),
             Path::new("/t/plinth")

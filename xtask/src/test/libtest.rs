@@ -1,7 +1,7 @@
 //! One test program: runs it and reads what it reports about each test.
 //!
-//! libtest's JSON is the only form that tells how long each test took. It is unstable, so the
-//! program is told that it may use it (`RUSTC_BOOTSTRAP`); what was compiled is not concerned.
+//! libtest's JSON is the only form that has the duration of each test. It is unstable, so the
+//! program is allowed to use it (`RUSTC_BOOTSTRAP`); what was compiled is not concerned.
 
 use std::{
     io::{BufRead, BufReader},
@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use crate::commands;
 
-/// How long a test program that has ended may keep its output silent before nobody reads on.
+/// How long a test program that has ended may keep its output silent before reading stops.
 const OUTPUT_GRACE: Duration = Duration::from_secs(2);
 
 /// One finished test.

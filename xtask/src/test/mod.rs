@@ -252,7 +252,7 @@ fn test_on_oldest_postgres(shared: &Shared) -> Result<Outcome> {
         )));
     }
     let workspace = Workspace::load()?;
-    let speak_sql: Vec<&str> = workspace
+    let sql_packages: Vec<&str> = workspace
         .packages
         .iter()
         .filter(|package| {
@@ -264,7 +264,7 @@ fn test_on_oldest_postgres(shared: &Shared) -> Result<Outcome> {
     let artifacts = shared.artifacts()?;
     let oldest = ("PLINTH_TEST_BIN_DIR", tools::DEBIAN_POSTGRES);
     let mut programs = artifacts.tests_of(&[PROGRAM], &ABOUT_POSTGRES, oldest);
-    programs.extend(artifacts.tests_of(&speak_sql, &[], oldest));
+    programs.extend(artifacts.tests_of(&sql_packages, &[], oldest));
     runner::run(programs, &shared.durations)
 }
 
@@ -276,7 +276,7 @@ fn test_in_javascript(suite: &Path, shared: &Shared) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// `npm test` of a suite, which is told where the program is.
+/// `npm test` of a suite, which is given the path of the program.
 fn npm_test(suite: &Path, artifacts: &Artifacts) -> Result<Command> {
     let mut npm = tools::npm(suite);
     npm.args(["test", "--"]);

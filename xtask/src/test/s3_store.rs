@@ -14,7 +14,7 @@ use super::{
 use crate::steps::{Outcome, Step};
 
 const STORAGE: &str = "plinth-storage";
-/// What tells tests written in Rust where to keep files.
+/// The variables that say where tests written in Rust keep files.
 const ON_S3: (&str, &str) = ("PLINTH_TEST_STORE", "s3");
 /// What the names of the program's tests about files begin with.
 const OF_PROGRAM: &str = "storage_";

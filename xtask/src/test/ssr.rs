@@ -12,7 +12,7 @@ pub(super) const SUITE: &str = "ssr";
 /// The application, of `examples/`.
 const EXAMPLE: &str = "axum-session";
 
-/// Tells the suite where its application is.
+/// The variable that gives the suite the path of its application.
 pub(super) fn add_example(suite: &Path, artifacts: &Artifacts, npm: &mut Command) -> Result<()> {
     if suite.ends_with(SUITE) {
         npm.env("PLINTH_EXAMPLE_BIN", artifacts.program(EXAMPLE)?);

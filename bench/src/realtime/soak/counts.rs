@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn frames_are_told_apart_and_what_is_missing_is_known() {
+    fn frames_are_distinguished_and_what_is_missing_is_known() {
         let text = br#"[null,null,"realtime:x","postgres_changes",{"ids":[1],"data":{}}]"#;
         let mut bytes = vec![0x81, text.len() as u8];
         bytes.extend(text);

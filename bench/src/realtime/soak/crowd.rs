@@ -80,10 +80,10 @@ pub(super) async fn visit(
             break;
         }
         let (target, counts) = (target.clone(), counts.clone());
-        let room = (number % u64::from(sockets)) as u16;
-        let subscribers_of = subscribers_of(room, sockets);
+        let topic_number = (number % u64::from(sockets)) as u16;
+        let subscribers_of = subscribers_of(topic_number, sockets);
         visits.spawn(async move {
-            let topic = topic(room);
+            let topic = topic(topic_number);
             let visit = visit_once(&target, number, &topic, subscribers_of, &counts);
             timeout(RESPONSE_TIMEOUT, visit)
                 .await

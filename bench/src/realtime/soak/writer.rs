@@ -20,7 +20,7 @@ pub(super) struct Writer {
     insert: Statement,
     update: Statement,
     delete: Statement,
-    speak: Statement,
+    broadcast: Statement,
 }
 
 impl Writer {
@@ -33,14 +33,15 @@ impl Writer {
             rows::VALUES
         );
         let update = "update public.bench_rows set sent = sent + 1 where id = $1";
-        let speak = "select realtime.send(jsonb_build_object('n', $1::bigint), 'news', $2, false)";
+        let broadcast =
+            "select realtime.send(jsonb_build_object('n', $1::bigint), 'news', $2, false)";
         Ok(Self {
             insert: client.prepare(&insert).await?,
             update: client.prepare(update).await?,
             delete: client
                 .prepare("delete from public.bench_rows where id = $1")
                 .await?,
-            speak: client.prepare(speak).await?,
+            broadcast: client.prepare(broadcast).await?,
             client,
             users,
         })
@@ -78,21 +79,21 @@ impl Writer {
                 self.client.execute(&self.delete, &[&oldest]).await?;
             }
             if number.is_multiple_of(ROWS_PER_BROADCAST) {
-                self.speak(number, user as u16, counts).await?;
+                self.broadcast(number, user as u16, counts).await?;
             }
         }
         Ok(())
     }
 
-    async fn speak(&self, number: u64, user: u16, counts: &Counts) -> anyhow::Result<()> {
+    async fn broadcast(&self, number: u64, user: u16, counts: &Counts) -> anyhow::Result<()> {
         let topic = crowd::topic(user);
         let sub_topic = topic.trim_start_matches("realtime:");
         let number = i64::try_from(number)?;
         self.client
-            .execute(&self.speak, &[&number, &sub_topic])
+            .execute(&self.broadcast, &[&number, &sub_topic])
             .await?;
-        let room = crowd::subscribers_of(user, self.users);
-        counts.add(|counts| &counts.broadcasts_due, room.into());
+        let subscribers = crowd::subscribers_of(user, self.users);
+        counts.add(|counts| &counts.broadcasts_due, subscribers.into());
         Ok(())
     }
 }

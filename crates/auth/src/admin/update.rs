@@ -71,8 +71,8 @@ async fn new_hash(context: &RequestContext, password: &str) -> Result<String, Au
     hasher.hash(password, context.config.password.cost).await
 }
 
-/// Sets a new password; ends sessions and pending tokens, which may belong to somebody who knew the
-/// old one.
+/// Sets a new password; ends sessions and pending tokens, which may belong to an attacker who knew
+/// the old one.
 async fn set_password(
     context: &RequestContext,
     db: &mut impl Queries,

@@ -155,7 +155,7 @@ mod tests {
             sender_address: "office@site.test".to_owned(),
             headers: Vec::new(),
         };
-        tls(&config).expect("a system that trusts somebody")
+        tls(&config).expect("the system has trusted roots")
     }
 
     #[test]

@@ -62,8 +62,8 @@ pub(crate) async fn lacks_assurance(
     }
 }
 
-/// Verifying an unverified factor of a user who has a verified one takes aal2: somebody who knows
-/// only the password may have enrolled it.
+/// Verifying an unverified factor of a user who has a verified one takes aal2: an attacker who
+/// knows only the password may have enrolled it.
 pub(super) async fn check_may_confirm(
     db: &mut impl Queries,
     caller: &SignedIn,

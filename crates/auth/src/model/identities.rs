@@ -32,8 +32,8 @@ pub(super) const COLUMNS: &str = "i.id, i.provider_id, i.user_id, i.provider, i.
     i.email, i.last_sign_in_at, i.created_at, i.updated_at";
 
 /// Whether the identity `i` proves that its address belongs to the user `u`. The provider must have
-/// verified the address, or the user must have it: anybody can write any address into a profile.
-pub(super) const SPEAKS_FOR_ADDRESS: &str =
+/// verified the address, or the user must have it: any user can write any address into a profile.
+pub(super) const PROVES_ADDRESS: &str =
     "(i.identity_data ->> 'email_verified' = 'true' or lower(u.email) = i.email)";
 
 /// The columns, from a row or from JSON in the row of the user.
@@ -253,7 +253,7 @@ pub(crate) async fn verify_phone(
     Ok(())
 }
 
-/// Provider and user of every identity that speaks for one of these addresses.
+/// Provider and user of every identity that proves one of these addresses.
 pub(crate) async fn list_owners(
     db: &mut impl Queries,
     emails: &[&str],
@@ -262,7 +262,7 @@ pub(crate) async fn list_owners(
         "select distinct i.provider, i.user_id
          from auth.identities i
          join auth.users u on u.id = i.user_id
-         where i.email = any ($1) and {SPEAKS_FOR_ADDRESS}"
+         where i.email = any ($1) and {PROVES_ADDRESS}"
     );
     let rows = db.query(&sql, &[&emails]).await?;
     let owner = |row: &Row| Ok((row.try_get("provider")?, row.try_get("user_id")?));

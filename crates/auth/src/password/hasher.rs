@@ -125,11 +125,11 @@ fn work(jobs: &Mutex<Receiver<Job>>) {
     }
 }
 
-/// The cost of bcrypt for passwords that nobody can guess. The usual one would make the creation of a
-/// user measurably slower than a message to a known one.
+/// The cost of bcrypt for passwords that cannot be guessed. The usual one would make the creation
+/// of a user measurably slower than a message to a known one.
 const RANDOM_PASSWORD_COST: u32 = 4;
 
-/// The hash of a password that nobody knows. It takes about a millisecond, so it does not wait behind
+/// The hash of an unknown password. It takes about a millisecond, so it does not wait behind
 /// real passwords: a full queue would reject new users only.
 pub(crate) fn hash_of_random() -> Result<String, AuthError> {
     let password = random::url_text::<32>();

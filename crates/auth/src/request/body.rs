@@ -27,7 +27,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Input<T> {
     }
 }
 
-/// As [`Input`], but a missing body is rejected: it would mean something that nobody asked for.
+/// As [`Input`], but a missing body is rejected: it would mean something that was not requested.
 pub(crate) struct RequiredInput<T>(pub(crate) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for RequiredInput<T> {

@@ -49,7 +49,7 @@ impl Drop for RefreshPermit<'_> {
     fn drop(&mut self) {
         self.guard = None;
         self.queue.with_locks(|locks| {
-            // Only the map holds the lock, so nobody waits.
+            // Only the map holds the lock, so no task waits for it.
             let is_unused = locks
                 .get(self.token)
                 .is_some_and(|lock| Arc::strong_count(lock) == 1);

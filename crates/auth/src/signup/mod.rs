@@ -71,7 +71,7 @@ pub(crate) async fn sign_up(
     let contact = &request.contact;
     let work = sign_up_by_contact(&context, &request);
     if is_autoconfirmed(&context, contact) {
-        // The response itself tells who is registered.
+        // The response itself reveals who is registered.
         return work.await.map(Outcome::into_response);
     }
     timing::even_out(&context, contact, work).await
@@ -234,7 +234,7 @@ async fn sign_up_existing(
     let mut body = users::load_body(&mut tx, user).await?;
     tx.commit().await?;
     if was_invited {
-        // Metadata from an invitation must not be shown to strangers.
+        // Metadata from an invitation must not be shown to others.
         body.user_metadata.clear();
         body.identities = Some(Vec::new());
     }

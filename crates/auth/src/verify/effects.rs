@@ -59,7 +59,7 @@ async fn confirmation(
     let now = context.now;
     let mut user = user;
     if user.invited_at.is_some() && !user.has_password() {
-        // A random password; nobody knows it.
+        // A random password, which is never shown.
         let cost = context.config.password.cost;
         let hasher = context.service.hasher();
         let hash = hasher.hash(&random::url_text::<32>(), cost).await?;

@@ -31,7 +31,7 @@ fn emails(reply: &Reply) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn nobody_is_a_list_too() {
+async fn no_user_is_an_empty_list() {
     let api = Api::start(&[]).await;
 
     let reply = list(&api, "").await;
@@ -193,7 +193,7 @@ async fn users_are_found_once_it_is_known_what_is_common() {
 
 /// Every search would scan all users that are not in the index yet.
 #[tokio::test]
-async fn nobody_waits_for_a_place_in_the_index() {
+async fn no_request_waits_for_a_position_in_the_index() {
     let api = with_users(&[], 1).await;
 
     let at_once = "select count(*) from pg_class

@@ -91,7 +91,7 @@ async fn check_page(api: &Api, sort: &str, size: usize, number: usize) {
 }
 
 #[tokio::test]
-async fn all_pages_together_are_everybody_once() {
+async fn all_pages_together_have_every_user_once() {
     let api = with_users(12_000).await;
 
     for sort in [NEWEST_FIRST, OLDEST_FIRST] {

@@ -45,8 +45,8 @@ async fn the_provider_decides() {
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(form, expected);
 
-        let answer = r#"{"success":false,"error-codes":["invalid-input-response","expired"]}"#;
-        remote.set_response(200, "application/json", answer);
+        let verdict = r#"{"success":false,"error-codes":["invalid-input-response","expired"]}"#;
+        remote.set_response(200, "application/json", verdict);
         let reply = api.post("/signup", with_token(ann(), "wrong")).await;
         let text = "captcha protection: request disallowed (invalid-input-response, expired)";
         reply.expect_error_text(400, "captcha_failed", text);
@@ -73,7 +73,7 @@ async fn guarded_requests_need_a_token() {
             reply.expect_error_text(400, "captcha_failed", text);
         }
     }
-    assert!(remote.received().is_empty(), "nobody was asked");
+    assert!(remote.received().is_empty(), "no request was sent");
 }
 
 #[tokio::test]

@@ -113,7 +113,7 @@ async fn anonymous_users_go_after_a_month_where_there_are_any() {
 }
 
 #[tokio::test]
-async fn rows_that_somebody_works_with_are_passed_by() {
+async fn locked_rows_are_skipped() {
     let api = Api::start(&[]).await;
     api.execute(
         "insert into auth.flow_state (id, provider_type, authentication_method, created_at)

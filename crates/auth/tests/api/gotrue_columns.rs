@@ -1,5 +1,6 @@
 //! GoTrue reads some nullable columns as plain texts and fails on NULL: what Plinth writes there must be
-//! an empty text, or whoever goes back to GoTrue is locked out. Checked here without a GoTrue.
+//! an empty text, or users are locked out after going back to GoTrue. Checked here without a
+//! GoTrue.
 
 use serde_json::{Value, json};
 

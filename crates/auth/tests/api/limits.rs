@@ -21,7 +21,7 @@ async fn count_until_rejected(send: impl AsyncFn() -> crate::support::Reply) -> 
             return count;
         }
     }
-    panic!("never refused");
+    panic!("never rejected");
 }
 
 #[tokio::test]

@@ -112,7 +112,7 @@ async fn large_mails_push_old_ones_out() {
 }
 
 #[tokio::test]
-async fn nobody_in_the_database_may_read_it() {
+async fn no_database_role_may_read_it() {
     let api = Api::start(&[]).await;
 
     for role in [

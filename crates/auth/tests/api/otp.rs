@@ -82,7 +82,7 @@ async fn without_confirmations_the_account_is_made_and_a_link_sent() {
 }
 
 #[tokio::test]
-async fn nobody_is_made_whom_nothing_reaches() {
+async fn no_user_is_created_without_a_delivered_message() {
     for confirm in ["false", "true"] {
         let api = Api::start(&[
             ("auth.email.enable_confirmations", confirm),
@@ -98,7 +98,7 @@ async fn nobody_is_made_whom_nothing_reaches() {
 }
 
 #[tokio::test]
-async fn nobody_is_made_where_that_is_not_wanted() {
+async fn no_user_is_created_where_that_is_not_wanted() {
     let api = Api::start(&[]).await;
 
     let body = json!({ "email": "ann@mail.dev", "create_user": false });

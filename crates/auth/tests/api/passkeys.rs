@@ -263,9 +263,9 @@ async fn a_credential_is_registered_once_and_there_are_limits() {
 #[tokio::test]
 async fn some_people_cannot_register_any() {
     let (api, session) = ann(&[("auth.enable_anonymous_sign_ins", "true")]).await;
-    let nobody = api.post("/signup", json!({})).await.ok();
+    let anonymous = api.post("/signup", json!({})).await.ok();
     let options = "/passkeys/registration/options";
-    let reply = api.post(options, json!({})).session(&nobody).await;
+    let reply = api.post(options, json!({})).session(&anonymous).await;
     reply.expect_error(403, "no_authorization");
     api.post(options, json!({}))
         .await
@@ -390,8 +390,8 @@ async fn administrators_list_and_remove_passkeys_of_others() {
         .service_role()
         .await
         .expect_error(404, "validation_failed");
-    let nobody = "/admin/users/00000000-0000-0000-0000-000000000001/passkeys";
-    api.get(nobody)
+    let unknown_user = "/admin/users/00000000-0000-0000-0000-000000000001/passkeys";
+    api.get(unknown_user)
         .service_role()
         .await
         .expect_error(404, "user_not_found");

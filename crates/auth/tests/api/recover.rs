@@ -163,9 +163,9 @@ async fn reauthentication_mails_digits_to_a_confirmed_address() {
         Some("user_reauthenticate_requested")
     );
 
-    let nobody = api.post("/signup", json!({})).await.ok();
+    let anonymous = api.post("/signup", json!({})).await.ok();
     api.get("/reauthenticate")
-        .session(&nobody)
+        .session(&anonymous)
         .await
         .expect_error(400, "validation_failed");
     api.execute("update auth.users set email_confirmed_at = null")

@@ -108,7 +108,7 @@ async fn a_token_that_is_shown_again_later_ends_its_family() {
 }
 
 #[tokio::test]
-async fn a_hundred_uses_of_one_token_at_once_make_one_family_and_lose_nobody() {
+async fn a_hundred_concurrent_uses_of_one_token_make_one_family_and_lose_no_session() {
     for settings in [&[][..], &[COUNTED][..]] {
         let (api, first) = signed_in(settings).await;
         let token = token(&first);

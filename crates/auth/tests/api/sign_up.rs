@@ -83,7 +83,7 @@ async fn without_confirmations_signing_up_is_signing_in() {
 }
 
 #[tokio::test]
-async fn nobody_can_find_out_who_is_registered() {
+async fn responses_do_not_reveal_who_is_registered() {
     let confirm_numbers = ("auth.sms.enable_confirmations", "true");
     let api = Api::start(&[CONFIRM, confirm_numbers]).await;
     let first = api.post("/signup", ann()).await.ok();
@@ -170,7 +170,7 @@ async fn an_unconfirmed_account_belongs_to_the_user_with_its_password() {
 }
 
 #[tokio::test]
-async fn an_empty_body_signs_nobody_up() {
+async fn an_empty_body_creates_no_user() {
     let api = Api::start(&[("auth.enable_anonymous_sign_ins", "true")]).await;
 
     for body in ["", "  ", "null"] {
@@ -288,7 +288,7 @@ async fn a_key_of_the_project_is_needed() {
 }
 
 #[tokio::test]
-async fn nobody_signs_up_where_that_is_switched_off() {
+async fn no_user_signs_up_where_that_is_switched_off() {
     let api = Api::start(&[("auth.enable_signup", "false")]).await;
 
     api.post("/signup", ann())

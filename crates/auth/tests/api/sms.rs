@@ -83,9 +83,9 @@ async fn twilio_is_asked_as_it_documents() {
     let api = with_provider(&remote, TWILIO, &[]).await;
     confirmed(&api).await;
 
-    let answer = api.post("/otp", ann()).await.ok();
+    let response = api.post("/otp", ann()).await.ok();
 
-    assert_eq!(answer["message_id"], "SM1");
+    assert_eq!(response["message_id"], "SM1");
     let received = only(&remote);
     assert_eq!(received.path, "/2010-04-01/Accounts/AC1/Messages.json");
     assert_eq!(received.header("authorization"), Some(BASIC));
@@ -141,9 +141,9 @@ async fn twilio_verify_makes_and_checks_the_code() {
     let api = with_provider(&remote, TWILIO_VERIFY, &[]).await;
     confirmed(&api).await;
 
-    let answer = api.post("/otp", ann()).await.ok();
+    let response = api.post("/otp", ann()).await.ok();
 
-    assert_eq!(answer["message_id"], "VE1");
+    assert_eq!(response["message_id"], "VE1");
     let received = only(&remote);
     assert_eq!(received.path, "/v2/Services/VA1/Verifications");
     assert_eq!(received.header("authorization"), Some(BASIC));
@@ -187,9 +187,9 @@ async fn messagebird_is_asked_as_it_documents() {
     let api = with_provider(&remote, &provider, &[]).await;
     confirmed(&api).await;
 
-    let answer = api.post("/otp", ann()).await.ok();
+    let response = api.post("/otp", ann()).await.ok();
 
-    assert_eq!(answer["message_id"], "mb1");
+    assert_eq!(response["message_id"], "mb1");
     let received = only(&remote);
     assert_eq!(received.path, "/messages");
     assert_eq!(received.header("authorization"), Some("AccessKey key"));
@@ -217,9 +217,9 @@ async fn textlocal_is_asked_as_it_documents() {
     let api = with_provider(&remote, &provider, &[]).await;
     confirmed(&api).await;
 
-    let answer = api.post("/otp", ann()).await.ok();
+    let response = api.post("/otp", ann()).await.ok();
 
-    assert_eq!(answer["message_id"], "11");
+    assert_eq!(response["message_id"], "11");
     let received = only(&remote);
     assert_eq!(received.path, "/send");
     assert_eq!(received.header("authorization"), None);
@@ -248,9 +248,9 @@ async fn vonage_is_asked_as_it_documents() {
     let api = with_provider(&remote, &provider, &[]).await;
     confirmed(&api).await;
 
-    let answer = api.post("/otp", ann()).await.ok();
+    let response = api.post("/otp", ann()).await.ok();
 
-    assert_eq!(answer["message_id"], "v1");
+    assert_eq!(response["message_id"], "v1");
     let received = only(&remote);
     assert_eq!(received.path, "/sms/json");
     assert_eq!(received.header("authorization"), None);
@@ -305,8 +305,8 @@ async fn test_numbers_get_no_message_but_keep_to_the_interval() {
     let api = with_provider(&remote, TWILIO, &more).await;
     confirmed(&api).await;
 
-    let answer = api.post("/otp", ann()).await.ok();
-    assert_eq!(answer["message_id"], "test-otp");
+    let response = api.post("/otp", ann()).await.ok();
+    assert_eq!(response["message_id"], "test-otp");
     api.post("/otp", ann())
         .await
         .expect_error(429, "over_sms_send_rate_limit");
@@ -330,9 +330,9 @@ async fn test_numbers_are_ordinary_ones_after_their_time() {
     let api = with_provider(&remote, TWILIO, &more).await;
     confirmed(&api).await;
 
-    let answer = api.post("/otp", ann()).await.ok();
+    let response = api.post("/otp", ann()).await.ok();
 
-    assert_eq!(answer["message_id"], "SM1");
+    assert_eq!(response["message_id"], "SM1");
     assert_eq!(remote.received().len(), 1);
 }
 

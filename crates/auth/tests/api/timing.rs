@@ -42,7 +42,7 @@ fn ann() -> Value {
     json!({ "email": "ann@mail.dev", "password": "correct horse" })
 }
 
-fn nobody() -> Value {
+fn unknown_user() -> Value {
     json!({ "email": "nobody@mail.dev", "password": "correct horse" })
 }
 
@@ -57,7 +57,7 @@ async fn requests_for_unknown_people_take_as_long_as_a_message() {
     let (api, _server) = api_with_slow_mail_server().await;
     api.post("/recover", ann()).await.ok();
 
-    let recovery = duration(api.post("/recover", nobody())).await;
+    let recovery = duration(api.post("/recover", unknown_user())).await;
     assert!(recovery >= MAIL_SERVER_DELAY, "{recovery:?}");
     let body = json!({ "type": "signup", "email": "nobody@mail.dev" });
     let again = duration(api.post("/resend", body)).await;
@@ -66,9 +66,9 @@ async fn requests_for_unknown_people_take_as_long_as_a_message() {
     assert!(sign_up >= MAIL_SERVER_DELAY, "{sign_up:?}");
 }
 
-/// Both get a mail: `/otp` makes an account for whoever has none.
+/// Both get a mail: `/otp` creates a user where there is none.
 #[tokio::test]
-async fn a_code_for_nobody_takes_as_long_as_one_for_a_known_address() {
+async fn a_code_for_an_unknown_address_takes_as_long_as_for_a_known_one() {
     let (api, _server) = api_with_slow_mail_server().await;
     let mut replies = Vec::new();
 
@@ -90,7 +90,7 @@ async fn a_code_for_nobody_takes_as_long_as_one_for_a_known_address() {
 async fn the_first_unknown_address_is_not_recognised_by_an_instant_response() {
     let (api, _server) = api_with_slow_mail_server().await;
 
-    let first = duration(api.post("/recover", nobody())).await;
+    let first = duration(api.post("/recover", unknown_user())).await;
 
     assert!(first >= SHORTEST_ASSUMED, "{first:?}");
 }

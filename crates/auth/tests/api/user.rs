@@ -304,7 +304,7 @@ async fn an_address_of_another_user_is_rejected_now_and_later() {
 }
 
 #[tokio::test]
-async fn anonymous_people_become_somebody_and_keep_their_id() {
+async fn anonymous_users_become_permanent_and_keep_their_id() {
     let anonymous = ("auth.enable_anonymous_sign_ins", "true");
     let api = Api::start(&[anonymous]).await;
     let tokens = api.post("/signup", json!({})).await.ok();

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn s45_other_forms_are_refused() {
+    fn s45_other_forms_are_rejected() {
         let good = unsigned(&json!({}), &json!({}));
         for token in [
             String::new(),

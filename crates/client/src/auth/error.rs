@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn s26_infrastructure_trouble_is_retryable_and_nothing_else() {
+    fn s26_infrastructure_errors_are_retryable_and_nothing_else() {
         for status in [500, 501, 502, 503, 504, 520, 525, 530] {
             assert!(response(status, None, "{}").is_retryable(), "{status}");
         }
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn weak_passwords_are_told_by_code_or_by_reasons() {
+    fn weak_passwords_are_recognised_by_code_or_by_reasons() {
         let reasons = |error: AuthError| match error {
             AuthError::WeakPassword { reasons, .. } => reasons,
             other => panic!("{other:?}"),

@@ -171,8 +171,9 @@ impl Auth {
 
     /// Ends sessions of the user on the server.
     ///
-    /// [`Scope::Local`] removes the stored session first and then tells the server; [`Scope::Global`] keeps it if
-    /// the server cannot be reached; [`Scope::Others`] never touches it.
+    /// [`Scope::Local`] removes the stored session first and then notifies the server;
+    /// [`Scope::Global`] keeps it if the server cannot be reached; [`Scope::Others`] never touches
+    /// it.
     pub async fn sign_out(&self, scope: Scope) -> Result<(), AuthError> {
         let session = match self.session().await {
             Ok(session) => session,

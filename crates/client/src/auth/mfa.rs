@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::api::code_answer;
+use super::api::code_response_body;
 use super::body::Body;
 use super::engine::AuthEvent;
 use super::sign_in::Channel;
@@ -149,7 +149,7 @@ impl Mfa {
         challenge_id: &str,
         code: &str,
     ) -> Result<Session, AuthError> {
-        self.verify_with(factor_id, code_answer(challenge_id, code))
+        self.verify_with(factor_id, code_response_body(challenge_id, code))
             .await
     }
 

@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn malformed_ids_are_refused_and_foreign_ones_ignored() {
+    async fn malformed_ids_are_rejected_and_foreign_ones_ignored() {
         let (store, flows) = flows();
         for id in ["", "short", "has space!", &"x".repeat(65), "../../etc"] {
             let taken = flows.take(Some(id)).await;

@@ -359,7 +359,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn r4_kinds_of_keys_are_told_apart() {
+    fn r4_kinds_of_keys_are_distinguished() {
         assert!(!is_of_unknown_kind("sb_publishable_x"));
         assert!(!is_of_unknown_kind("sb_secret_x"));
         assert!(!is_of_unknown_kind("eyJhbGciOi.x.y"));

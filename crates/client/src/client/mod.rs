@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_and_keys_that_cannot_be_used_are_refused() {
+    fn urls_and_keys_that_cannot_be_used_are_rejected() {
         assert!(Client::new("localhost", "k").is_err());
         assert!(Client::new("http://localhost", "").is_err());
         assert!(Client::new("http://localhost", "a\nb").is_err());

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_tells_the_relays_errors_from_the_functions() {
+    fn the_header_distinguishes_errors_of_relay_and_function() {
         let of = |header| FunctionError::from_response(http_response(503, header, "x"));
 
         assert!(matches!(of(None), FunctionError::Http(_)));

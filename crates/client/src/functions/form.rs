@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_type_that_ends_its_header_is_refused() {
+    fn a_type_that_ends_its_header_is_rejected() {
         let form = Form::new().file("a", "b", "text/plain\r\nx: y", "");
 
         assert!(matches!(form.render(), Err(FunctionError::InvalidInput(_))));

@@ -125,14 +125,14 @@ impl InvokeRequest {
     /// # })).build()?;
     /// use futures_util::TryStreamExt;
     ///
-    /// # let mut told = Vec::new();
+    /// # let mut received = Vec::new();
     /// let story = client.functions().invoke("story").text("a whale").send_stream().await?;
     /// let mut words = story.events();
     /// while let Some(word) = words.try_next().await? {
     ///     println!("{}", word.data);
-    /// #   told.push(word.data);
+    /// #   received.push(word.data);
     /// }
-    /// # assert_eq!(told, ["Once", "upon"]);
+    /// # assert_eq!(received, ["Once", "upon"]);
     /// # Ok(())
     /// # }
     /// ```

@@ -20,8 +20,8 @@
 //! }
 //!
 //! let hello = client.functions().invoke("hello").json(&json!({ "name": "Ann" }));
-//! let answer: Greeting = hello.send_as().await?;
-//! assert_eq!(answer.greeting, "Hello Ann");
+//! let reply: Greeting = hello.send_as().await?;
+//! assert_eq!(reply.greeting, "Hello Ann");
 //! # Ok(())
 //! # }
 //! ```

@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_is_skipped() {
+    fn unknown_fields_are_skipped() {
         assert_eq!(
             data("what: x\nevent: e\n\ndata: a\nretry: soon\nid: a\0b\n\n"),
             ["a"]

@@ -229,8 +229,8 @@ mod tests {
         let both = futures_util::future::join(first_byte, client.get(url).send());
         let both = tokio::time::timeout(Duration::from_secs(10), both).await;
 
-        let (first_byte, answer) = both.expect("a connection");
+        let (first_byte, reply) = both.expect("a connection");
         assert_eq!(first_byte, HANDSHAKE);
-        assert!(answer.is_err());
+        assert!(reply.is_err());
     }
 }

@@ -198,7 +198,7 @@ impl Channel {
         &self,
         event: &'static str,
         body: Body,
-        is_answered: bool,
+        wants_reply: bool,
     ) -> Result<(), RealtimeError> {
         let (shared, id) = (&self.0.shared, self.0.id);
         loop {
@@ -208,7 +208,7 @@ impl Channel {
             }
             capacity.await;
         }
-        let (waiter, response) = if is_answered {
+        let (waiter, response) = if wants_reply {
             let (waiter, response) = oneshot::channel();
             (Some(waiter), Some(response))
         } else {

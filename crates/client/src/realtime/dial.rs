@@ -179,14 +179,14 @@ mod tests {
     }
 
     /// The error for a server that responds with this.
-    async fn rejection_error_for(answer: &'static str) -> String {
+    async fn rejection_error_for(reply: &'static str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("ws://{}/", listener.local_addr().unwrap());
         let answering = async {
             let (mut connection, _) = listener.accept().await.unwrap();
             let mut request = [0; 4096];
             let read = connection.read(&mut request).await.unwrap();
-            connection.write_all(answer.as_bytes()).await.unwrap();
+            connection.write_all(reply.as_bytes()).await.unwrap();
             String::from_utf8_lossy(&request[..read]).to_lowercase()
         };
         let (request, dialed) = futures_util::future::join(answering, dial(url)).await;
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn refusals_are_told_in_the_words_of_the_server() {
+    async fn rejections_carry_the_text_of_the_server() {
         let json = "HTTP/1.1 401 X\r\ncontent-length: 29\r\n\r\n{\"error\":\"Token has expired\"}";
         assert_eq!(
             rejection_error_for(json).await,

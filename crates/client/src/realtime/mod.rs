@@ -5,13 +5,13 @@
 //! # use serde_json::Value;
 //! # async fn serve(mut socket: WebSocket) {
 //! #     while let Some(Ok(message)) = socket.recv().await {
-//! #         let answer = match message {
+//! #         let frame = match message {
 //! #             Message::Text(text) => {
 //! #                 let asked: Value = serde_json::from_str(&text).unwrap();
 //! #                 let reply = serde_json::json!({ "status": "ok", "response": {} });
 //! #                 let (join_ref, reference, topic) = (&asked[0], &asked[1], &asked[2]);
-//! #                 let answer = serde_json::json!([join_ref, reference, topic, "phx_reply", reply]);
-//! #                 Message::text(answer.to_string())
+//! #                 let frame = serde_json::json!([join_ref, reference, topic, "phx_reply", reply]);
+//! #                 Message::text(frame.to_string())
 //! #             }
 //! #             Message::Binary(push) => {
 //! #                 let references = usize::from(push[1]) + usize::from(push[2]);
@@ -20,7 +20,7 @@
 //! #             }
 //! #             _ => return,
 //! #         };
-//! #         socket.send(answer).await.unwrap();
+//! #         socket.send(frame).await.unwrap();
 //! #     }
 //! # }
 //! # #[tokio::main(flavor = "current_thread")]

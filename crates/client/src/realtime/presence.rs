@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_told_as_those_who_came_and_left() {
+    fn a_presence_state_is_reported_as_joins_and_leaves() {
         let mut tracker = PresenceTracker::default();
 
         let first = tracker.replace(

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_make_room_and_the_reader_is_told() {
+    fn the_oldest_are_dropped_and_the_reader_is_notified() {
         let (queue, reader) = queue(QueueLimits {
             events: 2,
             bytes: 100,

@@ -1,5 +1,5 @@
-//! Streams of channel events. Each has a bounded queue: a slow reader loses the oldest events and is
-//! told so.
+//! Streams of channel events. Each has a bounded queue: a slow reader loses the oldest events and
+//! gets an error.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn trouble_of_the_moment_is_retryable() {
+    fn transient_errors_are_retryable() {
         assert!(response(503, "").is_retryable());
         assert!(response(520, r#"{"code":"X"}"#).is_retryable());
         assert!(RestError::from(TransportError::new("lost")).is_retryable());

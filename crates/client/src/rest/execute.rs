@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn other_answers_are_final() {
+    fn other_responses_are_final() {
         for status in [200, 204, 400, 401, 404, 429, 500, 502, 504, 521] {
             assert_eq!(
                 wait_before(0, &responded(status, Some("1"))),

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn trouble_of_the_moment_is_retryable() {
+    fn transient_errors_are_retryable() {
         assert!(rejected(400, r#"{"statusCode":"503","code":"LockTimeout"}"#).is_retryable());
         assert!(rejected(429, r#"{"code":"SlowDown"}"#).is_retryable());
         assert!(rejected(544, "").is_retryable());
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_told_from_a_missing_bucket() {
+    fn a_missing_file_is_distinguished_from_a_missing_bucket() {
         assert!(rejected(400, r#"{"code":"NoSuchKey"}"#).is_missing_file());
         assert!(rejected(404, "").is_missing_file());
         assert!(!rejected(400, r#"{"code":"NoSuchBucket"}"#).is_missing_file());

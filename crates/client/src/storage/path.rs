@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_would_lead_elsewhere_are_refused() {
+    fn names_that_would_lead_elsewhere_are_rejected() {
         for path in [
             "",
             "/",

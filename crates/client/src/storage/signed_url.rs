@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_becomes_an_address() {
+    fn a_response_becomes_a_url() {
         let check = |signed: &str, expected: &str, token: &str| {
             let (url, found) = absolute("http://h/storage/v1", signed).unwrap();
             assert_eq!(url, format!("http://h/storage/v1{expected}"));

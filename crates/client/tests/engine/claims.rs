@@ -53,7 +53,7 @@ async fn s47_a_published_key_decides_without_asking_about_the_user() {
 }
 
 #[tokio::test]
-async fn s47_a_bad_signature_is_refused_without_a_request() {
+async fn s47_a_bad_signature_is_rejected_without_a_request() {
     let signing = key(Algorithm::Es256);
     let bench = Bench::new();
     bench

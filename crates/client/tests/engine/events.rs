@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::support::{
     Bench, NOW_S, Reply, all_received_events, received_events, rejected, session, settle,
-    token_answer,
+    token_response,
 };
 
 const TOKEN: &str = "POST /auth/v1/token";
@@ -36,9 +36,10 @@ async fn s37_a_good_session_signs_in_and_is_the_initial_one() {
 async fn s37_an_ended_session_is_refreshed_first() {
     let bench = Bench::new();
     bench.store_session(-10).await;
-    bench
-        .server
-        .on(TOKEN, [Reply::json(200, token_answer("new", NOW_S + 3600))]);
+    bench.server.on(
+        TOKEN,
+        [Reply::json(200, token_response("new", NOW_S + 3600))],
+    );
 
     let client = bench.ticking_client();
     let mut events = client.auth().events();
@@ -91,7 +92,7 @@ async fn s37_with_nothing_stored_there_is_only_the_initial_event() {
 }
 
 #[tokio::test]
-async fn s36_a_listener_who_comes_later_hears_the_initial_session_first() {
+async fn s36_a_later_listener_receives_the_initial_session_first() {
     let bench = Bench::new();
     bench.store_session(3600).await;
     let client = bench.client();
@@ -103,11 +104,12 @@ async fn s36_a_listener_who_comes_later_hears_the_initial_session_first() {
 }
 
 #[tokio::test]
-async fn every_listener_hears_everything_after_it_is_stored() {
+async fn every_listener_receives_everything_after_it_is_stored() {
     let bench = Bench::new();
-    bench
-        .server
-        .on(TOKEN, [Reply::json(200, token_answer("new", NOW_S + 3600))]);
+    bench.server.on(
+        TOKEN,
+        [Reply::json(200, token_response("new", NOW_S + 3600))],
+    );
     bench
         .server
         .on("POST /auth/v1/logout", [Reply::text(204, "")]);
@@ -155,13 +157,13 @@ impl SessionBus for Wire {
         assert_eq!(storage_key, "sb-abc-auth-token");
         self.published
             .lock()
-            .expect("nobody panicked")
+            .expect("not poisoned")
             .push(message.event.name());
     }
 
     fn subscribe(&self, _: &str) -> BoxStream<'static, BusMessage> {
         let (sender, receiver) = mpsc::unbounded_channel();
-        self.incoming.lock().expect("nobody panicked").push(sender);
+        self.incoming.lock().expect("not poisoned").push(sender);
         Box::pin(futures_util::stream::unfold(
             receiver,
             |mut receiver| async { receiver.recv().await.map(|message| (message, receiver)) },
@@ -171,17 +173,17 @@ impl SessionBus for Wire {
 
 impl Wire {
     fn say(&self, event: AuthEvent, session: Option<Session>) {
-        for sender in self.incoming.lock().expect("nobody panicked").iter() {
+        for sender in self.incoming.lock().expect("not poisoned").iter() {
             let session = session.clone();
             sender
                 .send(BusMessage { event, session })
-                .expect("nobody panicked");
+                .expect("not poisoned");
         }
     }
 }
 
 #[tokio::test]
-async fn s41_others_are_heard_but_not_repeated_and_not_stored() {
+async fn s41_events_of_others_are_received_but_not_repeated_and_not_stored() {
     let bench = Bench::new();
     let wire = Wire::default();
     let client = bench.builder().session_bus(wire.clone()).build().unwrap();
@@ -200,7 +202,7 @@ async fn s41_others_are_heard_but_not_repeated_and_not_stored() {
 async fn s31_a_refresh_elsewhere_clears_the_memory_of_failures() {
     let bench = Bench::new();
     bench.store_session(1000).await;
-    let good = Reply::json(200, token_answer("stored", NOW_S + 3600));
+    let good = Reply::json(200, token_response("stored", NOW_S + 3600));
     bench.server.on(TOKEN, [Reply::json(400, json!({})), good]);
     let wire = Wire::default();
     let client = bench

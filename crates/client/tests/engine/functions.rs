@@ -1,4 +1,4 @@
-//! Calls of functions over a socket: what is sent, and what is made of every kind of answer.
+//! Calls of functions over a socket: what is sent, and how every kind of response is read.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::{NOW_S, session};
 
-/// Functions that answer as theirs would, on a port.
+/// Functions that respond as theirs would, on a port.
 struct Server {
     url: String,
     task: JoinHandle<()>,
@@ -36,8 +36,8 @@ impl Server {
         let router = Router::new()
             .route("/functions/v1/echo", any(echo))
             .route("/functions/v1/echo/{*rest}", any(echo))
-            .route("/functions/v1/answer/{kind}", any(answer))
-            .route("/functions/v1/status/{status}", any(refuse))
+            .route("/functions/v1/answer/{kind}", any(respond))
+            .route("/functions/v1/status/{status}", any(reject))
             .route("/functions/v1/events", any(events))
             .route("/functions/v1/slow", any(slow))
             .route("/functions/v1/stalls", any(stalls));
@@ -74,7 +74,7 @@ async fn echo(request: Request) -> Response {
     .into_response()
 }
 
-async fn answer(Path(kind): Path<String>) -> Response {
+async fn respond(Path(kind): Path<String>) -> Response {
     let (content_type, body): (&str, &[u8]) = match kind.as_str() {
         "json" => ("Application/JSON; charset=utf-8", br#"{"a":[1]}"#),
         "broken" => ("application/json", b"{"),
@@ -90,16 +90,16 @@ async fn answer(Path(kind): Path<String>) -> Response {
     ([("content-type", content_type)], body.to_vec()).into_response()
 }
 
-async fn refuse(Path(status): Path<u16>, headers: HeaderMap) -> Response {
-    let mut answer = (
+async fn reject(Path(status): Path<u16>, headers: HeaderMap) -> Response {
+    let mut reply = (
         StatusCode::from_u16(status).expect("a status"),
         axum::Json(json!({ "code": "SOME_CODE", "message": "no luck" })),
     )
         .into_response();
     if let Some(mark) = headers.get("relay") {
-        answer.headers_mut().insert("x-relay-error", mark.clone());
+        reply.headers_mut().insert("x-relay-error", mark.clone());
     }
-    answer
+    reply
 }
 
 async fn events() -> Response {
@@ -118,7 +118,7 @@ async fn events() -> Response {
 }
 
 async fn slow() -> &'static str {
-    // Longer than any timeout of these tests; nobody waits for it.
+    // Longer than any timeout of these tests; no test waits for it.
     tokio::time::sleep(Duration::from_secs(30)).await;
     "late"
 }
@@ -225,38 +225,38 @@ async fn a_call_carries_the_signed_in_users_token() {
     assert_eq!(other.as_deref(), Some("Bearer other"));
     let own = functions.invoke("echo").header("authorization", "Basic x");
     assert_eq!(bearer(own).await.as_deref(), Some("Basic x"));
-    let nobody = server.client("legacy.jwt.key").functions().invoke("echo");
+    let anonymous = server.client("legacy.jwt.key").functions().invoke("echo");
     assert_eq!(
-        bearer(nobody).await.as_deref(),
+        bearer(anonymous).await.as_deref(),
         Some("Bearer legacy.jwt.key")
     );
 }
 
 #[tokio::test]
-async fn answers_are_read_by_their_type() {
+async fn responses_are_decoded_by_their_content_type() {
     let server = Server::start().await;
     let functions = server.client("k").functions();
-    let answer = async |kind: &str| functions.invoke(&format!("answer/{kind}")).send().await;
+    let fetch = async |kind: &str| functions.invoke(&format!("answer/{kind}")).send().await;
 
-    let FunctionData::Json(value) = answer("json").await.unwrap().data else {
+    let FunctionData::Json(value) = fetch("json").await.unwrap().data else {
         panic!("no JSON");
     };
     assert_eq!(value, json!({ "a": [1] }));
     assert_eq!(
-        answer("bytes").await.unwrap().bytes().unwrap(),
+        fetch("bytes").await.unwrap().bytes().unwrap(),
         &[0, 255][..]
     );
-    assert_eq!(answer("pdf").await.unwrap().bytes().unwrap(), "%PDF");
-    let FunctionData::Form(form) = answer("form").await.unwrap().data else {
+    assert_eq!(fetch("pdf").await.unwrap().bytes().unwrap(), "%PDF");
+    let FunctionData::Form(form) = fetch("form").await.unwrap().data else {
         panic!("no form");
     };
     assert_eq!(form.get("t").unwrap().text(), "v");
-    let html = answer("html").await.unwrap();
+    let html = fetch("html").await.unwrap();
     assert_eq!(html.header("content-type"), Some("text/html"));
     assert_eq!(html.text().unwrap(), "<p>");
-    assert_eq!(answer("none").await.unwrap().text().unwrap(), "plain");
+    assert_eq!(fetch("none").await.unwrap().text().unwrap(), "plain");
     assert!(matches!(
-        answer("broken").await,
+        fetch("broken").await,
         Err(FunctionError::Unreadable(_))
     ));
     let typed = functions.invoke("answer/html").send_as::<Value>().await;
@@ -269,7 +269,7 @@ async fn answers_are_read_by_their_type() {
 }
 
 #[tokio::test]
-async fn failures_tell_who_refused() {
+async fn failures_name_who_rejected() {
     let server = Server::start().await;
     let functions = server.client("k").functions();
 
@@ -288,8 +288,8 @@ async fn failures_tell_who_refused() {
         assert!(error.is_retryable());
     }
 
-    let nobody = Client::new("http://127.0.0.1:1", "k").unwrap();
-    let error = nobody.functions().invoke("x").send().await.unwrap_err();
+    let anonymous = Client::new("http://127.0.0.1:1", "k").unwrap();
+    let error = anonymous.functions().invoke("x").send().await.unwrap_err();
     assert!(matches!(error, FunctionError::Fetch(_)), "{error:?}");
     assert!(error.is_retryable());
     let header = functions.invoke("echo").header("a b", "c").send().await;

@@ -7,12 +7,12 @@ use plinth_client::{MemoryStore, SessionStore};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::support::{Bench, KEY, NOW_S, Reply, jwt, received_events, rejected, token_answer};
+use crate::support::{Bench, KEY, NOW_S, Reply, jwt, received_events, rejected, token_response};
 
 const TOKEN: &str = "POST /auth/v1/token";
 
 fn fresh() -> Reply {
-    Reply::json(200, token_answer("new", NOW_S + 3600))
+    Reply::json(200, token_response("new", NOW_S + 3600))
 }
 
 #[tokio::test]
@@ -258,10 +258,10 @@ async fn s9_a_missing_user_is_none_and_no_panic() {
 }
 
 #[tokio::test]
-async fn members_that_nobody_knows_survive_loading_and_saving() {
+async fn unknown_members_survive_loading_and_saving() {
     let bench = Bench::new();
-    let answer = r#"{"access_token":"a","refresh_token":"r","expires_in":3600,"z_later":{"b":1,"a":1.50},"user":{"id":"u"}}"#;
-    bench.server.on(TOKEN, [Reply::text(200, answer)]);
+    let response = r#"{"access_token":"a","refresh_token":"r","expires_in":3600,"z_later":{"b":1,"a":1.50},"user":{"id":"u"}}"#;
+    bench.server.on(TOKEN, [Reply::text(200, response)]);
     let client = bench.client();
 
     let sign_in = client
@@ -271,7 +271,7 @@ async fn members_that_nobody_knows_survive_loading_and_saving() {
         .password("p");
     sign_in.send().await.unwrap();
 
-    let expected = answer.strip_suffix('}').unwrap().to_owned()
+    let expected = response.strip_suffix('}').unwrap().to_owned()
         + &format!(r#","expires_at":{}}}"#, NOW_S + 3600);
     assert_eq!(bench.stored().await.unwrap(), expected);
 }

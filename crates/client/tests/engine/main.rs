@@ -1,4 +1,4 @@
-//! The SDK against a server that answers by script: what a live server does not do on demand.
+//! The SDK against a scripted server: what a live server does not do on demand.
 
 mod admin;
 mod claims;

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::support::{Bench, NOW_S, Reply, session, settle, token_answer};
+use crate::support::{Bench, NOW_S, Reply, session, settle, token_response};
 
 /// Hands both ends of connections to the test. Clones are the same.
 #[derive(Clone, Default)]
@@ -25,7 +25,7 @@ struct Wires(Arc<Mutex<State>>);
 #[derive(Default)]
 struct State {
     made: Vec<(ConnectRequest, Wire)>,
-    is_refusing: bool,
+    is_rejecting: bool,
     /// Connections take nothing.
     is_stalled: Arc<AtomicBool>,
 }
@@ -49,8 +49,8 @@ impl Connect for Wires {
         request: ConnectRequest,
     ) -> BoxFuture<'_, Result<Connection, TransportError>> {
         Box::pin(async move {
-            let mut state = self.0.lock().expect("nobody panicked");
-            if state.is_refusing {
+            let mut state = self.0.lock().expect("not poisoned");
+            if state.is_rejecting {
                 return Err(TransportError::new("nobody answers"));
             }
             let (outgoing, from_client) = unbounded_channel();
@@ -108,22 +108,22 @@ impl Wires {
     /// The newest connection.
     async fn accept(&self) -> (ConnectRequest, Wire) {
         settle().await;
-        let made = self.0.lock().expect("nobody panicked").made.pop();
+        let made = self.0.lock().expect("not poisoned").made.pop();
         made.expect("a connection")
     }
 
-    fn attempts_fail(&self, is_refusing: bool) {
-        self.0.lock().expect("nobody panicked").is_refusing = is_refusing;
+    fn attempts_fail(&self, is_rejecting: bool) {
+        self.0.lock().expect("not poisoned").is_rejecting = is_rejecting;
     }
 
     /// Connections take nothing any more; those that are made from now on do.
     fn stall(&self) {
-        let mut state = self.0.lock().expect("nobody panicked");
+        let mut state = self.0.lock().expect("not poisoned");
         std::mem::take(&mut state.is_stalled).store(true, Ordering::SeqCst);
     }
 
     fn has_connection(&self) -> bool {
-        !self.0.lock().expect("nobody panicked").made.is_empty()
+        !self.0.lock().expect("not poisoned").made.is_empty()
     }
 }
 
@@ -147,7 +147,7 @@ impl Wire {
         sent.expect("the client is there");
     }
 
-    fn answer(&self, asked: &Value) {
+    fn reply_to(&self, asked: &Value) {
         let reply = json!({ "status": "ok", "response": {} });
         self.send(&json!([asked[0], asked[1], asked[2], "phx_reply", reply]));
     }
@@ -169,7 +169,7 @@ async fn joined(client: &Client, wires: &Wires) -> (Channel, Wire) {
     let (_, mut wire) = wires.accept().await;
     let frames = wire.received().await;
     assert_eq!(frames[0][3], "phx_join", "{frames:?}");
-    wire.answer(&frames[0]);
+    wire.reply_to(&frames[0]);
     subscribing.await.expect("no panic").expect("joined");
     (channel, wire)
 }
@@ -232,7 +232,7 @@ async fn k14_the_driver_keeps_the_times_of_the_conversation() {
     let (_, mut wire) = wires.accept().await;
     let again = wire.received().await;
     assert_eq!(again[0][3], "phx_join", "{again:?}");
-    wire.answer(&again[0]);
+    wire.reply_to(&again[0]);
     settle().await;
     assert!(channel.is_subscribed());
 }
@@ -250,10 +250,10 @@ async fn s40_the_signed_in_users_token_reaches_the_socket() {
     let (_, mut wire) = wires.accept().await;
     let join = wire.received().await.remove(0);
     assert_eq!(join[4]["access_token"], stored.access_token());
-    wire.answer(&join);
+    wire.reply_to(&join);
     subscribing.await.unwrap().unwrap();
 
-    let other = token_answer("other", NOW_S + 3600);
+    let other = token_response("other", NOW_S + 3600);
     bench
         .server
         .on("POST /auth/v1/token", [Reply::json(200, other)]);
@@ -267,7 +267,7 @@ async fn s40_the_signed_in_users_token_reaches_the_socket() {
         json!({ "access_token": other.access_token() })
     );
 
-    let fresh = token_answer("fresh", NOW_S + 7200);
+    let fresh = token_response("fresh", NOW_S + 7200);
     let replies = [Reply::json(200, fresh)];
     bench.server.on("POST /auth/v1/token", replies);
     client.auth().refresh().await.unwrap();
@@ -278,7 +278,7 @@ async fn s40_the_signed_in_users_token_reaches_the_socket() {
         json!({ "access_token": fresh.access_token() })
     );
 
-    let stronger = token_answer("stronger", NOW_S + 7200);
+    let stronger = token_response("stronger", NOW_S + 7200);
     let verify = "POST /auth/v1/factors/f/verify";
     bench.server.on(verify, [Reply::json(200, stronger)]);
     let mfa = client.auth().mfa();
@@ -306,7 +306,7 @@ async fn tokens_of_another_source_are_asked_for_with_every_heartbeat() {
         .access_token({
             let tokens = tokens.clone();
             move || {
-                let token = tokens.lock().expect("nobody panicked").to_owned();
+                let token = tokens.lock().expect("not poisoned").to_owned();
                 async move { Some(token) }
             }
         });
@@ -452,7 +452,7 @@ fn channels_outlive_the_runtime_of_their_connection() {
     let (channel, _wire) = runtime().block_on(joined(&client, &wires));
 
     runtime().block_on(async {
-        assert!(channel.send("e", &1).await.is_ok(), "nobody knows yet");
+        assert!(channel.send("e", &1).await.is_ok(), "not notified yet");
         let lost = channel.send("e", &1).await;
         assert!(
             matches!(lost, Err(RealtimeError::NotSubscribed)),
@@ -461,7 +461,7 @@ fn channels_outlive_the_runtime_of_their_connection() {
         bench.advance(1);
         let (_, mut wire) = wires.accept().await;
         let again = wire.received().await;
-        wire.answer(&again[0]);
+        wire.reply_to(&again[0]);
         settle().await;
         assert!(channel.is_subscribed());
     });

@@ -12,13 +12,13 @@ use tokio::sync::Semaphore;
 
 use crate::support::{
     Bench, KEY, NOW_S, Reply, all_received_events, received_events, rejected, session, settle,
-    token_answer,
+    token_response,
 };
 
 const TOKEN: &str = "POST /auth/v1/token";
 
 fn fresh(name: &str) -> Reply {
-    Reply::json(200, token_answer(name, NOW_S + 3600))
+    Reply::json(200, token_response(name, NOW_S + 3600))
 }
 
 #[tokio::test]
@@ -46,7 +46,7 @@ async fn s24_the_request_is_as_every_client_sends_it() {
 }
 
 #[tokio::test]
-async fn k11_every_call_names_the_version_of_answers_it_reads() {
+async fn k11_every_call_names_the_api_version_it_reads() {
     let bench = Bench::new();
     bench.store_session(10).await;
     bench.server.on(TOKEN, [fresh("new")]);
@@ -97,7 +97,7 @@ async fn s25_a_refresh_with_another_token_joins_the_one_under_way() {
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_gives_everybody_who_waits_an_error() {
+async fn a_server_that_hangs_gives_every_waiter_an_error() {
     let bench = Bench::auto_advancing();
     bench.store_session(-10).await;
     let never = Arc::new(Semaphore::new(0));
@@ -108,7 +108,7 @@ async fn a_server_that_hangs_gives_everybody_who_waits_an_error() {
     let loads = tokio::time::timeout(Duration::from_secs(5), loads).await;
 
     for error in loads
-        .expect("nobody hangs")
+        .expect("no call hangs")
         .into_iter()
         .map(Result::unwrap_err)
     {
@@ -415,7 +415,7 @@ async fn s28_a_removal_while_saving_undoes_the_save() {
 }
 
 #[tokio::test]
-async fn s30_a_refused_refresh_keeps_a_session_that_still_works() {
+async fn s30_a_rejected_refresh_keeps_a_session_that_still_works() {
     let bench = Bench::new();
     let stored = bench.store_session(60).await;
     bench
@@ -430,7 +430,7 @@ async fn s30_a_refused_refresh_keeps_a_session_that_still_works() {
 }
 
 #[tokio::test]
-async fn s30_a_refused_refresh_ends_a_session_that_does_not() {
+async fn s30_a_rejected_refresh_ends_a_session_that_does_not() {
     let bench = Bench::new();
     bench.store_session(0).await;
     bench
@@ -450,7 +450,7 @@ async fn s30_a_refused_refresh_ends_a_session_that_does_not() {
 }
 
 #[tokio::test]
-async fn s30_trouble_of_the_moment_never_ends_a_session() {
+async fn s30_transient_errors_never_end_a_session() {
     let bench = Bench::auto_advancing();
     let stored = bench.store_session(-5000).await;
     bench.server.on(TOKEN, [Reply::text(503, "")]);
@@ -593,9 +593,9 @@ async fn two_hundred_requests_with_one_session_that_is_nearly_over_refresh_once(
     let client = bench.client();
 
     let requests = (0..200).map(|_| client.from("todos").select("*").execute());
-    let answers = join_all(requests).await;
+    let responses = join_all(requests).await;
 
-    assert!(answers.iter().all(Result::is_ok));
+    assert!(responses.iter().all(Result::is_ok));
     let asked = bench.server.asked();
     assert_eq!(asked.iter().filter(|asked| asked.route == TOKEN).count(), 1);
     let token = format!(
@@ -668,7 +668,7 @@ async fn k5_a_store_that_fails_once_stops_no_refresh_after_that() {
 
     use plinth_client::{BoxFuture, MemoryStore, StoreError};
 
-    /// Answers the first so many reads, fails once, and is well again.
+    /// Serves the first so many reads, fails once, and then recovers.
     #[derive(Clone)]
     struct FailsOnce {
         inner: MemoryStore,

@@ -144,7 +144,7 @@ async fn reads_select_without_whitespace_and_say_who_asks() {
 }
 
 #[tokio::test]
-async fn k12_without_a_user_the_key_stands_for_nobody() {
+async fn k12_without_a_user_the_key_stands_for_no_user() {
     let wire = Wire::new();
 
     let asked = wire.sent(wire.table().select("*")).await;

@@ -1,4 +1,4 @@
-//! Client contract §3.3: answers, failures and trying again.
+//! Client contract §3.3: responses, failures and retries.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,10 +21,10 @@ struct Row {
 #[tokio::test]
 async fn rows_come_typed_with_their_count() {
     let bench = Bench::new();
-    let answer = Reply::json(206, json!([{ "id": 1 }, { "id": 2 }]));
+    let response = Reply::json(206, json!([{ "id": 1 }, { "id": 2 }]));
     bench
         .server
-        .on(READ, [answer.header("content-range", "0-1/42")]);
+        .on(READ, [response.header("content-range", "0-1/42")]);
 
     let query = bench.client().from("t").select("id").count(Count::Exact);
     let rows = query.execute_as::<Vec<Row>>().await.unwrap();
@@ -123,7 +123,7 @@ async fn texts_and_nothing_have_types_too() {
 }
 
 #[tokio::test]
-async fn errors_are_told_as_the_server_tells_them() {
+async fn errors_keep_the_servers_fields() {
     let bench = Bench::new();
     let body =
         json!({ "code": "42501", "message": "permission denied", "details": "d", "hint": "h" });
@@ -171,7 +171,7 @@ async fn a_404_with_a_list_or_nothing_is_no_error() {
 }
 
 #[tokio::test]
-async fn an_answer_of_another_shape_is_an_error_and_no_panic() {
+async fn a_response_of_another_shape_is_an_error_and_no_panic() {
     let bench = Bench::new();
     bench.server.on(
         READ,
@@ -307,7 +307,7 @@ async fn a_query_has_a_time_limit_of_its_own_or_the_clients() {
 }
 
 #[tokio::test]
-async fn a_query_waits_for_the_session_no_longer_than_for_its_answer() {
+async fn a_query_waits_for_the_session_no_longer_than_for_its_response() {
     let bench = Bench::new();
     bench.store_session(-10).await;
     let never = Arc::new(Semaphore::new(0));
@@ -376,7 +376,7 @@ async fn a_query_may_go_another_way() {
 }
 
 #[tokio::test]
-async fn a_session_that_cannot_be_refreshed_does_not_become_nobody() {
+async fn a_session_that_cannot_be_refreshed_does_not_become_anonymous() {
     let bench = Bench::auto_advancing();
     bench.store_session(-10).await;
     bench
@@ -410,7 +410,7 @@ async fn a_session_that_cannot_be_refreshed_does_not_become_nobody() {
     let client = bench.client();
     let error = client.from("t").select("*").execute().await.unwrap_err();
     assert_eq!(error.status, 400);
-    // The session is over; from now on the requests are nobody's.
+    // The session is over; from now on the requests are anonymous.
     client.from("t").select("*").execute().await.unwrap();
 }
 

@@ -1,5 +1,5 @@
 //! Client contract S35 and R4: no piece of a credential in any trace, at any level, nor in `Debug`,
-//! even where a server repeats in its answer what it was sent.
+//! even where a server repeats in its response what it was sent.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail by panicking")]
 
@@ -20,8 +20,8 @@ const ONE_TIME_CODE: &str = "90417382";
 const TOKEN_HASH: &str = "pkce_0a9s8d7f6g5h4j3k2l1q";
 const TOTP_SECRET: &str = "JBSWY3DPEHPK3PXP";
 
-/// A token answer whose refresh token is one of ours.
-fn answer(at: usize, expires_in: i64) -> Value {
+/// A token response whose refresh token is one of ours.
+fn token_response(at: usize, expires_in: i64) -> Value {
     let mark = ["Yh2Gs9Wd", "Uc6Ke1Np"][at];
     json!({
         "access_token": jwt(json!({ "sub": "u", "mark": mark, "exp": NOW_S + expires_in })),
@@ -45,12 +45,17 @@ fn repeating(status: u16) -> Reply {
 
 fn known_secrets() -> Vec<String> {
     let tokens = [0, 1].map(|at| {
-        answer(at, 3600)["access_token"]
+        token_response(at, 3600)["access_token"]
             .as_str()
             .unwrap()
             .to_owned()
     });
-    let short = [0, 1].map(|at| answer(at, 30)["access_token"].as_str().unwrap().to_owned());
+    let short = [0, 1].map(|at| {
+        token_response(at, 30)["access_token"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    });
     let others = [
         API_KEY,
         PASSWORD,
@@ -105,7 +110,7 @@ async fn s35_nothing_secret_is_traced_from_sign_up_to_sign_out() {
     verifiers.push(verifier(&bench).await);
     server.on(
         "POST /auth/v1/verify",
-        [repeating(403), Reply::json(200, answer(0, 3600))],
+        [repeating(403), Reply::json(200, token_response(0, 3600))],
     );
     let otp = || Otp::TokenHash {
         token_hash: TOKEN_HASH.to_owned(),
@@ -114,7 +119,10 @@ async fn s35_nothing_secret_is_traced_from_sign_up_to_sign_out() {
     auth.verify_otp(otp()).send().await.unwrap_err();
     auth.verify_otp(otp()).send().await.unwrap();
 
-    server.on(TOKEN, [repeating(400), Reply::json(200, answer(0, 3600))]);
+    server.on(
+        TOKEN,
+        [repeating(400), Reply::json(200, token_response(0, 3600))],
+    );
     let sign_in = || {
         auth.sign_in_with_password()
             .email("a@b.c")
@@ -128,7 +136,10 @@ async fn s35_nothing_secret_is_traced_from_sign_up_to_sign_out() {
         .await
         .unwrap();
     verifiers.push(verifier(&bench).await);
-    server.on(TOKEN, [repeating(400), Reply::json(200, answer(0, 3600))]);
+    server.on(
+        TOKEN,
+        [repeating(400), Reply::json(200, token_response(0, 3600))],
+    );
     auth.exchange_code(CODE).send().await.unwrap_err();
     auth.sign_in_with_oauth(Provider::Github)
         .build()
@@ -142,7 +153,10 @@ async fn s35_nothing_secret_is_traced_from_sign_up_to_sign_out() {
     let update = auth.update_user().password(PASSWORD).nonce(ONE_TIME_CODE);
     update.send().await.unwrap_err();
 
-    server.on(TOKEN, [repeating(503), Reply::json(200, answer(1, 3600))]);
+    server.on(
+        TOKEN,
+        [repeating(503), Reply::json(200, token_response(1, 3600))],
+    );
     auth.refresh().await.unwrap();
     server.on(
         "POST /auth/v1/logout",
@@ -163,7 +177,7 @@ async fn s35_nothing_secret_is_traced_when_refreshes_fail() {
         let bench = Bench::new();
         bench
             .store
-            .set(KEY, answer(0, 30).to_string())
+            .set(KEY, token_response(0, 30).to_string())
             .await
             .unwrap();
         bench.server.on(TOKEN, [repeating(status)]);
@@ -200,7 +214,7 @@ async fn s35_nothing_secret_is_traced_about_claims_and_factors() {
     let server = &bench.server;
     bench
         .store
-        .set(KEY, answer(0, 3600).to_string())
+        .set(KEY, token_response(0, 3600).to_string())
         .await
         .unwrap();
     let auth = client(&bench).auth().clone();
@@ -246,7 +260,7 @@ async fn s35_debug_shows_no_credential() {
     let server = &bench.server;
     let client = client(&bench);
     let auth = client.auth();
-    server.on(TOKEN, [Reply::json(200, answer(0, 3600))]);
+    server.on(TOKEN, [Reply::json(200, token_response(0, 3600))]);
     let signed_in = auth
         .sign_in_with_password()
         .email("a@b.c")

@@ -7,12 +7,12 @@ use plinth_client::auth::{
 use plinth_client::{AuthError, SessionStore};
 use serde_json::{Value, json};
 
-use crate::support::{Bench, KEY, NOW_S, Reply, received_events, rejected, token_answer};
+use crate::support::{Bench, KEY, NOW_S, Reply, received_events, rejected, token_response};
 
 const TOKEN: &str = "POST /auth/v1/token";
 
 fn signed_in() -> Reply {
-    Reply::json(200, token_answer("new", NOW_S + 3600))
+    Reply::json(200, token_response("new", NOW_S + 3600))
 }
 
 /// The verifier that waits in the fixed place.
@@ -45,7 +45,7 @@ async fn signing_up_sends_the_challenge_and_may_wait_for_a_confirmation() {
         .data(&json!({ "n": 1 }))
         .redirect_to("https://app.test/?x=1");
     let SignUp::ConfirmationSent(user) = sign_up.send().await.unwrap() else {
-        panic!("nobody is signed in yet");
+        panic!("no user is signed in yet");
     };
 
     assert_eq!(user.id(), "u");
@@ -125,7 +125,7 @@ async fn s52_a_sign_in_that_cannot_start_leaves_no_state() {
 }
 
 #[tokio::test]
-async fn neither_an_address_nor_a_phone_is_refused_here() {
+async fn neither_an_address_nor_a_phone_is_rejected_here() {
     let bench = Bench::new();
     let auth = bench.client().auth().clone();
 
@@ -151,11 +151,11 @@ async fn neither_an_address_nor_a_phone_is_refused_here() {
 }
 
 #[tokio::test]
-async fn s85_a_weak_password_is_told_beside_the_session() {
+async fn s85_a_weak_password_is_reported_beside_the_session() {
     let bench = Bench::new();
-    let mut answer = token_answer("new", NOW_S + 3600);
-    answer["weak_password"] = json!({ "message": "too short", "reasons": ["length"] });
-    bench.server.on(TOKEN, [Reply::json(200, answer)]);
+    let mut response = token_response("new", NOW_S + 3600);
+    response["weak_password"] = json!({ "message": "too short", "reasons": ["length"] });
+    bench.server.on(TOKEN, [Reply::json(200, response)]);
     let client = bench.client();
 
     let sign_in = client
@@ -180,9 +180,9 @@ async fn s85_a_weak_password_is_told_beside_the_session() {
 }
 
 #[tokio::test]
-async fn an_answer_without_a_session_is_an_error() {
+async fn a_response_without_a_session_is_an_error() {
     let bench = Bench::new();
-    let answers = [
+    let responses = [
         Reply::json(200, json!({ "id": "u" })),
         Reply::text(200, "<html>"),
         Reply::json(
@@ -190,7 +190,7 @@ async fn an_answer_without_a_session_is_an_error() {
             json!({ "access_token": "a", "refresh_token": "r", "expires_in": 60 }),
         ),
     ];
-    bench.server.on(TOKEN, answers);
+    bench.server.on(TOKEN, responses);
     let auth = bench.client().auth().clone();
     let sign_in = || {
         auth.sign_in_with_password()
@@ -395,7 +395,7 @@ async fn s53_the_code_is_exchanged_with_the_secret_of_its_flow() {
 }
 
 #[tokio::test]
-async fn s53_recovery_is_told_by_the_stored_secret() {
+async fn s53_recovery_is_recognised_by_the_stored_secret() {
     let bench = Bench::new();
     bench
         .server
@@ -426,7 +426,7 @@ async fn s53_recovery_is_told_by_the_stored_secret() {
 }
 
 #[tokio::test]
-async fn s53_without_a_secret_nobody_is_asked_and_a_failure_uses_it_up() {
+async fn s53_without_a_secret_no_request_is_sent_and_a_failure_uses_it_up() {
     let bench = Bench::new();
     bench.server.on(TOKEN, [rejected(400, "bad_code_verifier")]);
     let auth = bench.client().auth().clone();
@@ -456,7 +456,7 @@ async fn s53_without_a_secret_nobody_is_asked_and_a_failure_uses_it_up() {
 }
 
 #[tokio::test]
-async fn s56_errors_in_the_url_are_told_and_keep_the_session() {
+async fn s56_errors_in_the_url_are_reported_and_keep_the_session() {
     let bench = Bench::new();
     let stored = bench.store_session(3600).await;
     let auth = bench.client().auth().clone();
@@ -564,7 +564,7 @@ async fn id_tokens_sign_in_or_link() {
 }
 
 #[tokio::test]
-async fn s77_linking_asks_for_the_address_and_a_refusal_leaves_no_slot() {
+async fn s77_linking_asks_for_the_address_and_an_error_leaves_no_slot() {
     let bench = Bench::new();
     bench.store_session(3600).await;
     let good = Reply::json(200, json!({ "url": "https://github.test/" }));
@@ -627,10 +627,11 @@ async fn s68_to_s70_a_second_factor_from_enrolment_to_the_new_session() {
         "POST /auth/v1/factors/f/challenge",
         [Reply::json(200, challenge)],
     );
-    let answer = r#"{"access_token":"a","refresh_token":"r2","expires_in":60,"user":{"id":"u"}}"#;
-    bench
-        .server
-        .on("POST /auth/v1/factors/f/verify", [Reply::text(200, answer)]);
+    let response = r#"{"access_token":"a","refresh_token":"r2","expires_in":60,"user":{"id":"u"}}"#;
+    bench.server.on(
+        "POST /auth/v1/factors/f/verify",
+        [Reply::text(200, response)],
+    );
     let client = bench.client();
     let mut events = client.auth().events();
     received_events(&mut events).await;
@@ -649,7 +650,7 @@ async fn s68_to_s70_a_second_factor_from_enrolment_to_the_new_session() {
         json!({ "challenge_id": "c", "code": "123456" })
     );
     // S2: after a factor, the end comes first.
-    let expected = format!("{{\"expires_at\":{},{}", NOW_S + 60, &answer[1..]);
+    let expected = format!("{{\"expires_at\":{},{}", NOW_S + 60, &response[1..]);
     assert_eq!(bench.stored().await.unwrap(), expected);
     assert_eq!(
         received_events(&mut events).await,
@@ -676,8 +677,8 @@ async fn s70_after_removing_a_factor_the_token_is_made_current() {
 async fn s72_the_level_is_known_without_a_request_unless_the_user_is_not_stored() {
     let bench = Bench::new();
     let client = bench.client();
-    let nobody = client.auth().mfa().assurance_level().await.unwrap();
-    assert_eq!((nobody.current, nobody.next), (None, None));
+    let anonymous = client.auth().mfa().assurance_level().await.unwrap();
+    assert_eq!((anonymous.current, anonymous.next), (None, None));
 
     let stored = bench.store_session(3600).await;
     let level = client.auth().mfa().assurance_level().await.unwrap();

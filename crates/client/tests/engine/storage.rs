@@ -1,4 +1,4 @@
-//! Files, on the wire: what is sent, whose it is, and what is made of answers.
+//! Files, on the wire: what is sent, whose it is, and how responses are read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use plinth_client::storage::{SortBy, StorageErrorCode, UploadBody};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
-use crate::support::{Bench, Reply, settle, token_answer};
+use crate::support::{Bench, Reply, settle, token_response};
 
 const KEY: &str = r#"{"Key":"b/a","Id":"1"}"#;
 
@@ -122,7 +122,7 @@ async fn requests_are_made_in_the_name_of_who_is_signed_in() {
 
     bench.client().storage().buckets().send().await.unwrap();
 
-    let token = token_answer("stored", crate::support::NOW_S + 3600)["access_token"].clone();
+    let token = token_response("stored", crate::support::NOW_S + 3600)["access_token"].clone();
     let bearer = format!("Bearer {}", token.as_str().unwrap());
     assert_eq!(
         bench.server.last().header("authorization"),
@@ -152,7 +152,7 @@ async fn a_request_whose_session_cannot_be_refreshed_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_request_waits_for_the_session_no_longer_than_for_its_answer() {
+async fn a_request_waits_for_the_session_no_longer_than_for_its_response() {
     let bench = Bench::new();
     bench.store_session(-10).await;
     let never = Arc::new(Semaphore::new(0));
@@ -223,7 +223,7 @@ async fn lists_and_moves_say_all_that_was_asked() {
 }
 
 #[tokio::test]
-async fn paths_that_lead_elsewhere_reach_nobody() {
+async fn paths_that_lead_elsewhere_are_not_sent() {
     let bench = Bench::new();
     let storage = bench.client().storage();
     let files = storage.from("b");
@@ -252,7 +252,7 @@ async fn paths_that_lead_elsewhere_reach_nobody() {
 }
 
 #[tokio::test]
-async fn answers_that_are_none_are_errors_and_not_panics() {
+async fn malformed_responses_are_errors_and_not_panics() {
     let bench = Bench::new();
     let files = bench.client().storage().from("b");
     let sign = "POST /storage/v1/object/sign/b/a";
@@ -293,8 +293,8 @@ async fn answers_that_are_none_are_errors_and_not_panics() {
         .await
         .unwrap_err();
     assert!(matches!(error, StorageError::Transport(_)) && error.is_retryable());
-    let refusal = json!({ "statusCode": "404", "message": "m", "code": "FromTheFuture" });
-    bench.server.on(sign, [Reply::json(400, refusal)]);
+    let error_body = json!({ "statusCode": "404", "message": "m", "code": "FromTheFuture" });
+    bench.server.on(sign, [Reply::json(400, error_body)]);
     let error = files
         .signed_url("a", Duration::from_secs(1))
         .send()

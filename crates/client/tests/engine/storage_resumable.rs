@@ -86,7 +86,7 @@ async fn requests_are_those_of_the_protocol() {
 #[tokio::test]
 async fn a_lost_connection_is_waited_out_and_the_server_asked_where_to_go_on() {
     let bench = Bench::auto_advancing();
-    // One byte of the part arrived before the connection broke, and its answer got lost once.
+    // One byte of the part arrived before the connection broke, and its response got lost once.
     let heads = vec![Reply::broken(), Reply::text(503, ""), at(1), at(5)];
     on(
         &bench,
@@ -125,7 +125,7 @@ async fn an_upload_that_gets_nowhere_gives_up_and_can_go_on_later() {
 }
 
 #[tokio::test]
-async fn refusals_are_final_but_for_a_conflict_about_the_place() {
+async fn client_errors_are_final_except_an_offset_conflict() {
     let bench = Bench::auto_advancing();
     on(
         &bench,
@@ -174,7 +174,7 @@ async fn servers_that_make_no_sense_are_not_believed() {
 }
 
 #[tokio::test]
-async fn beginning_is_tried_again_when_the_server_is_in_trouble() {
+async fn creating_an_upload_is_retried_when_the_server_fails() {
     let bench = Bench::auto_advancing();
     on(&bench, vec![at(0)], vec![at(2), at(4), at(6)]);
     bench.server.on(

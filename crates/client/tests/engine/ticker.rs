@@ -7,12 +7,12 @@ use plinth_client::auth::{TICK_MS, Visibility};
 use plinth_client::{BoxStream, Clock};
 use tokio::sync::{Semaphore, watch};
 
-use crate::support::{Bench, NOW_S, Reply, received_events, rejected, settle, token_answer};
+use crate::support::{Bench, NOW_S, Reply, received_events, rejected, settle, token_response};
 
 const TOKEN: &str = "POST /auth/v1/token";
 
 fn fresh() -> Reply {
-    Reply::json(200, token_answer("new", NOW_S + 3600))
+    Reply::json(200, token_response("new", NOW_S + 3600))
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn s20_a_tick_is_skipped_while_a_refresh_is_under_way() {
     bench.store_session(140).await;
     let gate = Arc::new(Semaphore::new(0));
     // Due again at the tick after the one that is skipped.
-    let short = Reply::json(200, token_answer("short", NOW_S + 150)).behind(&gate);
+    let short = Reply::json(200, token_response("short", NOW_S + 150)).behind(&gate);
     bench.server.on(TOKEN, [short, fresh()]);
     let client = bench.ticking_client();
     client.auth().ready().await;
@@ -138,7 +138,7 @@ impl Visibility for Window {
 }
 
 #[tokio::test]
-async fn s21_nothing_is_refreshed_while_nobody_looks() {
+async fn s21_nothing_is_refreshed_while_the_page_is_hidden() {
     let bench = Bench::new();
     bench.store_session(200).await;
     bench.server.on(TOKEN, [fresh()]);
@@ -167,7 +167,7 @@ async fn s21_becoming_visible_again_emits_the_current_session() {
     client.auth().ready().await;
     settle().await;
     let at_start = received_events(&mut events).await;
-    assert_eq!(tickers(&bench).await, 0, "nobody has looked yet");
+    assert_eq!(tickers(&bench).await, 0, "not shown yet");
 
     for _ in 0..2 {
         window.show(true).await;
@@ -200,7 +200,7 @@ async fn s23_a_caller_who_takes_over_is_not_disturbed_by_what_is_seen() {
 }
 
 #[tokio::test]
-async fn s22_a_client_ticks_only_if_it_was_told_to() {
+async fn s22_a_client_ticks_only_if_configured() {
     let bench = Bench::new();
     bench.store_session(100).await;
     let client = bench.client();

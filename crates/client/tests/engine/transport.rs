@@ -10,7 +10,7 @@ use plinth_client::auth::{AuthApi, FlowType};
 use plinth_client::{AuthError, Client, FileStore, Http, ManualClock, ProjectUrl, TraceContext};
 use serde_json::json;
 
-use crate::support::{Bench, NOW_S, Reply, token_answer};
+use crate::support::{Bench, NOW_S, Reply, token_response};
 
 /// Serves on a port of its own until the test ends.
 async fn serve(router: Router) -> SocketAddr {
@@ -30,7 +30,7 @@ fn api(address: SocketAddr, http: Http) -> AuthApi {
 const USER: &str = "/auth/v1/user";
 
 #[tokio::test]
-async fn an_answer_from_another_host_is_none() {
+async fn a_reply_from_another_host_is_ignored() {
     let elsewhere = serve(Router::new().route(USER, get(async || r#"{"id":"eve"}"#))).await;
     let away = format!("http://{elsewhere}{USER}");
     let here =
@@ -48,7 +48,7 @@ async fn an_answer_from_another_host_is_none() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_too_large_is_not_read_to_its_end() {
+async fn a_response_that_is_too_large_is_not_read_to_its_end() {
     let large = "x".repeat(300 * 1024);
     let route = "/auth/v1/.well-known/jwks.json";
     let here = serve(Router::new().route(route, get(async move || large))).await;
@@ -59,7 +59,7 @@ async fn an_answer_that_is_too_large_is_not_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_trouble_of_the_moment_and_shows_no_secret() {
+async fn an_unreachable_server_is_a_transient_error_and_shows_no_secret() {
     let gone = {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         listener.local_addr().unwrap()
@@ -76,7 +76,7 @@ async fn a_server_that_is_not_there_is_trouble_of_the_moment_and_shows_no_secret
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_answer_is_given_up_on() {
+async fn a_server_that_does_not_respond_times_out() {
     let route = get(async || std::future::pending::<&str>().await);
     let here = serve(Router::new().route(USER, route)).await;
     let api = api(here, Http::new()).with_timeout(Duration::from_millis(50));
@@ -92,8 +92,8 @@ async fn a_server_that_does_not_answer_is_given_up_on() {
 #[tokio::test]
 async fn a_session_in_a_folder_is_there_in_the_next_run() {
     let bench = Bench::new();
-    let answer = Reply::json(200, token_answer("new", NOW_S + 3600));
-    bench.server.on("POST /auth/v1/token", [answer]);
+    let reply = Reply::json(200, token_response("new", NOW_S + 3600));
+    bench.server.on("POST /auth/v1/token", [reply]);
     bench
         .server
         .on("POST /auth/v1/logout", [Reply::text(204, "")]);

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use crate::support::{
-    Bench, KEY, NOW_S, Reply, jwt, received_events, rejected, settle, token_answer,
+    Bench, KEY, NOW_S, Reply, jwt, received_events, rejected, settle, token_response,
 };
 
 const USER: &str = "GET /auth/v1/user";
@@ -16,7 +16,7 @@ const TOKEN: &str = "POST /auth/v1/token";
 const LOGOUT: &str = "POST /auth/v1/logout";
 
 #[tokio::test]
-async fn s43_without_a_session_nobody_is_asked() {
+async fn s43_without_a_session_no_request_is_sent() {
     let bench = Bench::new();
     let client = bench.client();
     let mut events = client.auth().events();
@@ -66,7 +66,7 @@ async fn s43_a_session_that_the_server_has_ended_is_removed() {
 }
 
 #[tokio::test]
-async fn s43_other_refusals_leave_the_session() {
+async fn s43_other_errors_leave_the_session() {
     let bench = Bench::new();
     let stored = bench.store_session(3600).await;
     bench.server.on(USER, [rejected(403, "bad_jwt")]);
@@ -124,9 +124,10 @@ async fn s59_two_tokens_become_the_session() {
 #[tokio::test]
 async fn s59_a_token_that_has_ended_is_refreshed() {
     let bench = Bench::new();
-    bench
-        .server
-        .on(TOKEN, [Reply::json(200, token_answer("new", NOW_S + 3600))]);
+    bench.server.on(
+        TOKEN,
+        [Reply::json(200, token_response("new", NOW_S + 3600))],
+    );
     let client = bench.client();
     let mut events = client.auth().events();
     received_events(&mut events).await;
@@ -173,8 +174,8 @@ async fn s59_bad_tokens_leave_the_store_as_it_was() {
 async fn s60_refreshing_loads_first() {
     let bench = Bench::new();
     bench.store_session(10).await;
-    let answers = ["one", "two"].map(|name| Reply::json(200, token_answer(name, NOW_S + 3600)));
-    bench.server.on(TOKEN, answers);
+    let replies = ["one", "two"].map(|name| Reply::json(200, token_response(name, NOW_S + 3600)));
+    bench.server.on(TOKEN, replies);
 
     let session = bench.client().auth().refresh().await.unwrap();
 
@@ -287,11 +288,11 @@ async fn s62_a_code_for_a_sensitive_change_is_asked_for() {
     );
 }
 
-/// What a sign-out of this scope leaves, for this answer of the server.
-async fn sign_out(scope: Scope, answer: Reply) -> (bool, Vec<&'static str>, bool) {
+/// What a sign-out of this scope leaves, for this response of the server.
+async fn sign_out(scope: Scope, reply: Reply) -> (bool, Vec<&'static str>, bool) {
     let bench = Bench::new();
     bench.store_session(3600).await;
-    bench.server.on(LOGOUT, [answer]);
+    bench.server.on(LOGOUT, [reply]);
     let client = bench.client();
     let mut events = client.auth().events();
     received_events(&mut events).await;
@@ -310,7 +311,7 @@ async fn sign_out(scope: Scope, answer: Reply) -> (bool, Vec<&'static str>, bool
 async fn s66_signing_out_everywhere_needs_the_server() {
     let out = (false, vec!["SIGNED_OUT"], true);
     let kept = (true, vec![], false);
-    for (answer, expected) in [
+    for (reply, expected) in [
         (Reply::text(204, ""), &out),
         (Reply::json(401, json!({})), &out),
         (Reply::json(403, json!({})), &out),
@@ -320,20 +321,20 @@ async fn s66_signing_out_everywhere_needs_the_server() {
         (Reply::json(500, json!({})), &kept),
         (Reply::broken(), &kept),
     ] {
-        assert_eq!(&sign_out(Scope::Global, answer).await, expected);
+        assert_eq!(&sign_out(Scope::Global, reply).await, expected);
     }
 }
 
 #[tokio::test]
 async fn s66_signing_out_here_always_works_here() {
-    for (answer, is_ok) in [
+    for (reply, is_ok) in [
         (Reply::text(204, ""), true),
         (Reply::json(404, json!({})), true),
         (Reply::json(500, json!({})), false),
         (Reply::broken(), false),
     ] {
         let expected = (false, vec!["SIGNED_OUT"], is_ok);
-        assert_eq!(sign_out(Scope::Local, answer).await, expected);
+        assert_eq!(sign_out(Scope::Local, reply).await, expected);
     }
 }
 
@@ -369,7 +370,7 @@ async fn s67_a_session_that_cannot_be_loaded_is_removed_here_only() {
 }
 
 #[tokio::test]
-async fn s67_a_session_that_ends_while_it_is_loaded_is_told_to_be_gone_once() {
+async fn s67_a_session_that_ends_while_it_is_loaded_is_reported_once() {
     let bench = Bench::new();
     bench.store_session(3600).await;
     let ended = rejected(400, "refresh_token_not_found");
@@ -464,7 +465,7 @@ async fn s61_a_changed_user_does_not_bring_an_older_session_back() {
     bench
         .server
         .on("PUT /auth/v1/user", [Reply::json(200, renamed)]);
-    let fresh = Reply::json(200, token_answer("new", NOW_S + 3600));
+    let fresh = Reply::json(200, token_response("new", NOW_S + 3600));
     bench.server.on(TOKEN, [fresh]);
     let slow = Slow {
         store: bench.store.clone(),
@@ -487,7 +488,7 @@ async fn s61_a_changed_user_does_not_bring_an_older_session_back() {
 }
 
 #[tokio::test]
-async fn s61_a_changed_user_is_not_put_into_somebody_elses_session() {
+async fn s61_a_changed_user_is_not_put_into_another_users_session() {
     let bench = Bench::new();
     bench.store_session(3600).await;
     let gate = Arc::new(Semaphore::new(0));

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::support::{Live, PASSWORD};
 
 #[tokio::test]
-async fn somebody_signs_up_out_and_in_again() {
+async fn a_user_signs_up_out_and_in_again() {
     let live = Live::start().await;
     let client = live.client();
 
@@ -53,7 +53,7 @@ async fn somebody_signs_up_out_and_in_again() {
 }
 
 #[tokio::test]
-async fn refusals_carry_their_codes() {
+async fn errors_carry_their_codes() {
     let live = Live::start().await;
     live.signed_up("ada@example.com").await;
     let client = live.client();
@@ -120,14 +120,14 @@ async fn an_address_is_confirmed_by_the_code_of_the_mail() {
 /// Follows a link of a mail as a browser would, up to where it leads back.
 async fn follow(link: &str) -> String {
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
-    let answer = client
+    let response = client
         .build()
         .expect("a redirect")
         .get(link)
         .send()
         .await
         .expect("a redirect");
-    answer.headers()["location"]
+    response.headers()["location"]
         .to_str()
         .expect("a redirect")
         .to_owned()
@@ -250,7 +250,7 @@ async fn the_users_data_changes_in_the_stored_session_too() {
 }
 
 #[tokio::test]
-async fn somebody_signs_in_without_an_address() {
+async fn a_user_signs_in_without_an_address() {
     let live = Live::with(&[("auth.enable_anonymous_sign_ins", "true")]).await;
     let client = live.client();
 

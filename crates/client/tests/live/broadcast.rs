@@ -21,7 +21,7 @@ async fn next_json(stream: &mut Broadcasts) -> Value {
 }
 
 #[tokio::test]
-async fn what_one_says_others_hear_in_order_and_the_speaker_does_not() {
+async fn a_broadcast_reaches_others_in_order_and_not_its_sender() {
     let live = Live::start().await;
     let (ann, bob) = (live.client(), live.client());
     let speaking = ann.channel("room").ack(true).build().unwrap();
@@ -58,7 +58,7 @@ async fn what_one_says_others_hear_in_order_and_the_speaker_does_not() {
 }
 
 #[tokio::test]
-async fn bytes_arrive_as_they_were_sent_and_oneself_is_heard_if_wanted() {
+async fn bytes_arrive_as_they_were_sent_and_at_the_sender_if_wanted() {
     let live = Live::start().await;
     let client = live.client();
     let channel = client
@@ -152,7 +152,7 @@ async fn broadcasts_over_http_need_no_subscription() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nothing_is_lost_when_many_speak_at_once() {
+async fn nothing_is_lost_when_many_send_at_once() {
     let live = Live::start().await;
     let listening = live.client().channel("room").build().unwrap();
     let mut received_events = listening.on_broadcast("*");
@@ -183,7 +183,7 @@ async fn nothing_is_lost_when_many_speak_at_once() {
 }
 
 #[tokio::test]
-async fn a_reader_who_is_slow_loses_the_oldest_and_is_told() {
+async fn a_slow_reader_loses_the_oldest_and_is_notified() {
     let live = Live::start().await;
     let options = RealtimeOptions::new().buffer(10, 1_000_000);
     let slow = live.client_talking(options);
@@ -251,7 +251,7 @@ async fn a_name_is_one_channel_and_its_end_is_final() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_tell_of_row_changes_says_so() {
+async fn a_server_without_row_changes_reports_an_error() {
     let live = Live::start().await;
     let channel = live.client().channel("changes").build().unwrap();
     let mut changes = channel

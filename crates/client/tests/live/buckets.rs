@@ -114,10 +114,10 @@ async fn what_cannot_be_done_with_a_bucket_says_why() {
     let removed = storage.delete_bucket("none").send().await;
     assert_eq!(code(removed), StorageErrorCode::NoSuchBucket);
 
-    let nobody = live.client().storage();
-    let made = nobody.create_bucket("c").send().await;
+    let anonymous = live.client().storage();
+    let made = anonymous.create_bucket("c").send().await;
     assert_eq!(code(made), StorageErrorCode::AccessDenied);
-    let emptied = nobody.empty_bucket("b").send().await.unwrap_err();
+    let emptied = anonymous.empty_bucket("b").send().await.unwrap_err();
     assert_eq!(emptied.status(), Some(403));
     let elsewhere = storage.delete_bucket("../object").send().await;
     assert!(matches!(elsewhere, Err(StorageError::InvalidInput(_))));

@@ -22,7 +22,7 @@ async fn claims_are_proven_by_the_published_key() {
 }
 
 #[tokio::test]
-async fn a_token_of_another_project_is_refused() {
+async fn a_token_of_another_project_is_rejected() {
     let (here, there) = (Live::start().await, Live::start().await);
     let foreign = there.signed_up("eve@example.com").await;
     let token = foreign.auth().session().await.unwrap().unwrap();

@@ -19,7 +19,7 @@ struct NewTodo {
 }
 
 #[tokio::test]
-async fn users_see_their_own_rows_and_nobody_sees_none() {
+async fn users_see_their_own_rows_and_anonymous_callers_none() {
     let live = Live::start().await;
     let (ada, eve) = (
         live.signed_up("ada@example.com").await,
@@ -156,7 +156,7 @@ async fn functions_are_called_in_every_way() {
 }
 
 #[tokio::test]
-async fn mistakes_are_told_with_their_code() {
+async fn mistakes_are_reported_with_their_code() {
     let live = Live::start().await;
     let ada = live.signed_up("ada@example.com").await;
 

@@ -53,7 +53,7 @@ async fn a_file_is_described_as_it_was_uploaded() {
 }
 
 #[tokio::test]
-async fn a_missing_file_is_told_from_a_missing_bucket() {
+async fn a_missing_file_is_distinguished_from_a_missing_bucket() {
     let live = Live::start().await;
     let files = ada(&live).await;
 
@@ -66,10 +66,10 @@ async fn a_missing_file_is_told_from_a_missing_bucket() {
         code(files.download("nothing").send().await),
         StorageErrorCode::NoSuchKey
     );
-    let nobody = live.client().storage();
-    assert!(!nobody.from("b").exists("x").send().await.unwrap());
+    let anonymous = live.client().storage();
+    assert!(!anonymous.from("b").exists("x").send().await.unwrap());
     assert_eq!(
-        code(nobody.from("none").exists("x").send().await),
+        code(anonymous.from("none").exists("x").send().await),
         StorageErrorCode::NoSuchBucket
     );
 }
@@ -221,7 +221,7 @@ async fn files_are_moved_and_copied_within_a_bucket_and_to_another() {
 }
 
 #[tokio::test]
-async fn removing_tells_what_was_there() {
+async fn removing_returns_what_was_there() {
     let live = Live::start().await;
     let files = ada(&live).await;
     put(&files, &["a", "b c?&+.txt"]).await;

@@ -24,7 +24,7 @@ const ECHO: &str = r#"
 "#;
 
 async fn echo(request: plinth_client::functions::InvokeRequest) -> Value {
-    request.send_as().await.expect("an answer")
+    request.send_as().await.expect("a response")
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn every_form_of_a_call_arrives() {
 }
 
 #[tokio::test]
-async fn an_answer_is_read_by_its_type() {
+async fn a_response_is_decoded_by_its_content_type() {
     let live = Live::start().await;
     live.function(
         "kinds",
@@ -105,8 +105,8 @@ async fn an_answer_is_read_by_its_type() {
     );
     let functions = live.client().functions();
     let data = async |kind: &str| {
-        let answer = functions.invoke(&format!("kinds?kind={kind}")).send().await;
-        answer.expect("an answer").data
+        let reply = functions.invoke(&format!("kinds?kind={kind}")).send().await;
+        reply.expect("a response").data
     };
 
     assert!(matches!(data("application/json").await, FunctionData::Json(value) if value["a"] == 1));
@@ -126,7 +126,7 @@ async fn an_answer_is_read_by_its_type() {
 }
 
 #[tokio::test]
-async fn failures_are_told_apart() {
+async fn failures_are_distinguished() {
     let live = Live::start().await;
     live.function(
         "refuses",

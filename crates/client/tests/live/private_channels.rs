@@ -25,7 +25,7 @@ async fn start() -> Live {
 }
 
 #[tokio::test]
-async fn only_those_whom_policies_let_in_hear_each_other() {
+async fn only_clients_that_policies_admit_receive_each_others_messages() {
     let live = start().await;
     let friend = live.signed_up("friend@example.com").await;
     let second = live.signed_up("friend2@example.com").await;
@@ -59,7 +59,7 @@ async fn only_those_whom_policies_let_in_hear_each_other() {
 }
 
 #[tokio::test]
-async fn a_channel_that_was_refused_joins_once_the_right_one_has_signed_in() {
+async fn a_channel_that_was_rejected_joins_once_the_right_one_has_signed_in() {
     let live = start().await;
     live.signed_up("friend@example.com").await;
     let client = live.client();

@@ -149,8 +149,8 @@ async fn a_failed_connection_reports_its_reason() {
     };
     assert!(why.contains("status 401"), "{why}");
 
-    let nobody = client_of("http://127.0.0.1:1", hasty());
-    let rejected = nobody.channel("room").subscribe().await;
+    let unreachable = client_of("http://127.0.0.1:1", hasty());
+    let rejected = unreachable.channel("room").subscribe().await;
     assert!(matches!(rejected, Err(error) if error.is_retryable()));
 }
 

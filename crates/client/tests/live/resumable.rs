@@ -129,7 +129,7 @@ async fn nothing_at_all_can_be_uploaded_and_an_upload_given_up() {
 }
 
 #[tokio::test]
-async fn refusals_are_not_tried_again() {
+async fn client_errors_are_not_retried() {
     let live = Live::start().await;
     let files = ada(&live).await;
     files.upload("a", "1").send().await.unwrap();
@@ -143,7 +143,7 @@ async fn refusals_are_not_tried_again() {
     upload().upsert(true).send().await.unwrap();
     assert!(files.download("a").send().await.unwrap() == bytes(10));
 
-    // Somebody else makes the file meanwhile.
+    // Another client creates the file meanwhile.
     let mut late = files
         .upload_resumable("late", bytes(10))
         .start()
@@ -152,8 +152,8 @@ async fn refusals_are_not_tried_again() {
     files.upload("late", "1").send().await.unwrap();
     assert_eq!(late.finish().await.unwrap_err().status(), Some(409));
 
-    let nobody = live.client().storage().from("b");
-    let error = nobody
+    let anonymous = live.client().storage().from("b");
+    let error = anonymous
         .upload_resumable("x", bytes(1))
         .send()
         .await
@@ -172,13 +172,13 @@ async fn a_signed_upload_may_come_in_parts() {
     let live = Live::start().await;
     let files = ada(&live).await;
     let allowed = files.signed_upload_url("a").send().await.unwrap();
-    let nobody = live.client().storage().from("b");
+    let anonymous = live.client().storage().from("b");
 
-    let upload = nobody.upload_resumable("a", bytes(25)).chunk_bytes(10);
+    let upload = anonymous.upload_resumable("a", bytes(25)).chunk_bytes(10);
     upload.signed_with(&allowed.token).send().await.unwrap();
 
     assert!(files.download("a").send().await.unwrap() == bytes(25));
-    let other = nobody
+    let other = anonymous
         .upload_resumable("c", bytes(25))
         .signed_with(&allowed.token);
     assert_eq!(other.send().await.unwrap_err().status(), Some(400));

@@ -70,7 +70,7 @@ fn title(change: &Change<Todo>) -> Option<&str> {
 }
 
 #[tokio::test]
-async fn users_hear_of_their_own_rows_as_their_type() {
+async fn users_receive_changes_of_their_own_rows_as_their_type() {
     let live = start().await;
     let (ada, eve) = (
         live.signed_up("ada@example.com").await,
@@ -231,7 +231,7 @@ async fn rows_that_are_not_of_the_type_fail_alone() {
 }
 
 #[tokio::test]
-async fn what_sql_says_is_heard_beside_row_changes() {
+async fn messages_sent_by_sql_arrive_beside_row_changes() {
     let live = start().await;
     let channel = live.client().channel("room").build().unwrap();
     let mut said = channel.on_broadcast("*");
@@ -246,10 +246,15 @@ async fn what_sql_says_is_heard_beside_row_changes() {
     )
     .await;
 
-    let news = next(&mut said).await;
-    assert_eq!(news.event, "news");
-    assert!(!news.is_replayed());
-    assert!(news.meta.as_ref().is_some_and(|meta| meta.id.is_some()));
-    assert_eq!(news.json::<Value>().unwrap()["n"], 1);
+    let broadcast = next(&mut said).await;
+    assert_eq!(broadcast.event, "news");
+    assert!(!broadcast.is_replayed());
+    assert!(
+        broadcast
+            .meta
+            .as_ref()
+            .is_some_and(|meta| meta.id.is_some())
+    );
+    assert_eq!(broadcast.json::<Value>().unwrap()["n"], 1);
     assert_eq!(next(&mut changes).await.new.expect("a row")["id"], 1);
 }

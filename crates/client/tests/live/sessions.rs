@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::{Live, PASSWORD};
 
-/// Signs somebody up and lets the stored session claim that it ends in this many seconds.
+/// Signs a user up and lets the stored session claim that it ends in this many seconds.
 async fn ending_in(live: &Live, store: &MemoryStore, seconds: i64) -> (Client, Session) {
     let client = live.client_with(store);
     let sign_up = client
@@ -44,10 +44,10 @@ async fn two_hundred_requests_with_one_session_that_is_nearly_over_refresh_once(
         let client = client.clone();
         tokio::spawn(async move { client.from("todos").select("*").execute().await })
     });
-    let answers = join_all(requests).await;
+    let responses = join_all(requests).await;
 
-    for answer in answers {
-        assert_eq!(answer.unwrap().unwrap().status, 200);
+    for response in responses {
+        assert_eq!(response.unwrap().unwrap().status, 200);
     }
     assert_eq!(live.refreshes(), 1);
     let session = client.auth().session().await.unwrap().unwrap();

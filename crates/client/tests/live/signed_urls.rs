@@ -17,12 +17,12 @@ async fn ada(live: &Live) -> Files {
 
 /// What anybody gets there: status, body, and the name under which it is saved.
 async fn fetch(url: &str) -> (u16, String, Option<String>) {
-    let answer = reqwest::get(url).await.expect("an answer");
-    let saved = answer.headers().get("content-disposition");
+    let response = reqwest::get(url).await.expect("a response");
+    let saved = response.headers().get("content-disposition");
     let saved = saved.map(|saved| saved.to_str().expect("text").to_owned());
     (
-        answer.status().as_u16(),
-        answer.text().await.expect("text"),
+        response.status().as_u16(),
+        response.text().await.expect("text"),
         saved,
     )
 }
@@ -34,7 +34,7 @@ fn code<T: std::fmt::Debug>(result: Result<T, StorageError>) -> StorageErrorCode
 }
 
 #[tokio::test]
-async fn anybody_can_read_at_a_signed_address_for_a_while() {
+async fn anyone_can_read_a_signed_url_until_it_expires() {
     let live = Live::start().await;
     let files = ada(&live).await;
 
@@ -108,7 +108,7 @@ async fn many_addresses_are_signed_at_once() {
 async fn a_signed_upload_token_allows_exactly_its_file() {
     let live = Live::start().await;
     let files = ada(&live).await;
-    let nobody = live.client().storage().from("b");
+    let anonymous = live.client().storage().from("b");
 
     let allowed = files.signed_upload_url("up/a b?.txt").send().await.unwrap();
     assert_eq!(allowed.path, "up/a b?.txt");
@@ -118,7 +118,7 @@ async fn a_signed_upload_token_allows_exactly_its_file() {
             .contains("/object/upload/sign/b/up/a%20b%3F.txt?token=")
     );
     assert!(!format!("{allowed:?}").contains(&allowed.token));
-    let upload = nobody.upload_to_signed_url("up/a b?.txt", &allowed.token, "hello");
+    let upload = anonymous.upload_to_signed_url("up/a b?.txt", &allowed.token, "hello");
     let uploaded = upload.content_type("text/x-a").send().await.unwrap();
     assert_eq!(
         (uploaded.id, uploaded.full_path.as_str()),
@@ -130,17 +130,17 @@ async fn a_signed_upload_token_allows_exactly_its_file() {
         (Some(5), Some("text/x-a"))
     );
 
-    let again = nobody
+    let again = anonymous
         .upload_to_signed_url("up/a b?.txt", &allowed.token, "2")
         .send()
         .await;
     assert_eq!(code(again), StorageErrorCode::KeyAlreadyExists);
-    let other = nobody
+    let other = anonymous
         .upload_to_signed_url("up/b", &allowed.token, "2")
         .send()
         .await;
     assert_eq!(code(other), StorageErrorCode::InvalidSignature);
-    let forged = nobody
+    let forged = anonymous
         .upload_to_signed_url("up/b", "x.y.z", "2")
         .send()
         .await;
@@ -153,11 +153,11 @@ async fn a_signed_upload_token_allows_exactly_its_file() {
         .send()
         .await
         .unwrap();
-    let upload = nobody.upload_to_signed_url(&allowed.path, &allowed.token, "22");
+    let upload = anonymous.upload_to_signed_url(&allowed.path, &allowed.token, "22");
     upload.send().await.unwrap();
     assert_eq!(files.download("up/a b?.txt").send().await.unwrap(), "22");
     assert_eq!(
-        code(nobody.signed_upload_url("x").send().await),
+        code(anonymous.signed_upload_url("x").send().await),
         StorageErrorCode::AccessDenied
     );
 }

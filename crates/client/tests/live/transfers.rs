@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::Live;
 
-/// More than any buffer on the way.
+/// More than any buffer in between.
 const LARGE: usize = 5 * 1024 * 1024 + 3;
 
 async fn ada(live: &Live) -> Files {
@@ -99,7 +99,7 @@ async fn an_upload_replaces_only_where_it_may() {
 }
 
 #[tokio::test]
-async fn refused_uploads_say_why() {
+async fn rejected_uploads_say_why() {
     let live = Live::start().await;
     live.bucket("b").await;
     let storage = live.with_secret_key().storage();
@@ -126,8 +126,8 @@ async fn refused_uploads_say_why() {
         code(files.upload("ü", "x").send().await),
         StorageErrorCode::InvalidKey
     );
-    let nobody = live.client().storage();
-    let rejected = nobody.from("b").upload("a", "x").send().await;
+    let anonymous = live.client().storage();
+    let rejected = anonymous.from("b").upload("a", "x").send().await;
     assert_eq!(code(rejected), StorageErrorCode::AccessDenied);
     let rejected = storage.from("none").upload("a", "x").send().await;
     assert_eq!(code(rejected), StorageErrorCode::NoSuchBucket);

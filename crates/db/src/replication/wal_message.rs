@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn data_and_keepalives_are_told_apart() {
+    fn data_and_keepalives_are_distinguished() {
         let mut data = vec![b'w'];
         data.extend([0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 2]);
         data.extend([0; 8]);

@@ -177,11 +177,11 @@ impl CopyBoth {
 
     fn ensure_capacity(&mut self) -> io::Result<()> {
         let length = self.header()?.map_or(0, |(_, length)| length);
-        let room = self.incoming.capacity() - self.incoming.len();
+        let spare_bytes = self.incoming.capacity() - self.incoming.len();
         if length > READ_BUFFER_BYTES {
             let rest = (HEADER + length).saturating_sub(self.incoming.len());
             self.incoming.reserve(rest);
-        } else if room < MIN_FREE_BYTES {
+        } else if spare_bytes < MIN_FREE_BYTES {
             self.incoming.reserve(READ_BUFFER_BYTES);
         }
         Ok(())

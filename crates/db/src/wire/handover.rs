@@ -239,13 +239,13 @@ mod tests {
         let server = async {
             let mut read = [0; 8];
             far.read_exact(&mut read).await.expect("the request");
-            far.write_all(b"N").await.expect("answered");
+            far.write_all(b"N").await.expect("written");
             read
         };
         let (response, read) = tokio::join!(stream.read_u8(), server);
 
         assert_eq!(
-            (response.expect("an answer"), &read[..]),
+            (response.expect("a response"), &read[..]),
             (b'N', &request[..])
         );
     }

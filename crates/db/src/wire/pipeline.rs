@@ -162,7 +162,7 @@ impl<'c> Pipeline<'c> {
         self.execute(Part::of(Expect::Rows, prepared.columns.clone()))
     }
 
-    /// Queues a statement with literals, prepared by name on the way.
+    /// Queues a statement with literals, preparing it by name first.
     pub(crate) fn prepared_literals(
         &mut self,
         role: &str,

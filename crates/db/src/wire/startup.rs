@@ -1,7 +1,7 @@
 //! Adds a parameter that `tokio-postgres` does not support to its StartupMessage.
 //!
 //! A connection begins with an optional SSLRequest, then either the StartupMessage or a TLS handshake,
-//! inside which another stream carries the message. The first eight bytes tell them apart.
+//! inside which another stream carries the message. The first eight bytes distinguish them.
 
 use bytes::{Buf as _, BufMut as _, BytesMut};
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_request_for_encryption_comes_before_the_message() {
+    fn a_rejected_request_for_encryption_comes_before_the_message() {
         let mut written = BytesMut::new();
         frontend::ssl_request(&mut written);
         let mut expected = written.clone();

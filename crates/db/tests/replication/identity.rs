@@ -28,7 +28,7 @@ async fn a_changed_key_comes_with_the_old_one() {
 }
 
 #[tokio::test]
-async fn a_full_identity_tells_the_whole_old_row() {
+async fn replica_identity_full_includes_the_whole_old_row() {
     let ddl = "create table public.t (id int primary key, note text);
                alter table t replica identity full;
                insert into t values (1, 'a')";
@@ -91,6 +91,6 @@ async fn a_table_without_a_key_has_only_inserts() {
         panic!("one insert: {:?}", transaction.changes);
     };
     assert_eq!(insert.new, row(&["7"]));
-    let code = rejected.expect_err("Postgres refuses it").code().cloned();
+    let code = rejected.expect_err("Postgres rejects it").code().cloned();
     assert_eq!(code.expect("a code").code(), "55000");
 }

@@ -114,7 +114,7 @@ async fn tables_that_rest_do_not_hold_back_the_log_of_others() {
 }
 
 #[tokio::test]
-async fn a_keepalive_that_requests_a_reply_is_answered() {
+async fn a_keepalive_that_requests_a_reply_gets_one() {
     let published = Published::tables(TABLE).await;
     // Long enough for a machine that is busy with other things.
     let target = published.db.target().options("-c wal_sender_timeout=5s");

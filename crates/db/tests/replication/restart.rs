@@ -72,7 +72,7 @@ async fn a_restart_of_the_server_loses_nothing() {
     run(&admin, "insert into t values (2)").await;
     drop(admin);
 
-    // A shutting-down server waits for its readers, so somebody must read on.
+    // A shutting-down server waits for its readers, so the stream must be read on.
     let (mut confirmed, mut count) = (Lsn::ZERO, 0);
     let read_on = async {
         while let Ok(Some(data)) = follower.0.next().await {

@@ -9,7 +9,7 @@ use plinth_testkit::TestDatabase;
 use crate::support::*;
 
 fn rejected<T>(outcome: Result<T, DbError>) -> String {
-    let error = outcome.err().expect("refused");
+    let error = outcome.err().expect("rejected");
     let pg_error = error.pg_error().expect("by Postgres");
     pg_error.sqlstate().to_owned()
 }
@@ -19,7 +19,7 @@ async fn a_session_knows_its_server() {
     let db = TestDatabase::create().await;
     let mut session = Replication::connect(db.target()).await.expect("a session");
 
-    let system = session.identify().await.expect("an answer");
+    let system = session.identify().await.expect("a result");
 
     let sql = "select system_identifier::text from pg_control_system()";
     let row = db.admin().await.query_one(sql, &[]).await.expect("a row");
@@ -29,7 +29,7 @@ async fn a_session_knows_its_server() {
 }
 
 #[tokio::test]
-async fn a_refused_command_costs_no_session() {
+async fn a_rejected_command_costs_no_session() {
     let db = TestDatabase::create().await;
     let mut session = Replication::connect(db.target()).await.expect("a session");
     let slot = db.name();
@@ -108,7 +108,7 @@ async fn a_stream_that_was_ended_leaves_a_session() {
 }
 
 #[tokio::test]
-async fn a_command_that_nobody_waited_for_ends_the_session() {
+async fn a_command_whose_future_was_dropped_ends_the_session() {
     let db = TestDatabase::create().await;
     let mut session = Replication::connect(db.target()).await.expect("a session");
     {
@@ -121,14 +121,14 @@ async fn a_command_that_nobody_waited_for_ends_the_session() {
 }
 
 #[tokio::test]
-async fn a_role_without_the_right_is_told_so() {
+async fn a_role_without_the_privilege_gets_an_error() {
     let db = TestDatabase::create().await;
     let role = format!("plain_{}", &db.name()[5..15]);
     let sql = format!("create role {role} login password 'secret'");
     db.admin().await.batch_execute(&sql).await.expect("a role");
     let target: Target = db.target().login(&role, "secret");
 
-    let rejected = Replication::connect(&target).await.err().expect("refused");
+    let rejected = Replication::connect(&target).await.err().expect("rejected");
 
     let text = rejected.to_string();
     assert!(text.contains("42501"), "{text}");

@@ -121,7 +121,10 @@ impl Copy {
     }
 
     pub async fn admin(&self) -> Client {
-        self.target.connect().await.expect("the copy answers")
+        self.target
+            .connect()
+            .await
+            .expect("the copy accepts connections")
     }
 }
 

@@ -168,7 +168,7 @@ impl SourcesInUse {
     }
 
     /// Renames sources that are neither in use nor active, nor next to an active version, which is what a
-    /// rollback goes to. Tells whether there is anything to remove.
+    /// rollback goes to. Returns whether there is anything to remove.
     pub(crate) fn set_unused_aside(&self, home: &Path, active: &Deployed) -> bool {
         // Locked, so that none comes into use meanwhile.
         let functions = self.functions();

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_everybody_can_run_stays() {
+    fn a_program_that_every_user_can_run_stays() {
         let (_home, program) = package(0o755);
         let system = public_folder();
 

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_configured_address_is_told_whatever_was_called() {
+    fn the_configured_url_is_reported_whatever_host_was_called() {
         let headers = [
             ("host", "127.0.0.1:54321"),
             ("x-forwarded-host", "127.0.0.1:54321"),

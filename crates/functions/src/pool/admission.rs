@@ -31,7 +31,7 @@ pub(super) struct Situation {
 /// How busy a worker is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Load {
-    /// First: one that answers comes before one that does not, whatever its load.
+    /// First: one that replies to pings comes before one that does not, whatever its load.
     pub(super) is_lagging: bool,
     pub(super) in_flight: usize,
 }

@@ -1,7 +1,7 @@
 //! How the runtime is started: every limit that is set between fork and exec.
 //!
-//! `seccomp` denies system calls, `scratch` gives a worker its temporary files. What the runtime can be
-//! told itself to deny is on its command line (`deno::command`).
+//! `seccomp` denies system calls, `scratch` gives a worker its temporary files. What the runtime
+//! itself can deny is on its command line (`deno::command`).
 
 mod scratch;
 mod seccomp;

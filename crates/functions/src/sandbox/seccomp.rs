@@ -4,8 +4,8 @@
 //!   IPv4, which the resolver puts first.
 //! - They make no difference between connecting to an address and listening on it, so binding a TCP
 //!   port is denied (Landlock, since Linux 6.7). On older kernels `listen` is filtered by its backlog,
-//!   the only thing that tells the worker's own unix socket from others: there, a function that asks for
-//!   the same backlog gets a port.
+//!   the only thing that distinguishes the worker's own unix socket from others: there, a function
+//!   that asks for the same backlog gets a port.
 //!
 //! Why by hand: `docs/decisions/0009-seccomp-and-mounts-by-hand.md`.
 

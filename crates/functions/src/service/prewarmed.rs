@@ -152,7 +152,7 @@ impl PrewarmedProcesses {
         missing
     }
 
-    /// One has started, or failed to. Tells whether a task must watch the project from now on.
+    /// One has started, or failed to. Returns whether a task must watch the project from now on.
     fn finish_start(&self, project: &ProjectRef, started: Option<PrewarmedProcess>) -> bool {
         let mut all = self.all();
         let project = all.entry(project.clone()).or_default();

@@ -79,7 +79,7 @@ impl FunctionsService {
     }
 
     /// Warns if the folder has functions and there is nothing to run them. Called before the server is
-    /// ready, so that whoever starts it in the background is told.
+    /// ready, so that a start in the background shows it.
     pub fn warn_without_deno(&self, project: &Project) {
         let Some(folder) = &self.0.folder else {
             return;

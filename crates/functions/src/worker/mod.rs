@@ -34,7 +34,7 @@ use crate::catalog::Function;
 /// The script that runs before the user's.
 pub(crate) const BOOTSTRAP: &str = include_str!("bootstrap.js");
 
-/// A process that serves. It retires when it is told to, when it is idle, and when it exceeds a limit;
+/// A process that serves. It retires on request, when it is idle, and when it exceeds a limit;
 /// its monitor alone ends it.
 pub(crate) struct Worker {
     /// The execution id of log records and response headers.
@@ -51,7 +51,7 @@ pub(crate) struct Worker {
     is_kept_warm: AtomicBool,
     idle_connections: Mutex<Vec<Connection>>,
     retire_orders: mpsc::UnboundedSender<RetireOrder>,
-    /// Tells the monitor that requests came or went.
+    /// Notifies the monitor that requests began or ended.
     woken: Notify,
     /// Whether it exits after its first request.
     is_oneshot: bool,
@@ -180,7 +180,7 @@ impl Worker {
         self.activity.has_responded()
     }
 
-    /// Whether it is too busy to answer pings in time.
+    /// Whether it is too busy to reply to pings in time.
     pub(crate) fn is_lagging(&self) -> bool {
         self.is_lagging.load(Ordering::Relaxed)
     }
@@ -242,7 +242,7 @@ impl Worker {
     pub(crate) async fn exited(&self) -> WorkerExit {
         let mut exit = self.exit.clone();
         let exited = exit.wait_for(Option::is_some).await.map(|exit| *exit);
-        // A monitor that ended without a word has dropped, and so killed, its process.
+        // A monitor that ended without a report has dropped, and so killed, its process.
         exited.ok().flatten().unwrap_or(WorkerExit::Requested)
     }
 

@@ -81,7 +81,7 @@ async fn a_deployed_function_is_served_and_replaced_without_a_lost_request() {
 }
 
 #[tokio::test]
-async fn a_record_names_the_version_that_answered() {
+async fn a_record_names_the_version_that_responded() {
     let functions = TestFunctions::with(&[], &[]).await;
     let saying = |word: &str, delay: u32| {
         format!(
@@ -180,18 +180,18 @@ async fn a_deployed_function_may_stand_in_the_settings() {
     functions.changed().await;
 
     functions.watch();
-    let tells = |record: &Record, slug: &str, event: &str| {
+    let reports = |record: &Record, slug: &str, event: &str| {
         record.fields["function"] == slug && record.fields["event_type"] == event
     };
     functions
-        .records_with(|record| tells(record, "nowhere", "BootFailure"))
+        .records_with(|record| reports(record, "nowhere", "BootFailure"))
         .await;
 
     assert_eq!(functions.fetch("there").await, (200, "v1.".to_owned()));
     let records = functions
-        .records_with(|record| tells(record, "there", "Boot"))
+        .records_with(|record| reports(record, "there", "Boot"))
         .await;
-    let has_failed = |record| tells(record, "there", "BootFailure");
+    let has_failed = |record| reports(record, "there", "BootFailure");
     assert!(!records.iter().any(has_failed));
 }
 
@@ -306,7 +306,7 @@ async fn what_was_read_before_a_change_is_not_kept_after_it() {
 }
 
 #[tokio::test]
-async fn the_old_version_serves_where_there_is_no_room_for_the_new_one() {
+async fn the_old_version_serves_where_there_is_no_capacity_for_the_new_one() {
     const WAIT_TIMEOUT: Duration = Duration::from_millis(300);
     let functions = TestFunctions::start(TestOptions {
         settings: &[("plinth.functions.wait_timeout", "300ms")],
@@ -346,7 +346,7 @@ async fn the_old_version_serves_where_there_is_no_room_for_the_new_one() {
 }
 
 #[tokio::test]
-async fn work_after_an_answer_outlives_a_deployment() {
+async fn background_work_outlives_a_deployment() {
     let functions = TestFunctions::with(&[], &[("plinth.functions.graceful_exit", "500ms")]).await;
     let old = "Deno.serve(() => { EdgeRuntime.waitUntil(new Promise((r) => setTimeout(r, 4000)).then(() => console.log('done'))); return new Response('v1'); });";
     functions.store.deploy("hello", &[("hello/index.ts", old)]);

@@ -1,4 +1,4 @@
-//! Functions that fail, and what their callers are told (functions contract §5, §14.4).
+//! Functions that fail, and what errors their callers get (functions contract §5, §14.4).
 
 use std::{
     net::TcpStream,
@@ -86,7 +86,7 @@ async fn every_start_that_comes_to_nothing_is_an_execution() {
 }
 
 #[tokio::test]
-async fn a_worker_that_is_killed_answers_for_its_requests_and_is_replaced() {
+async fn a_killed_workers_requests_get_errors_and_it_is_replaced() {
     let functions = TestFunctions::of(
         r#"Deno.serve(async (req) => {
             if (req.url.endsWith('/wait')) { console.log('waiting'); await new Promise(() => {}); }
@@ -221,7 +221,10 @@ async fn what_never_starts_is_not_tried_for_ever() {
 
     assert_eq!(rejected.status(), 503);
     assert_eq!(rejected.headers()["retry-after"], "1");
-    assert!(began.elapsed() < Duration::from_secs(1), "answered at once");
+    assert!(
+        began.elapsed() < Duration::from_secs(1),
+        "responded at once"
+    );
 }
 
 #[tokio::test]

@@ -41,7 +41,7 @@ async fn what_is_saved_is_served() {
 
 /// What it imports is on a server that takes connections and never responds.
 #[tokio::test]
-async fn a_function_that_waits_for_its_imports_holds_nobody_up() {
+async fn a_function_that_waits_for_its_imports_delays_no_other() {
     let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let address = silent.local_addr().unwrap();
     let functions = TestFunctions::with(

@@ -15,7 +15,7 @@ async fn module_server() -> Remote {
     remote
 }
 
-/// Writes a function that imports a word, and tells the service of it.
+/// Writes a function that imports a word, and notifies the service of it.
 fn import_word(functions: &TestFunctions, slug: &str, from: &str, settings: &[(&str, &str)]) {
     let code = format!("import {{ word }} from '{from}';\nDeno.serve(() => new Response(word));");
     functions.write(&format!("{slug}/index.ts"), &code);

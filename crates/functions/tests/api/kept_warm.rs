@@ -59,7 +59,7 @@ async fn they_go_with_their_project_and_not_with_a_version() {
 }
 
 #[tokio::test]
-async fn they_make_room_for_others() {
+async fn prewarmed_processes_are_evicted_for_others() {
     let functions = TestFunctions::start(TestOptions {
         files: &[("one/index.ts", CODE), ("two/index.ts", CODE)],
         settings: SETTINGS,

@@ -1,4 +1,4 @@
-//! Prewarmed processes (functions contract §14.4): a function cannot tell that it runs in one.
+//! Prewarmed processes (functions contract §14.4): a function cannot detect that it runs in one.
 
 use serde_json::{Value, json};
 
@@ -120,7 +120,7 @@ async fn look_around(count: &str) -> (Value, String) {
 }
 
 #[tokio::test]
-async fn a_function_cannot_tell_whether_its_process_waited_for_it() {
+async fn a_function_cannot_detect_whether_its_process_was_prewarmed() {
     let usual = look_around("0").await;
 
     let assigned = look_around("1").await;
@@ -192,7 +192,7 @@ async fn all_ways_to_serve_work_in_a_process_that_waited() {
 }
 
 #[tokio::test]
-async fn what_needs_a_process_of_its_own_gets_one_and_nobody_hears_of_it() {
+async fn what_needs_a_process_of_its_own_gets_one_without_an_error() {
     let functions = TestFunctions::with(
         &[
             ("one/index.ts", SERVES),
@@ -418,7 +418,7 @@ async fn a_process_that_waits_is_not_used_for_other_settings() {
 }
 
 #[tokio::test]
-async fn a_process_that_waits_makes_room_for_one_that_is_needed() {
+async fn a_prewarmed_process_is_evicted_for_one_that_is_needed() {
     let functions = TestFunctions::start(TestOptions {
         files: &[
             ("one/index.ts", SERVES),

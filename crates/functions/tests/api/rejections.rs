@@ -103,7 +103,7 @@ async fn any_credential_of_the_project_passes() {
 }
 
 #[tokio::test]
-async fn a_refusal_says_why_under_every_name_that_clients_look_for() {
+async fn an_error_has_its_reason_under_every_name_that_clients_look_for() {
     let functions = TestFunctions::of("throw new Error('never started');").await;
     let expired = sign(&json!({ "role": "anon", "exp": now() - 3600 }));
     let forged = format!("{}x", user_token(ANN));
@@ -170,7 +170,7 @@ async fn a_refusal_says_why_under_every_name_that_clients_look_for() {
 }
 
 #[tokio::test]
-async fn refusals_are_the_relays_where_that_is_asked_for() {
+async fn errors_are_the_relays_where_that_is_requested() {
     let settings = [("plinth.functions.relay_error_header", "true")];
     let functions = TestFunctions::with(&[("hello/index.ts", HELLO)], &settings).await;
 

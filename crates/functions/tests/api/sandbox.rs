@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{TEST_TIMEOUT, TestFunctions, runtime_dirs, until};
 
-/// Tries one thing after the other, and tells what became of each.
+/// Tries one thing after the other, and reports the outcome of each.
 async fn attempt(functions: &TestFunctions, attempts: &str) -> Value {
     let code = format!(
         r#"
@@ -302,7 +302,7 @@ async fn private_addresses_are_out_of_reach_but_for_plinths_own() {
 }
 
 #[tokio::test]
-async fn nothing_is_reached_over_ipv6_unless_somebody_names_networks_of_it() {
+async fn nothing_is_reached_over_ipv6_unless_settings_name_its_networks() {
     let functions = TestFunctions::of("Deno.serve(() => new Response('other'));").await;
     let attempts = r#"
         private: () => soon(Deno.connect({ hostname: 'fd12:3456::1', port: 80 })),
@@ -335,7 +335,7 @@ async fn nothing_is_reached_over_ipv6_unless_somebody_names_networks_of_it() {
 }
 
 #[tokio::test]
-async fn a_root_plinth_gives_workers_to_somebody_else() {
+async fn a_root_plinth_runs_workers_as_another_user() {
     let functions = TestFunctions::of("Deno.serve(() => new Response(String(Deno.uid())));").await;
 
     let (_, uid) = functions.fetch("hello").await;
@@ -368,7 +368,7 @@ async fn a_root_plinth_gives_workers_to_somebody_else() {
 }
 
 #[tokio::test]
-async fn ports_of_mail_are_out_of_reach_unless_somebody_says_otherwise() {
+async fn ports_of_mail_are_out_of_reach_unless_settings_allow_them() {
     let functions = TestFunctions::of("Deno.serve(() => new Response('other'));").await;
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await;
     let listener = listener.unwrap();

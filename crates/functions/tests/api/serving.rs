@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{PUBLISHABLE_KEY, SECRET_KEY, TestFunctions, read, wait_for_text};
 
 #[tokio::test]
-async fn every_way_to_serve_answers_on_the_workers_socket() {
+async fn every_way_to_serve_responds_on_the_workers_socket() {
     let functions = TestFunctions::with(
         &[
             ("plain/index.ts", "Deno.serve(() => new Response('plain'));"),
@@ -140,7 +140,7 @@ async fn a_function_sees_the_request_as_it_was_sent() {
 }
 
 #[tokio::test]
-async fn a_functions_answer_passes_unchanged() {
+async fn a_functions_response_passes_unchanged() {
     let functions = TestFunctions::of(
         r#"Deno.serve((req) => {
             const path = new URL(req.url).pathname;
@@ -202,7 +202,7 @@ async fn a_functions_answer_passes_unchanged() {
 }
 
 #[tokio::test]
-async fn a_handler_that_throws_answers_500_and_the_worker_stays() {
+async fn a_handler_that_throws_responds_500_and_the_worker_stays() {
     let functions = TestFunctions::of(
         r#"Deno.serve((req) => {
             const path = new URL(req.url).pathname;
@@ -309,7 +309,7 @@ async fn a_function_finds_its_environment_and_nothing_of_ours() {
 }
 
 #[tokio::test]
-async fn work_goes_on_after_the_answer() {
+async fn work_goes_on_after_the_response() {
     let functions = TestFunctions::with(
         &[("hello/index.ts", r#"
             let done = 0;
@@ -335,7 +335,7 @@ async fn work_goes_on_after_the_answer() {
 }
 
 #[tokio::test]
-async fn a_function_hears_of_its_beginning_and_its_end() {
+async fn a_function_is_notified_of_its_start_and_its_end() {
     let functions = TestFunctions::with(
         &[("hello/index.ts", r#"
             for (const name of ['load', 'beforeunload', 'drain', 'unload']) {
@@ -539,7 +539,7 @@ async fn what_is_printed_finds_its_request_on_every_way() {
 }
 
 #[tokio::test]
-async fn what_programs_ask_about_the_machine_is_answered() {
+async fn programs_can_query_the_machine() {
     let functions = TestFunctions::of(
         "import { homedir, hostname, loadavg, networkInterfaces, tmpdir } from 'node:os';
          import os from 'node:os';

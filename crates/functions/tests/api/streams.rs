@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::Message;
 use crate::support::{PUBLISHABLE_KEY, TEST_TIMEOUT, TestFunctions, until};
 
 #[tokio::test]
-async fn an_answer_is_passed_on_piece_by_piece() {
+async fn a_response_is_forwarded_chunk_by_chunk() {
     let functions = TestFunctions::of(
         r#"
         const encoder = new TextEncoder();
@@ -48,7 +48,7 @@ async fn an_answer_is_passed_on_piece_by_piece() {
 }
 
 #[tokio::test]
-async fn a_huge_answer_waits_for_its_reader_and_is_kept_nowhere() {
+async fn a_huge_response_waits_for_its_reader_and_is_not_buffered() {
     const PIECES: usize = 4096;
     let functions = TestFunctions::with(
         &[("hello/index.ts", r#"
@@ -71,7 +71,7 @@ async fn a_huge_answer_waits_for_its_reader_and_is_kept_nowhere() {
 
     let mut response = functions.get("hello").send().await.unwrap();
     let mut bytes = response.chunk().await.unwrap().unwrap().len();
-    // Unless the client reads on, only what fits into the buffers on the way is made.
+    // Unless the client reads on, only what fits into the buffers in between is produced.
     let mut before = 0;
     loop {
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -152,7 +152,7 @@ async fn a_request_without_a_length_streams_in() {
 }
 
 #[tokio::test]
-async fn a_function_hears_that_its_client_has_gone() {
+async fn a_function_is_notified_that_its_client_disconnected() {
     let functions = TestFunctions::of(
         r#"
         const seen = new Set<string>(), gone = new Set<string>();
@@ -160,7 +160,7 @@ async fn a_function_hears_that_its_client_has_gone() {
           if (req.method === 'POST') return new Response(`${[...seen]} seen, ${[...gone]} gone`);
           const name = new URL(req.url).pathname.split('/')[2];
           seen.add(name);
-          // Once a response has begun, the runtime tells the stream; the signal may stay silent.
+          // Once a response has begun, the runtime notifies the stream; the signal may stay silent.
           const note = () => { gone.add(name); };
           req.signal.addEventListener('abort', note);
           if (name === 'silent') return new Promise(() => {});
@@ -232,7 +232,7 @@ async fn a_signal_stays_silent_when_all_went_well() {
 }
 
 #[tokio::test]
-async fn what_an_answer_says_at_its_end_is_passed_on() {
+async fn trailers_of_a_response_are_forwarded() {
     let functions = TestFunctions::of(
         r#"
         import http from 'node:http';
@@ -261,7 +261,7 @@ async fn what_an_answer_says_at_its_end_is_passed_on() {
 }
 
 #[tokio::test]
-async fn expect_100_continue_is_answered() {
+async fn expect_100_continue_gets_its_response() {
     let functions =
         TestFunctions::of("Deno.serve(async (req) => new Response(await req.text()));").await;
     let mut stream = TcpStream::connect(functions.address).await.unwrap();
@@ -273,7 +273,7 @@ async fn expect_100_continue_is_answered() {
 
     let mut received = [0; 25];
     let read = timeout(TEST_TIMEOUT, stream.read_exact(&mut received)).await;
-    read.expect("it is told").unwrap();
+    read.expect("a response").unwrap();
     assert_eq!(&received, b"HTTP/1.1 100 Continue\r\n\r\n");
     stream.write_all(b"hello").await.unwrap();
 

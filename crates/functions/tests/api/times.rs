@@ -57,7 +57,7 @@ async fn silence_and_endlessness_have_their_own_limits() {
 }
 
 #[tokio::test]
-async fn an_endless_answer_is_broken_off_although_it_never_pauses() {
+async fn an_endless_response_is_cut_off_although_it_never_pauses() {
     let functions = TestFunctions::with(
         &[("hello/index.ts", "const piece = new Uint8Array(1 << 16); Deno.serve(() => new Response(new ReadableStream({ pull: (c) => c.enqueue(piece) })));")],
         &[("plinth.functions.wall_clock", "2s")],
@@ -130,7 +130,7 @@ async fn a_slow_start_is_not_the_requests_time() {
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_reads_ends_with_its_time() {
+async fn an_unread_response_ends_at_its_timeout() {
     let functions = TestFunctions::with(
         &[("hello/index.ts", "const piece = new Uint8Array(1 << 16); Deno.serve(() => new Response(new ReadableStream({ pull: (c) => c.enqueue(piece), cancel: () => console.log('cut') })));")],
         &[("plinth.functions.wall_clock", "2s")],
@@ -186,7 +186,7 @@ async fn a_request_is_not_cut_short_for_another_one_whose_time_is_over() {
 }
 
 #[tokio::test]
-async fn work_after_an_answer_is_told_before_its_time_is_over() {
+async fn background_work_is_notified_before_its_timeout() {
     let functions = TestFunctions::with(
         &[("hello/index.ts", LASTS)],
         &[("plinth.functions.wall_clock", "10s")],

@@ -77,7 +77,7 @@ async fn all_functions_share_one_budget() {
     assert_eq!(functions.fetch("two").await.0, 200);
     assert_eq!(functions.worker_pids().len(), 1);
 
-    // The busy worker stays, and others are told to come back.
+    // The busy worker stays, and others are asked to retry.
     let busy = tokio::spawn(functions.get("two/slow").send());
     functions
         .records_with(|record| record.message.contains("busy"))
@@ -106,7 +106,7 @@ async fn one_worker_per_request_where_that_is_asked_for() {
 }
 
 #[tokio::test]
-async fn nobody_waits_longer_than_allowed_where_each_request_has_its_own_worker() {
+async fn queued_requests_time_out_where_each_request_has_its_own_worker() {
     let functions = TestFunctions::with(
         &[(
             "hello/index.ts",

@@ -1,9 +1,10 @@
 //! What keeps projects apart in a browser where they share a host.
 //!
 //! A browser knows origins and hosts, not projects: it sends the cookies of one project to the next,
-//! and obeys what any of them says about the whole origin. So a service of a project gets no session
-//! cookie but the project's own, and the headers with which it would act on others are removed from
-//! its responses. A project with a host of its own is an origin of its own, and is left alone.
+//! and applies what any of them says about the whole origin. So a service of a project gets no
+//! session cookie but the project's own, and the headers with which it would act on others are
+//! removed from its responses. A project with a host of its own is an origin of its own, and is
+//! left alone.
 
 mod cookie;
 mod origin_wide;

@@ -181,7 +181,7 @@ fn no_cookie_reaches_the_hosts_of_other_projects() {
 }
 
 #[test]
-fn what_speaks_for_the_whole_origin_is_removed_where_it_is_shared() {
+fn headers_about_the_whole_origin_are_removed_where_it_is_shared() {
     let removed = |reached: &Reached| {
         let mut headers = HeaderMap::new();
         for (name, value) in [

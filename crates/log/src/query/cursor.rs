@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn anything_else_is_rejected() {
         for text in [
             "",
             "1",

@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn misspelt_levels_and_sources_are_refused() {
+    fn misspelt_levels_and_sources_are_rejected() {
         let level = Term::like("level", "eror").unwrap_err();
         let source = Term::like("source", "db").unwrap_err();
 

@@ -170,7 +170,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn files_are_readable_by_nobody_else() {
+    fn files_are_readable_by_no_other_user() {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
 

@@ -36,14 +36,14 @@ pub(super) fn enforce(
     let retention = shared.retention().of(stream.source);
     let expiry = now.saturating_sub(retention.max_age);
     let is_active = |segment: &Segment| active == Some(&*segment.path);
-    let room_of = |segment: &Segment| {
+    let disk_bytes_of = |segment: &Segment| {
         if is_active(segment) {
             segment.bytes.max(shared.config.segment_bytes)
         } else {
             segment.bytes
         }
     };
-    let mut total: u64 = segments.iter().map(room_of).sum();
+    let mut total: u64 = segments.iter().map(disk_bytes_of).sum();
     let starts: Vec<_> = segments.iter().map(Segment::start).collect();
     let mut kept = Vec::new();
     for (n, segment) in segments.into_iter().enumerate() {

@@ -45,7 +45,7 @@ impl StreamWriter {
             shared.health.count_dropped(1);
             return;
         }
-        if let Err(error) = self.make_room(shared, line.len() as u64) {
+        if let Err(error) = self.free_space(shared, line.len() as u64) {
             self.fail(shared, &error, 1);
             return;
         }
@@ -63,7 +63,7 @@ impl StreamWriter {
             return false;
         }
         let outcome = self
-            .make_room(shared, line.len() as u64)
+            .free_space(shared, line.len() as u64)
             .and_then(|()| self.append(line));
         match outcome {
             Ok(()) => shared.health.count_written(1, line.len() as u64),
@@ -95,7 +95,7 @@ impl StreamWriter {
         Ok(())
     }
 
-    fn make_room(&mut self, shared: &Shared, line_bytes: u64) -> io::Result<()> {
+    fn free_space(&mut self, shared: &Shared, line_bytes: u64) -> io::Result<()> {
         let now = shared.now();
         if let Some(segment) = &self.segment {
             let used = segment.bytes() + self.buffer.len() as u64;

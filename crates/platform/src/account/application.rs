@@ -13,7 +13,7 @@ const MAX_CHARS: usize = 2048;
 #[derive(Debug, Clone)]
 pub(super) struct Application {
     site_url: Url,
-    /// Whether somebody said so; the default is only an example.
+    /// Whether it was configured; the default is only an example.
     has_site: bool,
     redirects: AllowList,
 }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_back_is_a_site_that_somebody_named() {
+    fn the_return_url_is_a_site_that_settings_name() {
         let site = configured();
         assert_eq!(site.site(ProjectKind::Default), Some("https://app.test/"));
         assert_eq!(application("").site(ProjectKind::Default), None);

@@ -29,7 +29,7 @@ const FILES: &str = "\"./assets/";
 pub(super) enum PageKind {
     /// Redirects to the account.
     Root,
-    /// Everybody: sign-in, links in mails, signed-out pages.
+    /// All users: sign-in, links in mails, signed-out pages.
     Public,
     /// Users who have signed in with their first factor.
     SecondFactor,

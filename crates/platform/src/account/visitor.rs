@@ -35,7 +35,7 @@ const MAX_PROJECTS: u64 = 10_000;
 const AUTH: &str = "/auth/v1";
 
 /// Sign-in state, which decides about redirects only. It is no permission: the page is the same for
-/// everybody and contains nothing but settings; account data comes from the auth service, which
+/// all users and contains nothing but settings; account data comes from the auth service, which
 /// verifies tokens itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Visitor {

@@ -41,7 +41,7 @@ pub(super) async fn pooler(
     let reference = platform.load_project(&project).await?.reference;
     let endpoints = platform.endpoints();
     let Some((host, port)) = &endpoints.database else {
-        // Tools connect to somebody else's server, of whose pooler we know nothing.
+        // Tools connect to an external server, of whose pooler we know nothing.
         return Ok(Json(json!([])));
     };
     let user = format!("postgres.{reference}");

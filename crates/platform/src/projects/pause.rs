@@ -94,8 +94,8 @@ impl Platform {
     /// Closes our connections, terminates all other sessions, and allows no new ones.
     pub(super) async fn close_database(&self, project: &ProjectRow) -> Result<(), PlatformError> {
         self.registry().close(&project.reference);
-        // A server that sleeps has no sessions, and is not started for a project that is not active.
-        if self.is_external_database(&project.reference) || !self.is_awake(&project.server) {
+        // A stopped server has no sessions, and is not started for a project that is not active.
+        if self.is_external_database(&project.reference) || !self.is_running(&project.server) {
             return Ok(());
         }
         let admin = self

@@ -44,7 +44,7 @@ fn notice(done: Result<(), Error>, shown: &str) -> Result<Option<String>, Error>
     }
 }
 
-/// A password is nobody else's business.
+/// A password must not be shown.
 fn shown(code: &str) -> String {
     let is_password = |word: &str| word.eq_ignore_ascii_case("password");
     let mut words = code.split_whitespace();

@@ -112,7 +112,7 @@ impl TestPlatform {
 }
 
 /// Stands in for the functions service, which this crate knows nothing of: remembers what it was
-/// asked for, refuses sources that contain `SYNTAX ERROR`, and has no disk for `LARGE`.
+/// asked for, rejects sources that contain `SYNTAX ERROR`, and has no disk for `LARGE`.
 #[derive(Default)]
 pub struct RememberingRunner {
     pub prepared: Mutex<Vec<(FunctionSource, BTreeMap<String, String>)>>,

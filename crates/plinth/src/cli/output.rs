@@ -124,8 +124,8 @@ pub(crate) fn confirm(question: &str, yes: bool) -> Outcome<bool> {
     if yes {
         return Ok(true);
     }
-    let answer = ask(&format!("{question} [y/N] "))?;
-    Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
+    let reply = ask(&format!("{question} [y/N] "))?;
+    Ok(matches!(reply.trim(), "y" | "Y" | "yes"))
 }
 
 /// One line from the terminal.
@@ -137,9 +137,9 @@ pub(crate) fn ask(question: &str) -> Outcome<String> {
         );
     }
     eprint!("{question}");
-    let mut answer = String::new();
-    std::io::stdin().read_line(&mut answer)?;
-    Ok(answer.trim().to_owned())
+    let mut reply = String::new();
+    std::io::stdin().read_line(&mut reply)?;
+    Ok(reply.trim().to_owned())
 }
 
 #[cfg(test)]

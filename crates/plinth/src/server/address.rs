@@ -91,7 +91,8 @@ fn host(settings: &Settings, args: &StartArgs, mode: ServerMode) -> Outcome<IpAd
     parse_host("plinth.host", settings.get(keys::plinth::HOST))
 }
 
-/// In production the database port is open to other machines only with TLS, or where somebody says so.
+/// In production the database port is open to other machines only with TLS, or where the settings
+/// allow it.
 fn database_host(
     settings: &Settings,
     args: &StartArgs,

@@ -79,7 +79,7 @@ impl Background {
         });
     }
 
-    /// Stops servers of isolated projects that nobody uses.
+    /// Stops idle servers of isolated projects.
     pub(super) fn stop_idle_servers(&self, servers: &IsolatedServers) {
         let servers = servers.clone();
         let mut ticker = self.every(IDLE_CHECK_INTERVAL);
@@ -174,7 +174,7 @@ impl Background {
         let (storage, registry) = (storage.clone(), registry.clone());
         let mut ticker = self.every(every.max(MIN_INTERVAL));
         let shutdown = self.shutdown.clone();
-        let sweeping = async move {
+        let collecting = async move {
             while ticker.next().await {
                 for project in registry.open_projects() {
                     if let Err(error) = storage.collect_garbage(&project).await {
@@ -185,7 +185,7 @@ impl Background {
             }
         };
         self.tasks.spawn(async move {
-            _ = shutdown.run_until_cancelled(sweeping).await;
+            _ = shutdown.run_until_cancelled(collecting).await;
         });
     }
 
@@ -329,8 +329,8 @@ async fn drop_unused_slots(platform: &Platform) -> anyhow::Result<()> {
 
 async fn search_stores(storage: &StorageService, platform: &Platform) -> anyhow::Result<()> {
     for row in platform.list_projects(true).await? {
-        // A server is not started for this: it is looked at while somebody uses it.
-        if row.status != ProjectStatus::ActiveHealthy || !platform.is_awake(&row.server) {
+        // A server is not started for this: it is checked while it is in use.
+        if row.status != ProjectStatus::ActiveHealthy || !platform.is_running(&row.server) {
             continue;
         }
         let reference = row.reference.clone();

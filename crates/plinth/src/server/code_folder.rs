@@ -1,8 +1,8 @@
 //! The folder of prepared functions.
 //!
 //! It is in the state folder, unless Plinth is root and the users of workers cannot enter that. Then it
-//! is in a folder of the system while the server runs, and is moved back when it stops, so that whoever
-//! deletes the state folder deletes everything.
+//! is in a folder of the system while the server runs, and is moved back when it stops, so that
+//! deleting the state folder deletes everything.
 
 use std::{
     ffi::OsStr,

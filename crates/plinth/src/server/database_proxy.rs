@@ -12,10 +12,10 @@ use plinth_postgres::{
 };
 use plinth_project::{LoginKind, ProjectRef};
 
-/// `postgres` is the default project's owner, `postgres.<ref>` that project's. Nobody else passes: the
-/// other logins are Plinth's own, and the superuser among them has every project. Statements that change
-/// a role of all projects are rewritten to change this one alone. Connections to isolated projects go
-/// to their servers, which are started for them.
+/// `postgres` is the default project's owner, `postgres.<ref>` that project's. Other users are
+/// rejected: the other logins are Plinth's own, and the superuser among them has every project.
+/// Statements that change a role of all projects are rewritten to change this one alone.
+/// Connections to isolated projects go to their servers, which are started for them.
 pub(super) struct ProxyRouter {
     platform: Platform,
     /// One for each isolated server.
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_passes() {
+    fn others_are_rejected() {
         for user in [
             "supabase_admin",
             "plinth",

@@ -1,4 +1,5 @@
-//! The PostgreSQL servers of isolated projects: started on first use, stopped when nobody holds a lease.
+//! The PostgreSQL servers of isolated projects: started on first use, stopped when there is no
+//! lease.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -155,7 +156,7 @@ impl IsolatedServers {
         while stopping.join_next().await.is_some() {}
     }
 
-    /// Does the work as a task, which goes on if nobody waits for it any more.
+    /// Does the work as a task, which goes on if its callers have gone.
     async fn run<T, F, Fut>(&self, work: F) -> Result<T, DbError>
     where
         T: Send + 'static,
@@ -340,7 +341,7 @@ fn has_data(state_dir: &Path) -> bool {
     home.join("database/PG_VERSION").exists()
 }
 
-/// A crash may have left slots behind, whose WAL would be retained. Nobody streams from a server
+/// A crash may have left slots behind, whose WAL would be retained. No client streams from a server
 /// without a lease.
 async fn drop_replication_slots(server: &Server) {
     let target = super::database::superuser(server);

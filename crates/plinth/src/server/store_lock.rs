@@ -1,4 +1,4 @@
-//! Nodes over one database keep their files in one place: a node refuses to join others that have
+//! Nodes over one database keep their files in one place: a node does not join others that have
 //! theirs elsewhere. Rows of objects would name bytes that only some nodes can find.
 //!
 //! Each node holds a shared advisory lock as long as it runs, whose second key says where its files

@@ -100,7 +100,7 @@ fn services_ask_for_an_api_key_where_the_hosted_one_does() {
 }
 
 #[test]
-fn revoking_the_last_publishable_key_closes_the_project_and_is_told() {
+fn revoking_the_last_publishable_key_closes_the_project_and_is_logged() {
     let folder = folder();
     let server = Instance::start(&folder, &[]);
     let keyed = server

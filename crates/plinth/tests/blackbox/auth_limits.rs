@@ -18,7 +18,7 @@ fn accepted(server: &Instance<'_>) -> usize {
 }
 
 #[test]
-fn a_development_server_on_loopback_limits_nobody_unless_it_is_told_to() {
+fn a_development_server_on_loopback_has_no_rate_limits_by_default() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
     assert_eq!(accepted(&server), 40);

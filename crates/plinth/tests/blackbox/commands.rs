@@ -172,7 +172,7 @@ fn init_writes_a_folder_once() {
 }
 
 #[test]
-fn doctor_and_logs_tell_about_a_server_that_runs_and_one_that_does_not() {
+fn doctor_and_logs_describe_a_running_and_a_stopped_server() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
 

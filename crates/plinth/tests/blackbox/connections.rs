@@ -25,7 +25,7 @@ impl Sessions {
         }
     }
 
-    /// Opens sessions until one is rejected; tells how many there are and the SQLSTATE.
+    /// Opens sessions until one is rejected; returns how many there are and the SQLSTATE.
     fn take_all(&mut self, config: &tokio_postgres::Config) -> (usize, String) {
         let before = self.clients.len();
         loop {
@@ -112,7 +112,7 @@ fn owners_who_take_all_connections_leave_enough_for_the_api() {
 }
 
 #[test]
-fn readiness_tells_when_no_project_gets_a_connection() {
+fn readiness_fails_when_no_project_gets_a_connection() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
     let mut sessions = Sessions::new();

@@ -1,4 +1,4 @@
-//! PostgreSQL dies under load: honest answers meanwhile, and all is well again soon.
+//! PostgreSQL dies under load: requests get honest errors, and all works again soon.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ const CLIENTS: usize = 16;
 const PACE: Duration = Duration::from_millis(550);
 const RECOVERY: Duration = Duration::from_secs(20);
 
-/// What one kind of request was answered with, and how often.
+/// The responses to one kind of request, and how often.
 type Tally = Mutex<BTreeMap<String, usize>>;
 
 #[test]
@@ -175,7 +175,7 @@ fn a_killed_backend_is_replaced_without_an_error_that_stays() {
     });
 }
 
-/// Whether the platform answers; asked not faster than a token is good for.
+/// Whether the platform responds; asked not faster than a token is good for.
 fn is_back(platform: &Http) -> Option<()> {
     let response = platform.get("/platform/projects");
     assert!([200, 503].contains(&response.status), "{response:?}");
@@ -192,7 +192,7 @@ fn is_client_backend(pid: u32) -> bool {
 }
 
 #[test]
-fn a_disk_that_fills_up_costs_answers_but_no_data() {
+fn a_full_disk_fails_requests_but_loses_no_data() {
     let folder = Folder::new();
     let Some(_disk) = Mount::tmpfs(folder.path(), 256) else {
         return skip("mounting a small disk is not permitted here");
@@ -210,13 +210,13 @@ fn a_disk_that_fills_up_costs_answers_but_no_data() {
     let filler = folder.path().join("filler");
     fs::write(&filler, vec![1; 256 << 20]).expect_err("the disk is full");
     let grow = "create table big as select repeat('x', 500) t from generate_series(1, 100000)";
-    try_rows(server.db_url(), grow).expect_err("there is no room");
+    try_rows(server.db_url(), grow).expect_err("there is no space");
     for _ in 0..20 {
         server.http().get("/health").expect_status(200);
         let response = platform.get("/platform/projects");
         assert!([200, 503].contains(&response.status), "{response:?}");
     }
-    fs::remove_file(&filler).expect("room again");
+    fs::remove_file(&filler).expect("space again");
 
     eventually(RECOVERY, "the platform is back", || is_back(&platform));
     eventually(RECOVERY, "the data is there", || {

@@ -1,4 +1,4 @@
-//! A full disk is no fault of the request: every service answers 503, and goes on when there is
+//! A full disk is no fault of the request: every service responds 503, and goes on when there is
 //! space again.
 
 use std::fs;

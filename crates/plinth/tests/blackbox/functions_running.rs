@@ -139,7 +139,7 @@ fn what_happens_to_functions_is_counted() {
 }
 
 #[test]
-fn what_is_under_way_is_answered_before_the_program_ends() {
+fn requests_in_flight_are_finished_before_the_program_ends() {
     let code = r#"
         const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
         Deno.serve(async () => {

@@ -1,4 +1,5 @@
-//! Projects with a PostgreSQL of their own: apart from all others, awake only while somebody uses them.
+//! Projects with a PostgreSQL of their own: apart from all others, started only while they are in
+//! use.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -60,13 +61,13 @@ impl Made {
         }
     }
 
-    fn is_awake(&self, folder: &Folder) -> bool {
+    fn is_running(&self, folder: &Folder) -> bool {
         !postgres_processes(&self.data_dir(folder)).is_empty()
     }
 
-    fn expect_asleep(&self, folder: &Folder) {
+    fn expect_stopped(&self, folder: &Folder) {
         eventually(LIMIT, "its PostgreSQL stops", || {
-            (!self.is_awake(folder)).then_some(())
+            (!self.is_running(folder)).then_some(())
         });
     }
 }
@@ -78,7 +79,8 @@ fn is_isolated(server: &Instance<'_>, reference: &str) -> bool {
     found.expect("it is listed")["isolated"] == true
 }
 
-/// The attack: whoever may assume `postgres` in one project grants a role of another one to `anon`.
+/// The attack: a user who may assume `postgres` in one project grants a role of another one to
+/// `anon`.
 #[test]
 fn roles_of_one_project_open_no_table_of_an_isolated_one() {
     let folder = Folder::new();
@@ -230,7 +232,7 @@ fn an_isolated_project_has_the_commands_of_every_other() {
     }
     assert!(!shop.state(&folder).exists() && !shop.data_dir(&folder).exists());
     shop.http(&server).get(&stock).expect_status(404);
-    // Nobody makes an empty server of a ref that was.
+    // No empty server is created for a ref that was deleted.
     assert!(try_rows(&shop.url, "select 1").is_err());
     assert!(!shop.state(&folder).exists());
 }
@@ -278,13 +280,13 @@ fn its_server_sleeps_when_idle_and_wakes_by_itself() {
         &shop.url,
         "create table stock as select 7 as id; grant select on stock to anon",
     );
-    shop.expect_asleep(&folder);
+    shop.expect_stopped(&folder);
     assert_eq!(value(&shop.url, "select id from stock"), "7");
-    shop.expect_asleep(&folder);
+    shop.expect_stopped(&folder);
     let woken = shop.http(&server).get(&shop.rest("stock"));
     assert_eq!(woken.expect_status(200).json()[0]["id"], 7);
 
-    // Its death is nobody else's, and it comes back.
+    // Its crash affects no other, and it restarts.
     let pid_file = shop.data_dir(&folder).join("postmaster.pid");
     let text = std::fs::read_to_string(pid_file).expect("it runs");
     let postmaster = text.lines().next().and_then(|line| line.parse().ok());
@@ -296,27 +298,27 @@ fn its_server_sleeps_when_idle_and_wakes_by_itself() {
 
     // So does all of it after Plinth was killed.
     server.kill9();
-    shop.expect_asleep(&folder);
+    shop.expect_stopped(&folder);
     let server = Instance::start(&folder, &[]);
-    assert!(!shop.is_awake(&folder), "nobody has asked for it");
+    assert!(!shop.is_running(&folder), "there was no request");
     let found = shop.http(&server).get(&shop.rest("stock"));
     assert_eq!(found.expect_status(200).json()[0]["id"], 7);
     let healthy = server.cli(&["doctor"]).expect_success();
     let report = &healthy.stdout;
     assert!(report.contains("1 PostgreSQL server(s)"), "{report}");
 
-    // Nobody starts it while the project is paused.
+    // It is not started while the project is paused.
     let pause = ["projects", "pause", &shop.reference];
     server.cli(&pause).expect_success();
-    shop.expect_asleep(&folder);
+    shop.expect_stopped(&folder);
     assert!(try_rows(&shop.url, "select 1").is_err());
-    assert!(!shop.is_awake(&folder));
+    assert!(!shop.is_running(&folder));
     let resume = ["projects", "resume", &shop.reference];
     server.cli(&resume).expect_success();
     let resumed = shop.http(&server).get(&shop.rest("stock"));
     resumed.expect_status(200);
     server.stop();
-    assert!(!shop.is_awake(&folder), "it ends with Plinth");
+    assert!(!shop.is_running(&folder), "it ends with Plinth");
 
     // Lost data is named, and no empty server takes its place.
     let state = shop.state(&folder);
@@ -351,9 +353,9 @@ fn an_external_postgres_has_no_isolated_projects() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &["--database-url", &external.url("app")]);
 
-    let refused = server.cli(&["projects", "create", "shop", "--isolated"]);
+    let rejected = server.cli(&["projects", "create", "shop", "--isolated"]);
 
-    refused
+    rejected
         .expect_code(1)
         .says(&["Isolated projects need the PostgreSQL that Plinth manages"]);
     let list = server.cli_json(&["projects", "list"]);

@@ -53,7 +53,7 @@ fn one_project_sees_and_sets_no_session_of_another() {
     assert_eq!(response.header("strict-transport-security"), None);
     let logged = crate::support::eventually(
         std::time::Duration::from_secs(20),
-        "the log tells what was removed",
+        "the log says what was removed",
         || {
             let logs = server.cli(&["logs", "--ref", &reference, "-n", "100"]);
             Some(logs.expect_success().stdout).filter(|text| text.contains("headers removed"))

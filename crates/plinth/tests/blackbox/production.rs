@@ -62,7 +62,7 @@ fn the_production_form_logs_json_makes_its_own_password_and_stops_gracefully() {
     assert_eq!(server.stop().code(), Some(0));
     assert!(
         TcpStream::connect(&address).is_err(),
-        "nobody listens any more (pid {pid})"
+        "there is no listener any more (pid {pid})"
     );
     folder.expect_no_postgres();
 }
@@ -80,7 +80,7 @@ fn database_port(args: &[&str]) -> (String, String) {
     (listening.join(" "), server.stdout())
 }
 
-/// The addresses on which somebody listens at this port, from the kernel's table.
+/// The addresses with a listener at this port, from the kernel's table.
 fn listening_addresses(port: u16) -> Vec<String> {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
     let wanted = format!(":{port:04X}");

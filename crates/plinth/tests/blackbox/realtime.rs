@@ -116,7 +116,7 @@ fn nothing_is_lost(server: &Instance<'_>, url: &str, restart: impl FnOnce()) {
 }
 
 #[test]
-fn subscribers_hear_everything_across_a_crash_of_the_own_database() {
+fn subscribers_receive_everything_across_a_crash_of_the_managed_database() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
     let postmaster = folder.postmaster().expect("a postmaster");
@@ -132,7 +132,7 @@ fn subscribers_hear_everything_across_a_crash_of_the_own_database() {
 }
 
 #[test]
-fn subscribers_hear_everything_across_a_restart_of_an_external_database() {
+fn subscribers_receive_everything_across_a_restart_of_an_external_database() {
     let Some(mut external) = ExternalPostgres::start() else {
         return skip("PostgreSQL 15 is not installed");
     };

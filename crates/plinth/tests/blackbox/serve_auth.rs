@@ -164,7 +164,7 @@ fn an_older_schema_asks_for_a_superuser() {
 
     ended.says(&["older than this plinth", "superuser"]);
 
-    // Before it was allowed to read the list, nobody can tell; what needs no DDL is done.
+    // Before it was allowed to read the list, it is unknown; what needs no DDL is done.
     rows(
         &url,
         "revoke all on plinth.migrations from supabase_auth_admin; \
@@ -181,7 +181,7 @@ fn an_older_schema_asks_for_a_superuser() {
 }
 
 #[test]
-fn a_newer_schema_is_refused() {
+fn a_newer_schema_is_rejected() {
     let Some(external) = ExternalPostgres::start() else {
         return skip("PostgreSQL 15 is not installed");
     };

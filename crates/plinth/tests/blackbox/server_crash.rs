@@ -71,7 +71,7 @@ fn a_server_killed_together_with_its_postgres_comes_back() {
 }
 
 #[test]
-fn a_stranger_with_the_number_of_a_killed_server_is_left_alone() {
+fn another_process_with_the_pid_of_a_killed_server_is_left_alone() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
     let old_pid = server.pid();

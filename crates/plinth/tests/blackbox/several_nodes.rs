@@ -132,7 +132,7 @@ fn a_node_takes_over_from_one_that_is_killed() {
 }
 
 #[test]
-fn of_three_nodes_any_takes_over_and_all_others_hear_everything() {
+fn of_three_nodes_any_takes_over_and_all_others_receive_everything() {
     let Some(external) = ExternalPostgres::start() else {
         return skip("PostgreSQL 15 is not installed");
     };
@@ -187,23 +187,23 @@ fn a_node_with_local_files_does_not_join_others_that_use_an_s3_store() {
     };
     let first = Instance::spawn_command(on_s3, command(on_s3)).ready();
 
-    let refused = run_to_end(&mut command(on_disk), None, TIMEOUT).expect_code(4);
+    let rejected = run_to_end(&mut command(on_disk), None, TIMEOUT).expect_code(4);
 
-    refused.says(&["keep files in an S3 store", "[plinth.storage]"]);
+    rejected.says(&["keep files in an S3 store", "[plinth.storage]"]);
     // Once it has left, there are no others.
     first.stop();
     let alone = Instance::spawn_command(on_disk, command(on_disk)).ready();
     // It is the same the other way round.
-    let refused = run_to_end(&mut command(on_s3), None, TIMEOUT).expect_code(4);
-    refused.says(&["keep files on their own disks"]);
+    let rejected = run_to_end(&mut command(on_s3), None, TIMEOUT).expect_code(4);
+    rejected.says(&["keep files on their own disks"]);
     alone.stop();
 }
 
 /// The node's `/ready`, as soon as its status is this.
 fn until_readiness(node: &Instance<'_>, status: &str) -> Value {
     eventually(TIMEOUT, &format!("/ready says {status}"), || {
-        // Out of service is never the answer: everything else works. A machine under load may miss the
-        // timeout of one check, but not of three.
+        // A node never goes out of service for this: everything else works. A machine under load
+        // may miss the timeout of one check, but not of three.
         let mut responses = (0..3).map(|_| node.http().get("/ready"));
         let response = responses.find(|response| response.status == 200);
         let response = response.expect("it is in service");

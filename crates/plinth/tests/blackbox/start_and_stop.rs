@@ -79,7 +79,7 @@ fn a_system_without_ca_certificates_is_enough_to_start() {
 }
 
 fn expect_a_useful_banner(instance: &Instance<'_>) {
-    // It comes last, just after the commands are answered.
+    // It comes last, just after the commands get responses.
     let banner = eventually(Duration::from_secs(30), "the banner", || {
         Some(instance.stdout()).filter(|text| text.contains("plinth stop"))
     });
@@ -188,7 +188,7 @@ fn expect_private_state(folder: &Folder) {
             .mode()
             & 0o777
     };
-    // The user who runs PostgreSQL for root may pass through, nobody may look.
+    // The user who runs PostgreSQL for root may pass through, no user may list it.
     assert_eq!(mode("") & 0o667, 0o600, "{:o}", mode(""));
     for secret in ["instance-key", "database-password", "running.json"] {
         assert_eq!(mode(secret), 0o600, "{secret}");
@@ -419,7 +419,7 @@ fn an_open_tail_does_not_hold_up_a_stop() {
         let mut first = [0; 1];
         std::io::Read::read_exact(&mut shown, &mut first).map(|()| shown)
     });
-    // It shows what happens once it is there, and nobody says when that is.
+    // It shows what happens once it is there, and no event announces it.
     eventually(Duration::from_secs(60), "the tail shows something", || {
         server.http().get("/auth/v1/health").expect_status(200);
         reader.is_finished().then_some(())

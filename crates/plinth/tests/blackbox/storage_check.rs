@@ -341,7 +341,7 @@ fn the_files_of_a_half_made_project_go_when_the_next_start_clears_it_away() {
 }
 
 #[test]
-fn a_project_that_sleeps_is_not_vouched_for() {
+fn a_paused_project_is_not_counted_as_checked() {
     let folder = Folder::new();
     let _store = FileStore::of(&folder);
     let server = Instance::start(&folder, &[]);

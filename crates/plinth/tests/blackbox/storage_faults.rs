@@ -21,10 +21,10 @@ const CLIENTS: usize = 6;
 const ACTS: usize = 8;
 const RECOVERY: Duration = Duration::from_secs(60);
 
-/// What may be under a name: several things while nobody knows how a request ended.
+/// What may be under a name: several things while the outcome of a request is unknown.
 type Possible = BTreeMap<String, Vec<Option<String>>>;
 
-/// Somebody who does everything that can be done with files, and remembers what was promised.
+/// A client that does everything that can be done with files, and remembers what was promised.
 struct Client {
     number: usize,
     http: Http,
@@ -347,7 +347,7 @@ fn a_killed_postgres_costs_no_file_and_leaves_none_over() {
 }
 
 #[test]
-fn a_full_disk_refuses_files_and_loses_none() {
+fn a_full_disk_rejects_files_and_loses_none() {
     let folder = Folder::new();
     if let FileStore::S3 { .. } = FileStore::of(&folder) {
         return skip(
@@ -379,7 +379,7 @@ fn a_full_disk_refuses_files_and_loses_none() {
 
     assert_eq!(get(&http, "kept").body, "kept", "the old one stays");
     assert_eq!(get(&http, "large").code(), "NoSuchKey");
-    fs::remove_file(disk.join("filler")).expect("room again");
+    fs::remove_file(disk.join("filler")).expect("space again");
     let summary = expect_settled(&folder);
     assert_eq!(summary["files"], 1);
     put(&http, "large", &large);

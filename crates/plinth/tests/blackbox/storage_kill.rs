@@ -54,7 +54,7 @@ fn kill_at_the_end(folder: &Folder, server: Instance<'_>, lock: &str, begin: imp
     }
 }
 
-/// A row that is there, and a name that somebody writes.
+/// A row that is there, and a name that is being written.
 fn locks(name: &str) -> String {
     format!(
         "select from storage.objects where name = '{name}' for update;
@@ -143,7 +143,7 @@ fn a_delete_aborted_by_a_kill_has_not_happened() {
 }
 
 #[test]
-fn a_delete_that_was_answered_before_a_kill_lets_the_bytes_go() {
+fn a_delete_acknowledged_before_a_kill_removes_the_blob() {
     let folder = Folder::new();
     let store = FileStore::of(&folder);
     // Nothing is collected before the kill.

@@ -105,7 +105,7 @@ fn an_installation_that_lost_its_store_collects_nothing_any_more() {
         (failures() >= before + 4).then_some(())
     });
 
-    assert_eq!(bytes(), 1, "somebody else may need them");
+    assert_eq!(bytes(), 1, "another installation may need them");
     let ended = folder.cli(&["storage", "check"]).expect_code(1);
     ended.says(&["belongs to another installation", "elsewhere"]);
     assert!(

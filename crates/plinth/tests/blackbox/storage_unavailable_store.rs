@@ -25,7 +25,7 @@ fn expect_fault(response: std::io::Result<Response>) {
 }
 
 #[test]
-fn a_store_that_answers_503_costs_no_file() {
+fn a_store_that_responds_503_loses_no_file() {
     let folder = Folder::new();
     let store = FileStore::on_s3(&folder);
     let faults = store.faults().expect("a server");

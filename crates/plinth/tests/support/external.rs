@@ -24,7 +24,7 @@ pub(crate) struct ExternalPostgres {
 }
 
 impl ExternalPostgres {
-    /// Starts one with a database `app`, or tells that the programs are missing.
+    /// Starts one with a database `app`, or reports that the programs are missing.
     pub(crate) fn start() -> Option<Self> {
         let bin_dir = Path::new(BIN_DIR);
         if !bin_dir.join("initdb").exists() {
@@ -76,7 +76,7 @@ impl ExternalPostgres {
     pub(crate) fn restart(&mut self) {
         kill(self.child.id(), Signal::INT);
         let stopped = wait_for_exit(&mut self.child, Duration::from_secs(30));
-        assert!(stopped.is_some(), "somebody keeps it from stopping");
+        assert!(stopped.is_some(), "a client keeps it from stopping");
         self.child = spawn(&self.folder, self.port).expect("postgres runs");
         self.wait();
     }
@@ -133,7 +133,7 @@ fn spawn(folder: &TempDir, port: u16) -> Option<Child> {
             "-c",
             "listen_addresses=127.0.0.1",
         ])
-        // Nobody reads what it says, and a full pipe would stop it.
+        // Its output is not read, and a full pipe would stop it.
         .stderr(Stdio::null())
         .spawn();
     Some(started.expect("postgres runs"))

@@ -24,7 +24,7 @@ const DATABASES: u64 = 4 << 30;
 pub(crate) struct Folder(TempDir);
 
 impl Folder {
-    /// Everybody may enter it: where the tests run as root, PostgreSQL runs as somebody else.
+    /// Everybody may enter it: where the tests run as root, PostgreSQL runs as another user.
     pub(crate) fn new() -> Self {
         let mut builder = tempfile::Builder::new();
         let folder = builder

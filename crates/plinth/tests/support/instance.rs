@@ -26,7 +26,7 @@ pub(crate) struct Instance<'a> {
 }
 
 impl<'a> Instance<'a> {
-    /// `plinth start --port auto`, once it answers.
+    /// `plinth start --port auto`, once it responds.
     pub(crate) fn start(folder: &'a Folder, args: &[&str]) -> Self {
         Self::spawn(folder, &[&["start", "--port", "auto"], args].concat()).ready()
     }
@@ -53,7 +53,7 @@ impl<'a> Instance<'a> {
         }
     }
 
-    /// Waits until `plinth status` answers.
+    /// Waits until `plinth status` succeeds.
     pub(crate) fn ready(mut self) -> Self {
         let began = Instant::now();
         loop {

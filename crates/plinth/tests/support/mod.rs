@@ -51,7 +51,7 @@ pub(crate) fn skip(reason: &str) {
     eprintln!("skipped: {reason}");
 }
 
-/// A free port: below those that the kernel gives to whoever asks for any, and another one at each call.
+/// A free port: below the kernel's ephemeral ports, and another one at each call.
 pub(crate) fn free_port() -> u16 {
     static CALLS: AtomicU32 = AtomicU32::new(0);
     let first = std::process::id().wrapping_mul(131);

@@ -6,7 +6,7 @@ use std::{path::Path, path::PathBuf, process::Command};
 pub(crate) struct Mount(PathBuf);
 
 impl Mount {
-    /// Mounts a disk of this many MiB, or tells that it is not permitted here.
+    /// Mounts a disk of this many MiB, or reports that it is not permitted here.
     pub(crate) fn tmpfs(path: &Path, mib: u32) -> Option<Self> {
         let options = format!("size={mib}m,mode=0755");
         let mounted = run(Command::new("mount")

@@ -1,6 +1,6 @@
 //! Where the PostgreSQL programs are: a folder that was named, the npm package, or the system's.
 //!
-//! A data folder belongs to one major version, so the search can be told which one is wanted and
+//! A data folder belongs to one major version, so the search takes which one is wanted and
 //! then prefers a match further down the list over a newer server that could not read the data.
 
 mod relocate;
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_server_is_refused() {
+    fn an_old_server_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         install(folder.path(), "14.9 (Debian 14.9-1)");
 
@@ -267,7 +267,7 @@ mod tests {
 
         assert_eq!(find(&search, None).unwrap().version.major, 98);
         assert_eq!(find(&search, Some(97)).unwrap().version.major, 97);
-        // Nobody can read 96: the caller learns which server there is.
+        // 96 is not readable: the caller learns which server there is.
         assert_eq!(find(&search, Some(96)).unwrap().version.major, 98);
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn make_readable(
     })
 }
 
-/// The package's own version, which tells two builds of the same PostgreSQL apart.
+/// The package's own version, which distinguishes two builds of the same PostgreSQL.
 fn package_version(package: &Path) -> Option<String> {
     let manifest: Value =
         serde_json::from_slice(&fs::read(package.join("package.json")).ok()?).ok()?;

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_leave_the_package_are_refused() {
+    fn paths_that_leave_the_package_are_rejected() {
         for path in ["../lib/x", "/etc/passwd", "native/../../x", "other/x", ""] {
             assert_eq!(inside_package(path), None, "{path}");
         }

@@ -1,5 +1,5 @@
 //! How `max_connections` is divided: some for the superuser, some for roles that may use
-//! `reserved_connections`, the rest for everybody.
+//! `reserved_connections`, the rest for all roles.
 
 use std::collections::BTreeMap;
 

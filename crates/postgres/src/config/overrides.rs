@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_plinth_owns_are_refused_in_any_spelling() {
+    fn settings_that_plinth_owns_are_rejected_in_any_spelling() {
         for name in [
             "listen_addresses",
             "PORT",

@@ -95,7 +95,7 @@ pub fn remove(state_dir: &Path) -> Result<()> {
         Err(cause) => return Err(Error::file("find", state_dir, &cause)),
     };
     let path = read_pointer(&state_dir.join(POINTER))?;
-    // A pointer that somebody wrote must not lead elsewhere.
+    // A pointer written by another user must not lead elsewhere.
     if let Some(path) = path.filter(|path| path.ends_with(outside_name(&state_dir))) {
         remove(&path)?;
     }

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn another_major_version_is_refused_with_both_numbers() {
+    fn another_major_version_is_rejected_with_both_numbers() {
         let data_dir = DataDir {
             path: "/app/.plinth/database".into(),
             major: Some(17),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn data_of_another_user_is_refused_for_ordinary_users_and_followed_by_root() {
+    fn data_of_another_user_is_rejected_for_ordinary_users_and_followed_by_root() {
         let cluster_dir = cluster_dir_with(Some("18"));
         let data_dir = cluster_dir.path().join("database");
         let uid = data_dir.metadata().unwrap().uid();

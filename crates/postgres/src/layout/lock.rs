@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_second_plinth_is_refused_and_told_who_holds_the_lock() {
+    fn the_second_plinth_fails_and_names_the_lock_holder() {
         let folder = tempfile::tempdir().unwrap();
         let state_dir = folder.path().join(".plinth");
         let first = InstanceLock::acquire(&state_dir).unwrap();
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_content_of_a_lock_that_nobody_holds_is_no_obstacle() {
+    fn the_content_of_an_unheld_lock_is_no_obstacle() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("lock"), "1\n").unwrap();
 

@@ -69,7 +69,7 @@ fn claim_dir(path: &Path, account: Option<&Account>) -> Result<()> {
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
         Err(cause) => return Err(Error::file("create", path, &cause)),
     }
-    // Not followed: a link laid here by somebody else must not lead us elsewhere.
+    // Not followed: a link created here by another user must not lead elsewhere.
     let meta = fs::symlink_metadata(path).map_err(|cause| Error::file("find", path, &cause))?;
     let expected = account.map_or_else(
         || rustix::process::geteuid().as_raw(),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_open_to_others_or_a_link_is_refused() {
+    fn a_folder_that_is_open_to_others_or_a_link_is_rejected() {
         let base = tempfile::tempdir().unwrap();
         let (open, link) = (base.path().join("open"), base.path().join("link"));
         fs::create_dir(&open).unwrap();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_of_somebody_else_is_refused() {
+    fn a_folder_of_another_account_is_rejected() {
         let base = tempfile::tempdir().unwrap();
         let folder = base.path().join("theirs");
         fs::create_dir(&folder).unwrap();

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_and_further_lines_are_told_apart_from_entries() {
+    fn parts_and_further_lines_are_distinguished_from_entries() {
         let part = |text: &str| format!("1.000\u{1f}7\u{1f}b\u{1f}00000\u{1f}\u{1f}\u{1f}{text}");
 
         assert_eq!(

@@ -16,9 +16,9 @@ impl LineSplitter {
                 Some(text) => (text, true),
                 None => (piece, false),
             };
-            let room = MAX_FIELD_BYTES.saturating_sub(self.pending.len());
+            let free = MAX_FIELD_BYTES.saturating_sub(self.pending.len());
             self.pending
-                .extend_from_slice(&text[..text.len().min(room)]);
+                .extend_from_slice(&text[..text.len().min(free)]);
             if is_complete {
                 on_line(&String::from_utf8_lossy(&self.pending));
                 self.pending.clear();

@@ -110,7 +110,7 @@ impl Connection<'_> {
         }
     }
 
-    /// Logs the client in and serves its session. Errors are those that it has to be told.
+    /// Logs the client in and serves its session. Errors are those that have to be sent to it.
     async fn log_in<C>(
         self,
         client: &mut C,

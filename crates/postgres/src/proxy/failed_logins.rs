@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn failures_are_forgotten_after_a_while() {
+    async fn failures_expire_after_a_while() {
         let failed = FailedLogins::default();
         failed.record(&by("a"));
         failed.record(&by("a"));

@@ -29,15 +29,15 @@ const SASL_CONTINUE: u32 = 11;
 /// The server's decision.
 #[derive(Debug)]
 pub(super) enum Decision {
-    /// The client is told already.
+    /// The client was notified already.
     Accepted,
-    /// The client is not told yet.
+    /// The client was not notified yet.
     Rejected {
         /// The `ErrorResponse` as it came.
         message: Vec<u8>,
         /// Whether the credential was wrong.
         is_wrong_credential: bool,
-        /// To be kept until the client is told.
+        /// To be kept until the client is notified.
         check: Option<OwnedSemaphorePermit>,
     },
     /// The password was not checked: too many others are.
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn clients_without_a_proof_keep_nobody_from_logging_in() {
+    async fn clients_without_a_proof_keep_no_user_from_logging_in() {
         let failed = FailedLogins::default();
         failed.record(&attempt());
         let challenge = request(SASL_CONTINUE, b"r=x");

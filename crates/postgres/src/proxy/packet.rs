@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_outside_of_the_limits_are_refused() {
+    fn lengths_outside_of_the_limits_are_rejected() {
         for length in [0, 3, 4, 7, 10_001, u32::MAX] {
             assert_eq!(
                 body_length(length.to_be_bytes()),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn other_versions_and_broken_layouts_are_refused() {
+    fn other_versions_and_broken_layouts_are_rejected() {
         let old = PacketError::Version { major: 2, minor: 0 };
         assert_eq!(Packet::parse(&[0, 2, 0, 0]), Err(old));
         for tail in [
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_missing_or_could_forge_the_log_are_refused() {
+    fn names_that_are_missing_or_could_forge_the_log_are_rejected() {
         assert_eq!(startup(&[]).target(), Err(PacketError::NoUser));
         assert_eq!(startup(&[("user", "")]).target(), Err(PacketError::NoUser));
         for name in ["a\nb", "a\u{1f}b", &"x".repeat(600)] {
@@ -299,14 +299,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_answered(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_parse_without_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             if let Ok(Packet::Startup(startup)) = Packet::parse(&bytes) {
                 let _ = startup.target();
             }
         }
 
         #[test]
-        fn any_parameters_are_answered(tail in proptest::collection::vec(0..4_u8, 0..60)) {
+        fn any_parameters_parse_without_panic(tail in proptest::collection::vec(0..4_u8, 0..60)) {
             let body = [&[0, 3, 0, 0], &tail[..]].concat();
             if let Ok(Packet::Startup(startup)) = Packet::parse(&body) {
                 prop_assert_eq!(&startup.render()[4..], &body[..]);

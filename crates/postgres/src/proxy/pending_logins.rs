@@ -1,5 +1,5 @@
 //! Bounds the connections that are logging in. The limit of connections is for sessions: clients of one
-//! network without a password must not be able to use it up for the others.
+//! network without a password must not be able to exhaust it for the others.
 //!
 //! Further ones wait for their turn. Those of this machine do not: they may be of a proxy, which has clients of
 //! its own.

@@ -126,7 +126,7 @@ impl Messages {
 fn message_length(bytes: &[u8]) -> Option<usize> {
     let length = bytes.get(1..HEADER_BYTES)?.try_into().ok()?;
     let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
-    // The server rejects a length without room for itself; what follows is no message then.
+    // The server rejects a length without space for itself; what follows is no message then.
     Some(if length < HEADER_BYTES - 1 {
         usize::MAX
     } else {

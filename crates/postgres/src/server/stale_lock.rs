@@ -1,9 +1,9 @@
 //! Removes the lock file beside the socket when no server uses it any more.
 //!
 //! PostgreSQL takes the lock for valid while any process of the same user has the pid in it. After
-//! the postmaster was killed that may be a stranger, or a zombie that nobody reaps, and every start
-//! would fail. The socket folder belongs to one cluster, so the lock is valid only while a postmaster
-//! listens on the socket. Blocking.
+//! the postmaster was killed that may be another process, or a zombie that is not reaped, and every
+//! start would fail. The socket folder belongs to one cluster, so the lock is valid only while a
+//! postmaster listens on the socket. Blocking.
 
 use std::fs;
 use std::io;

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pid_file_tells_number_and_readiness() {
+    fn the_pid_file_has_pid_and_readiness() {
         let text = |status: &str| format!("42\n/data\n1763175600\n5432\n/run\n\n  1 2\n{status}\n");
 
         let ready = PidFile::parse(&text("ready   "));

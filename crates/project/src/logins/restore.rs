@@ -162,7 +162,7 @@ fn restore_sql(
     let name = QuotedIdent::new(&kind.role_name(reference));
     let db = QuotedIdent::new(database);
     let mut sql = create_one_sql(cluster, kind, reference);
-    // Only a superuser may name the other attributes, and nobody else can have set them.
+    // Only a superuser may name the other attributes, and no other role can have set them.
     let attributes = if cluster.is_superuser {
         "nosuperuser noreplication nobypassrls nocreaterole nocreatedb"
     } else {

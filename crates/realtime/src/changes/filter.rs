@@ -129,7 +129,7 @@ struct Splitter {
 }
 
 impl Splitter {
-    /// Takes the next character; tells whether it ends a segment.
+    /// Takes the next character; returns whether it ends a segment.
     fn is_separator(&mut self, c: char) -> bool {
         let may_open_quote =
             std::mem::replace(&mut self.may_open_quote, matches!(c, '.' | '(' | ','));

@@ -10,7 +10,7 @@ use std::{
 pub(crate) struct PresenceWindow(VecDeque<Instant>);
 
 impl PresenceWindow {
-    /// Counts one more call, unless there are `max` already; tells whether it was counted.
+    /// Counts one more call, unless there are `max` already; returns whether it was counted.
     pub(crate) fn try_add(&mut self, max: usize, window: Duration) -> bool {
         self.try_add_at(Instant::now(), max, window)
     }

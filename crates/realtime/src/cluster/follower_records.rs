@@ -1,4 +1,5 @@
-//! What followers write into the database while they do not hear the node that reads the slot.
+//! What followers write into the database while they receive no heartbeat of the node that reads
+//! the slot.
 //!
 //! The broker may reach that node and not them. A follower that is silent there and has a recent
 //! record here is alive, and the slot is not confirmed past what it has delivered.

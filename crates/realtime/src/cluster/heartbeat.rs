@@ -18,7 +18,7 @@ const NODE_TIMEOUT: Duration = Duration::from_secs(30);
 const FULL_CLOCKS_EVERY: u64 = 10;
 /// But of no more topics than this.
 const MAX_CLOCKS: usize = 5_000;
-/// How long other nodes may take to answer the first heartbeat of this one.
+/// How long other nodes may take to reply to the first heartbeat of this one.
 const DISCOVERY_TIME: Duration = Duration::from_millis(150);
 
 /// Sends and receives heartbeats until the link is dropped or the service stops.
@@ -109,7 +109,7 @@ impl ClusterLink {
         let known = peers.get(&from);
         let is_new = known.is_none();
         let peer = Peer {
-            heard_at: Instant::now(),
+            last_seen_at: Instant::now(),
             remove_at: known.and_then(|peer| peer.remove_at),
             heartbeat,
         };
@@ -145,7 +145,7 @@ impl ClusterLink {
     fn take_dead_peers(&self) -> Vec<NodeId> {
         let now = Instant::now();
         let is_dead = |peer: &Peer| {
-            peer.heard_at + NODE_TIMEOUT <= now
+            peer.last_seen_at + NODE_TIMEOUT <= now
                 || peer.remove_at.is_some_and(|remove_at| remove_at <= now)
         };
         let mut peers = self.peers();

@@ -27,7 +27,7 @@ use crate::{
 };
 
 /// Presence entries of a node that shuts down stay this long: its clients reconnect elsewhere
-/// meanwhile, and nobody sees them leave and join.
+/// meanwhile, and no subscriber sees them leave and join.
 const LEAVE_GRACE: Duration = Duration::from_secs(5);
 /// How many heartbeats carry the clock of a topic whose presence has changed.
 const CLOCK_REPEATS: u8 = 3;
@@ -49,14 +49,14 @@ pub(crate) struct ClusterLink {
     remote_sockets: Mutex<GaugeShare>,
     /// Topics whose presence has changed, and how many more heartbeats carry their clocks.
     changed_topics: Mutex<HashMap<(Box<str>, bool), u8>>,
-    /// Whether other nodes have had time to answer this node's first heartbeat.
+    /// Whether other nodes have had time to reply to this node's first heartbeat.
     pub(super) has_discovered_peers: watch::Sender<bool>,
     _task: AbortOnDropHandle<()>,
 }
 
 #[derive(Debug)]
 pub(super) struct Peer {
-    pub(super) heard_at: Instant,
+    pub(super) last_seen_at: Instant,
     /// Set when the node shuts down.
     pub(super) remove_at: Option<Instant>,
     pub(super) heartbeat: Heartbeat,
@@ -202,11 +202,11 @@ impl ClusterLink {
         !self.peers().is_empty()
     }
 
-    /// Nodes that will answer a request: heard from lately and not shutting down.
+    /// Nodes that will reply to a request: seen lately and not shutting down.
     fn live_peers(&self) -> Vec<NodeId> {
         let peers = self.peers();
         let is_live = |peer: &Peer| {
-            peer.heard_at.elapsed() < 3 * HEARTBEAT_INTERVAL && peer.remove_at.is_none()
+            peer.last_seen_at.elapsed() < 3 * HEARTBEAT_INTERVAL && peer.remove_at.is_none()
         };
         let live = peers.iter().filter(|(_, peer)| is_live(peer));
         live.map(|(node, _)| *node).collect()
@@ -232,7 +232,7 @@ impl ClusterLink {
                 }
                 match self.topics.find(&topic, is_private) {
                     Some(topic) => topic.publish_presence(),
-                    // The node that asks waits for an answer from everybody.
+                    // The node that asks waits for a reply from every other node.
                     None => self.publish(
                         &topic,
                         is_private,

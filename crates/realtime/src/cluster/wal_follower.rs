@@ -20,11 +20,11 @@ use crate::topics::NodeId;
 
 /// How often a follower repeats its request within the time after which it is removed.
 const REQUESTS_PER_TIMEOUT: u32 = 3;
-/// How often it tells what it has delivered meanwhile, or that it still waits.
+/// How often it reports what it has delivered meanwhile, or that it still waits.
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Writer considered dead after this long without a heartbeat.
 const WRITER_TIMEOUT: Duration = Duration::from_secs(4);
-/// After this long without a heartbeat the writer may not hear this node either.
+/// After this long without a heartbeat the writer may not receive this node's either.
 const HEARTBEAT_OVERDUE: Duration = Duration::from_secs(2);
 /// How long to wait for what is missing.
 const RESEND_TIMEOUT: Duration = Duration::from_secs(60);
@@ -56,7 +56,7 @@ pub(crate) struct WalFollower {
     subject: Subject,
     messages: NodeMessages,
     state: FollowerState,
-    heard_at: Instant,
+    last_seen_at: Instant,
     reports: tokio::time::Interval,
     /// The last request, and when it was sent.
     requested: Option<(FollowRequest, Instant)>,
@@ -145,7 +145,7 @@ impl WalFollower {
             cluster: link.cluster().clone(),
             subject,
             state: FollowerState::default(),
-            heard_at: Instant::now(),
+            last_seen_at: Instant::now(),
             reports,
             requested: None,
             records: link.cluster().follower_records(project),
@@ -156,7 +156,7 @@ impl WalFollower {
     /// After [`WalEvent::WriterGone`], when there is a writer again. What it has sent meanwhile is
     /// still queued.
     pub(crate) fn resume(&mut self) {
-        self.heard_at = Instant::now();
+        self.last_seen_at = Instant::now();
         self.requested = None;
         self.reports.reset_immediately();
     }
@@ -183,9 +183,9 @@ impl WalFollower {
                 }
                 _ = self.reports.tick() => {
                     self.report(position);
-                    self.record_if_unheard(position);
+                    self.record_if_unreachable(position);
                 }
-                () = tokio::time::sleep_until(self.heard_at + WRITER_TIMEOUT) => {
+                () = tokio::time::sleep_until(self.last_seen_at + WRITER_TIMEOUT) => {
                     return WalEvent::WriterGone;
                 }
             }
@@ -199,7 +199,7 @@ impl WalFollower {
         position: FollowerPosition,
     ) -> Option<WalEvent> {
         let now = Instant::now();
-        self.heard_at = now;
+        self.last_seen_at = now;
         let id = PartId {
             from,
             run: part.run,
@@ -226,7 +226,7 @@ impl WalFollower {
         }
     }
 
-    /// Tells the writer what it does not know yet.
+    /// Reports to the writer what it does not know yet.
     fn report(&mut self, position: FollowerPosition) {
         let request = self.state.request(position);
         let is_due = self.requested.is_none_or(|(last, at)| {
@@ -243,21 +243,21 @@ impl WalFollower {
         }
     }
 
-    /// Tells the writer through the database that this node lives, if the broker seems not to.
-    fn record_if_unheard(&mut self, position: FollowerPosition) {
-        let is_unheard =
-            !self.cluster.is_connected() || self.heard_at.elapsed() >= HEARTBEAT_OVERDUE;
+    /// Reports to the writer through the database that this node lives, if the broker seems not to.
+    fn record_if_unreachable(&mut self, position: FollowerPosition) {
+        let is_unreachable =
+            !self.cluster.is_connected() || self.last_seen_at.elapsed() >= HEARTBEAT_OVERDUE;
         let is_due = self.recording.as_ref().is_none_or(|(task, began)| {
             task.is_finished() && began.elapsed() >= self.records.interval()
         });
         // Before it has received anything, nothing is expected here.
-        if !is_unheard || !is_due || position.received == Lsn::ZERO {
+        if !is_unreachable || !is_due || position.received == Lsn::ZERO {
             return;
         }
         let records = self.records.clone();
         let task = tokio::spawn(async move {
             if let Err(error) = records.write(position).await {
-                tracing::debug!("cannot tell the node that reads the slot of this one: {error}");
+                tracing::debug!("cannot notify the node that reads the slot of this one: {error}");
             }
         });
         self.recording = Some((AbortOnDropHandle::new(task), Instant::now()));
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_ever() {
+    fn waiting_ends_at_a_timeout() {
         let mut parts = Parts::new(60);
         assert_eq!(parts.judge(1, FIRST, 50), Verdict::Accept);
         assert_eq!(parts.judge(1, 9, 50), Verdict::Wait);

@@ -37,7 +37,7 @@ const MAX_PART_BYTES: usize = 128 * 1024;
 /// would have to be read again.
 const MAX_QUEUED_PARTS: usize = 256;
 /// How long the broker may hold up this node's own subscribers.
-const ROOM_TIMEOUT: Duration = Duration::from_secs(1);
+const CAPACITY_TIMEOUT: Duration = Duration::from_secs(1);
 /// The number of the first part of a run.
 pub(super) const FIRST: u64 = 1;
 
@@ -71,7 +71,7 @@ pub(crate) struct WalWriter {
     relations: HashMap<u32, WalPiece>,
     heartbeat: tokio::time::Interval,
     /// One permit for each part that may be queued.
-    room: Arc<Semaphore>,
+    capacity: Arc<Semaphore>,
     /// The broker takes nothing: parts are dropped until it does again.
     is_stalled: bool,
     /// Whether followers have missed something in this run.
@@ -148,7 +148,7 @@ impl WalWriter {
             bytes: 0,
             relations: HashMap::new(),
             heartbeat: tokio::time::interval(HEARTBEAT_INTERVAL),
-            room: Arc::new(Semaphore::new(MAX_QUEUED_PARTS)),
+            capacity: Arc::new(Semaphore::new(MAX_QUEUED_PARTS)),
             is_stalled: false,
             has_given_up: false,
         };
@@ -175,7 +175,7 @@ impl WalWriter {
         !self.followers.is_empty()
     }
 
-    /// Whether to leave the slot to somebody else.
+    /// Whether to leave the slot to another node.
     pub(crate) fn may_have_successors(&self) -> bool {
         self.has_followers() || (self.may_have_unknown_followers() && self.link.has_peers())
     }
@@ -273,7 +273,7 @@ impl WalWriter {
         WriterEvent::Confirm
     }
 
-    /// While the broker is away nobody can be heard, and all may come back.
+    /// While the broker is away no heartbeats arrive, and all nodes may come back.
     fn read_records_if_needed(&mut self) {
         if self.connections.has_changed().unwrap_or(false) {
             self.connections.mark_unchanged();
@@ -299,11 +299,11 @@ impl WalWriter {
 
     fn has_silent_followers(&self) -> bool {
         let is_silent = |follower: &Follower| follower.is_silent(self.records.timeout());
-        self.can_hear_followers() && self.followers.values().any(is_silent)
+        self.receives_from_followers() && self.followers.values().any(is_silent)
     }
 
     /// Whether all followers that the broker reaches have had time for a request.
-    fn can_hear_followers(&self) -> bool {
+    fn receives_from_followers(&self) -> bool {
         self.cluster.is_connected() && self.connected_at.elapsed() >= self.records.timeout()
     }
 
@@ -326,10 +326,10 @@ impl WalWriter {
             }
         }
         self.records_read_at = Some(began);
-        if self.can_hear_followers() {
+        if self.receives_from_followers() {
             let timeout = self.records.timeout();
             let has_record = |node| records.iter().any(|record| record.node == node);
-            // Compared with when the reading began: a slow database makes nobody silent.
+            // Compared with when the reading began: a slow database makes no node look silent.
             self.followers.retain(|node, follower| {
                 let silence = began.saturating_duration_since(follower.seen_at);
                 silence < timeout || has_record(*node)
@@ -349,7 +349,7 @@ impl WalWriter {
     }
 
     /// Keeps a table's relation message for followers that come later.
-    pub(crate) fn remember_relation(&mut self, table: u32, data: &WalData) {
+    pub(crate) fn keep_relation(&mut self, table: u32, data: &WalData) {
         let piece = WalPiece {
             position: data.position,
             is_repeated: true,
@@ -359,9 +359,13 @@ impl WalWriter {
     }
 
     /// Waits until the broker has taken enough of what was relayed. To be called before more is.
-    pub(crate) async fn wait_for_room(&mut self) {
+    pub(crate) async fn wait_for_capacity(&mut self) {
         let can_wait = self.cluster.is_connected() && self.may_be_followed() && !self.is_stalled;
-        if can_wait && timeout(ROOM_TIMEOUT, self.room.acquire()).await.is_err() {
+        if can_wait
+            && timeout(CAPACITY_TIMEOUT, self.capacity.acquire())
+                .await
+                .is_err()
+        {
             self.is_stalled = true;
         }
     }
@@ -404,7 +408,7 @@ impl WalWriter {
             relayed: std::mem::replace(&mut self.sent, self.relayed),
             pieces: std::mem::take(&mut self.pieces),
         };
-        let permit = self.room.clone().try_acquire_owned().ok();
+        let permit = self.capacity.clone().try_acquire_owned().ok();
         self.is_stalled &= permit.is_none();
         self.cluster
             .publish_part(&self.subject, NodeMessage::Wal(part), permit);

@@ -2,10 +2,10 @@
 //!
 //! A task takes the changes that have arrived, as many as there are, and handles them as one batch:
 //! which filters match (usually without the database), which subscribers may see the row (one query
-//! per group of subscribers that the policies cannot tell apart), and what the row looks like. So a
-//! slow policy makes batches larger. If the queue is full nevertheless, the stream is read no further
-//! for a while, and then changes are dropped: they must not hold up broadcasts of the same stream.
-//! The README says when changes are dropped, delayed or duplicated.
+//! per group of subscribers that the policies do not distinguish), and what the row looks like. So
+//! a slow policy makes batches larger. If the queue is full nevertheless, the stream is read no
+//! further for a while, and then changes are dropped: they must not hold up broadcasts of the same
+//! stream. The README says when changes are dropped, delayed or duplicated.
 
 mod batch;
 mod fan_out;
@@ -105,7 +105,7 @@ impl Delivery {
         self.delivered.clone()
     }
 
-    /// Changes when the database stops answering, from now on.
+    /// Changes when the database stops responding, from now on.
     pub(crate) fn watch_outages(&self) -> watch::Receiver<u64> {
         let mut outages = self.outages.clone();
         outages.mark_unchanged();
@@ -157,7 +157,7 @@ struct Worker {
     tables: TableCache,
     visible_commits: VisibleCommits,
     delivered: watch::Sender<Lsn>,
-    /// Counts how often the database did not answer.
+    /// Counts how often the database did not respond.
     outages: watch::Sender<u64>,
 }
 
@@ -208,7 +208,7 @@ impl Worker {
         }
     }
 
-    /// Delivers a batch, with retries until the database answers. Drops it if PostgreSQL rejects a
+    /// Delivers a batch, with retries until the database responds. Drops it if PostgreSQL rejects a
     /// query, or if the project is over its rate limit.
     async fn deliver(&mut self, changes: &[RowChange]) {
         if changes.is_empty() {

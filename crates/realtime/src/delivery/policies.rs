@@ -1,4 +1,4 @@
-//! Which subscribers the policies of a table can tell apart (§14.2).
+//! Which subscribers the policies of a table distinguish (§14.2).
 
 use plinth_db::{DbError, Queries};
 

@@ -1,7 +1,7 @@
 //! Which rows subscribers may see, by queries in their roles (§9.5).
 //!
-//! Subscribers that the table's policies cannot tell apart are one group, with one query for all rows
-//! of a batch. The queries of many groups are pipelined on one connection.
+//! Subscribers that the table's policies do not distinguish are one group, with one query for all
+//! rows of a batch. The queries of many groups are pipelined on one connection.
 
 use std::{
     collections::{HashMap, HashSet},

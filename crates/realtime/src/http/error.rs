@@ -45,7 +45,7 @@ pub(crate) enum HttpError {
     DatabaseNotReady,
     #[error("Connection pool exhausted")]
     PoolTimeout,
-    /// No fault of the request, unlike what upstream answers with 422.
+    /// No fault of the request, unlike what upstream rejects with 422.
     #[error("Tenant database has no space left")]
     OutOfResources,
 }

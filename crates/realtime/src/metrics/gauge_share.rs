@@ -10,7 +10,7 @@ pub(crate) struct GaugeShare {
 }
 
 impl Default for GaugeShare {
-    /// A share of a gauge that nobody reads.
+    /// A share of a gauge that is not read.
     fn default() -> Self {
         Self::new(&Gauge::noop())
     }

@@ -16,7 +16,7 @@ use crate::{
     protocol::{Frame, IncomingFrame},
 };
 
-/// How long a client may take to answer a close frame.
+/// How long a client may take to reply to a close frame.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// At shutdown sockets are closed one after the other within this time, so that not all clients

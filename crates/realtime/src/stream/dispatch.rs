@@ -46,7 +46,7 @@ impl Task {
     pub(super) async fn handle_wal(&mut self, data: WalData) -> Result<(), DbError> {
         let message = decode(data.data.clone())?;
         if let Some(writer) = &mut self.writer {
-            writer.wait_for_room().await;
+            writer.wait_for_capacity().await;
         }
         self.relay(&data, &message);
         self.handle_message(data.position, message, data.data.len())
@@ -83,7 +83,7 @@ impl Task {
             Message::Relation(relation) => {
                 let is_of_users = MessageColumns::find(relation).is_none();
                 if is_of_users {
-                    writer.remember_relation(relation.oid, data);
+                    writer.keep_relation(relation.oid, data);
                 }
                 (is_of_users, false)
             }

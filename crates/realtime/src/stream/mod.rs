@@ -3,7 +3,7 @@
 //! One stream per project carries the rows of `realtime.messages`, which are broadcasts (§6.6), and
 //! the row changes of published tables (§9). It is opened when the first channel is joined and kept
 //! for a while after the last one has left; then its replication slot is dropped, so that PostgreSQL
-//! retains no WAL that nobody reads.
+//! retains no WAL without a reader.
 
 mod dispatch;
 mod lag;

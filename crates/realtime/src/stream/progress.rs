@@ -51,7 +51,7 @@ impl Progress {
         self.rows = RowCounts::default();
     }
 
-    /// Counts the next row of the transaction; tells whether it was read before.
+    /// Counts the next row of the transaction; returns whether it was read before.
     pub(super) fn is_next_row_duplicate(&mut self, kind: RowKind) -> bool {
         let number = self.rows.get_mut(kind);
         *number += 1;

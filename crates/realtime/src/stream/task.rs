@@ -221,7 +221,7 @@ impl Task {
                     let delivered = *delivered.borrow_and_update();
                     self.confirm(&stream, delivered);
                 }
-                // A server that shuts down answers no queries, but waits for its WAL senders until
+                // A server that shuts down executes no queries, but waits for its WAL senders until
                 // everything is confirmed, which needs queries. So the stream is closed.
                 Ok(()) = outages.changed() => {
                     return Err(DbError::Lost("the database does not respond to queries".to_owned()));

@@ -93,7 +93,7 @@ impl Index {
             let key = text.and_then(|text| Condition::key_of(table.column(name)?, text));
             match key {
                 Some(key) => by_value.get(&key).into_iter().for_each(&mut take),
-                // Only the database can tell which values it equals.
+                // Only the database knows which values it equals.
                 None => by_value.values().for_each(&mut take),
             }
         }

@@ -364,7 +364,7 @@ async fn a_role_that_may_not_read_the_key_receives_an_error() {
 }
 
 /// The stream has a change as soon as its commit is written; policies and the catalog see it later. A
-/// synchronous standby that never answers keeps the two apart.
+/// synchronous standby that never replies keeps the two apart.
 #[tokio::test]
 async fn a_change_is_delivered_once_its_transaction_is_visible() {
     let realtime = TestRealtime::start().await;

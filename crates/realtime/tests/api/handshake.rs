@@ -35,9 +35,9 @@ async fn tokens_of_the_secret_may_have_longer_hashes() {
             .open(&format!("vsn=2.0.0&apikey={}", of(SECRET)))
             .await;
         let query = format!("vsn=2.0.0&apikey={}", of("somebody else's secret"));
-        let refused = realtime.rejection(&query).await;
+        let rejected = realtime.rejection(&query).await;
         let expected = json!({ "error": "Failed to validate JWT signature" });
-        assert_eq!(refused.body, expected, "{algorithm}");
+        assert_eq!(rejected.body, expected, "{algorithm}");
     }
 }
 
@@ -62,9 +62,9 @@ async fn what_is_around_a_key_does_not_matter() {
 async fn rejections_name_their_reason() {
     let realtime = TestRealtime::start().await;
     let check = async |query: String, expected: &str| {
-        let refused = realtime.rejection(&format!("vsn=2.0.0&{query}")).await;
-        assert_eq!(refused.status, StatusCode::UNAUTHORIZED, "{query}");
-        assert_eq!(refused.body, json!({ "error": expected }), "{query}");
+        let rejected = realtime.rejection(&format!("vsn=2.0.0&{query}")).await;
+        assert_eq!(rejected.status, StatusCode::UNAUTHORIZED, "{query}");
+        assert_eq!(rejected.body, json!({ "error": expected }), "{query}");
     };
     check(String::new(), "API key is missing").await;
     check("apikey=".to_owned(), "API key is missing").await;
@@ -95,9 +95,9 @@ async fn other_versions_are_rejected_without_a_body() {
     let realtime = TestRealtime::start().await;
     for version in ["3.0.0", "1.1.0", "x", ""] {
         let query = format!("apikey={PUBLISHABLE_KEY}&vsn={version}");
-        let refused = realtime.rejection(&query).await;
-        assert_eq!(refused.status, StatusCode::FORBIDDEN, "{version}");
-        assert_eq!(refused.body, serde_json::Value::Null);
+        let rejected = realtime.rejection(&query).await;
+        assert_eq!(rejected.status, StatusCode::FORBIDDEN, "{version}");
+        assert_eq!(rejected.body, serde_json::Value::Null);
     }
     realtime.open(&format!("apikey={PUBLISHABLE_KEY}")).await;
     let query = format!("apikey={PUBLISHABLE_KEY}&vsn=1.0.0&eventsPerSecond=7&log_level=nonsense");
@@ -107,12 +107,12 @@ async fn other_versions_are_rejected_without_a_body() {
 #[tokio::test]
 async fn a_disabled_service_rejects_handshakes() {
     let realtime = TestRealtime::with(&[("realtime.enabled", "false")]).await;
-    let refused = realtime
+    let rejected = realtime
         .rejection(&format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0"))
         .await;
-    assert_eq!(refused.status, StatusCode::FORBIDDEN);
+    assert_eq!(rejected.status, StatusCode::FORBIDDEN);
     assert_eq!(
-        refused.body,
+        rejected.body,
         json!({ "error": "Realtime was disabled for this tenant" })
     );
 }
@@ -136,8 +136,8 @@ async fn a_client_may_have_its_own_mistakes_logged() {
         let query = format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0{parameter}");
         let mut socket = realtime.open(&query).await;
         socket.send_text("nonsense").await;
-        let refused = socket.join("1", "realtime:", json!({"config": 7})).await;
-        assert_eq!(refused["status"], "error");
+        let rejected = socket.join("1", "realtime:", json!({"config": 7})).await;
+        assert_eq!(rejected["status"], "error");
         socket.join_ok("2", "realtime:r").await;
         socket
             .send(json!(["2", "3", "realtime:r", "whatever", {}]))

@@ -21,11 +21,14 @@ async fn a_socket_counts_once_and_only_with_a_channel() {
     let reply = other.join("1", "realtime:a", json!({})).await;
     let full = "ConnectionRateLimitReached: Too many connected users";
     assert_eq!(reply, reason(full));
-    let refused = realtime
+    let rejected = realtime
         .rejection(&format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0"))
         .await;
-    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
-    assert_eq!(refused.body, json!({ "error": "Too many connected users" }));
+    assert_eq!(rejected.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(
+        rejected.body,
+        json!({ "error": "Too many connected users" })
+    );
 
     for (reference, topic) in [("1", "realtime:a"), ("2", "realtime:b")] {
         one.send(json!([reference, "9", topic, "phx_leave", {}]))
@@ -43,16 +46,16 @@ async fn a_rejected_join_releases_its_socket_permit_even_with_queued_frames() {
         ("plinth.realtime.channel_error_backoff", "10ms"),
     ])
     .await;
-    let mut refused = realtime.socket().await;
+    let mut rejected = realtime.socket().await;
     let private = json!({"config": {"private": true}});
-    refused
+    rejected
         .send(json!(["1", "1", "realtime:a", "phx_join", private]))
         .await;
-    refused
+    rejected
         .send(json!(["1", "2", "realtime:a", "broadcast", {}]))
         .await;
     for _ in 0..2 {
-        assert_eq!(refused.next().await[4]["status"], "error");
+        assert_eq!(rejected.next().await[4]["status"], "error");
     }
 
     let mut next = realtime.socket().await;
@@ -92,10 +95,10 @@ async fn too_many_joins_end_the_socket() {
     );
     assert_eq!(socket.end().await, Closed(Some(1001)));
     let query = format!("apikey={PUBLISHABLE_KEY}&vsn=2.0.0");
-    let refused = realtime.rejection(&query).await;
-    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS);
+    let rejected = realtime.rejection(&query).await;
+    assert_eq!(rejected.status, StatusCode::TOO_MANY_REQUESTS);
     let too_many = "Too many joins per second";
-    assert_eq!(refused.body, json!({ "error": too_many }));
+    assert_eq!(rejected.body, json!({ "error": too_many }));
 }
 
 #[tokio::test]
@@ -106,7 +109,7 @@ async fn a_flood_of_joins_blocks_no_other_socket_and_each_gets_one_reply() {
         .execute("create policy everybody on realtime.messages using (true) with check (true)")
         .await;
     let (mut flood, mut other) = (realtime.socket().await, realtime.socket().await);
-    // Each needs the database; nobody reads the replies meanwhile.
+    // Each needs the database; the replies are not read meanwhile.
     for n in 0..JOINS {
         let topic = format!("realtime:{n}");
         let payload = json!({"config": {"private": true}});
@@ -352,7 +355,7 @@ async fn rejections_are_delayed_and_the_socket_goes_on() {
     socket.join_ok("2", "realtime:a").await;
     assert!(
         begun.elapsed().as_millis() < 900,
-        "nobody waits for the refusal"
+        "no request waits for the error"
     );
 
     assert_eq!(socket.next().await[1], "1");

@@ -125,7 +125,7 @@ async fn groups_are_counted_per_change_and_so_is_the_time_of_a_batch() {
     let realtime = TestRealtime::start().await;
     realtime.publish("public.notes", NOTES).await;
     let mut sockets = Vec::new();
-    // Three sockets with the tokens of two users, which the policy tells apart.
+    // Three sockets with the tokens of two users, which the policy distinguishes.
     let (ann, bob) = (
         user_token(ANN),
         user_token("00000000-0000-0000-0000-00000000000b"),

@@ -366,7 +366,7 @@ async fn is_confirmed_now(node: &TestRealtime) -> String {
 }
 
 #[tokio::test]
-async fn beyond_the_limit_of_retained_wal_clients_of_other_nodes_are_told_to_reload() {
+async fn beyond_the_limit_of_retained_wal_clients_of_other_nodes_must_reload() {
     let mut nats = NatsServer::start();
     nats.max_retained_wal = 1_000_000;
     let (one, _other, mut ann, mut bob) = two_subscribed(&nats).await;
@@ -386,8 +386,8 @@ async fn beyond_the_limit_of_retained_wal_clients_of_other_nodes_are_told_to_rel
     until(async || one.count(&is_confirmed).await == 1).await;
 
     nats.resume();
-    let told = bob.next().await;
-    assert_eq!(told[4]["message"], "Subscribed to PostgreSQL", "{told}");
+    let frame = bob.next().await;
+    assert_eq!(frame[4]["message"], "Subscribed to PostgreSQL", "{frame}");
     insert(&one, 4..=5).await;
     for socket in [&mut ann, &mut bob] {
         expect_ids(socket, 4..=5).await;
@@ -435,8 +435,8 @@ async fn without_the_broker_nodes_say_so() {
 /// Shorter than usual, and longer than a slow machine takes between two signs of life.
 const FOLLOWER_TIMEOUT: Duration = Duration::from_secs(16);
 
-/// Until a node without the broker has told the others through the database that it lives, some time
-/// after `since`.
+/// Until a node without the broker has notified the others through the database that it lives, some
+/// time after `since`.
 async fn until_recorded(node: &TestRealtime, since: Instant, time: Duration) {
     let records = format!(
         "select count(*) from realtime.followers

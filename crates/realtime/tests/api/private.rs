@@ -93,9 +93,9 @@ async fn a_failed_write_check_is_not_cached() {
         .send(json!(["1", "2", "realtime:r", "broadcast", {}]))
         .await;
     socket.send(track("3")).await;
-    let refused = socket.next().await;
+    let rejected = socket.next().await;
     assert_eq!(
-        (&refused[1], &refused[4]["status"]),
+        (&rejected[1], &rejected[4]["status"]),
         (&json!("3"), &json!("error"))
     );
 
@@ -231,10 +231,10 @@ async fn a_database_that_is_away_keeps_private_channels_shut_and_public_ones_ope
     socket.join_ok("2", "realtime:r").await;
     let key = ("apikey", PUBLISHABLE_KEY);
     let path = "/api/broadcast/r/events/e?private=true";
-    let refused = realtime.post(path, &[key], "{}").await;
-    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let rejected = realtime.post(path, &[key], "{}").await;
+    assert_eq!(rejected.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(
-        refused.json(),
+        rejected.json(),
         json!({"message": "Tenant database unavailable"})
     );
 }
@@ -252,10 +252,10 @@ async fn a_full_database_is_distinguished_from_an_unreachable_one() {
     assert_eq!(reason(&reply), expected);
     let key = ("apikey", PUBLISHABLE_KEY);
     let path = "/api/broadcast/r/events/e?private=true";
-    let refused = realtime.post(path, &[key], "{}").await;
-    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    let rejected = realtime.post(path, &[key], "{}").await;
+    assert_eq!(rejected.status, StatusCode::UNPROCESSABLE_ENTITY);
     let expected = json!({"message": "Tenant database has too many connections"});
-    assert_eq!(refused.json(), expected);
+    assert_eq!(rejected.json(), expected);
 }
 
 #[tokio::test]
@@ -277,9 +277,9 @@ async fn a_cancelled_policy_is_reported() {
     assert!(reason(&reply).contains("enough"), "{reply}");
     let key = ("apikey", PUBLISHABLE_KEY);
     let path = "/api/broadcast/r/events/e?private=true";
-    let refused = realtime.post(path, &[key], "{}").await;
-    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
-    assert_eq!(refused.json(), json!({"message": "Query canceled"}));
+    let rejected = realtime.post(path, &[key], "{}").await;
+    assert_eq!(rejected.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(rejected.json(), json!({"message": "Query canceled"}));
 }
 
 #[tokio::test]

@@ -33,8 +33,8 @@ async fn joins_with_invalid_tokens_are_rejected_with_a_code() {
     for (place, (token, expected)) in cases.iter().enumerate() {
         let payload = json!({"config": {}, "access_token": token});
         let reply = socket.join(&place.to_string(), "realtime:r", payload).await;
-        let refused = json!({"status": "error", "response": {"reason": expected}});
-        assert_eq!(reply, refused, "{token}");
+        let rejected = json!({"status": "error", "response": {"reason": expected}});
+        assert_eq!(reply, rejected, "{token}");
     }
 
     // The older name of a token wins.
@@ -56,14 +56,14 @@ async fn a_new_token_that_may_read_less_closes_the_channel() {
     );
     realtime.execute(&policies).await;
     let config = json!({"private": true, "presence": {"enabled": true}});
-    let nobody = "00000000-0000-0000-0000-00000000000c";
+    let unknown_user = "00000000-0000-0000-0000-00000000000c";
     let cases = [
         (
             BOB,
             "You no longer have permission to read from this Channel topic: r",
         ),
         (
-            nobody,
+            unknown_user,
             "You do not have permissions to read from this Channel topic: r",
         ),
     ];

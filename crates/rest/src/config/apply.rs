@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_is_told() {
+    fn every_problem_is_reported() {
         let problems = overrides(&[
             ("db_schemas", "api, pg_catalog"),
             ("openapi_server_proxy_uri", "htp:/@@localhost"),

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_secrets_are_told_without_showing_them() {
+    fn bad_secrets_are_reported_without_showing_them() {
         let check = |pairs: &[(&str, &str)], expected: &str| {
             let problems = with(pairs).expect_err("rejected");
             assert_eq!(problems.len(), 1);

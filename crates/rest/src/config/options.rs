@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn all_problems_are_told_at_once() {
+    fn all_problems_are_reported_at_once() {
         let mut options = options(&[("log-level", "never"), ("db-tx-end", "random")]);
 
         options.choice(&["log-level"], &[("crit", 1), ("error", 2)]);

@@ -81,7 +81,7 @@ fn the_database_s_own_wishes_are_malformed() {
 }
 
 #[test]
-fn headers_tell_how_to_come_back() {
+fn headers_say_how_to_authenticate_or_retry() {
     let headers = |error: RestError| {
         let headers = error.render().headers.into_iter();
         let text = |(name, value): (HeaderName, HeaderValue)| {
@@ -98,11 +98,11 @@ fn headers_tell_how_to_come_back() {
         headers(RestError::InvalidClaims(owned("JWT expired"))),
         ["www-authenticate: Bearer error=\"invalid_token\", error_description=\"JWT expired\""]
     );
-    let unspeakable = RestError::UndecodableToken {
+    let undecodable = RestError::UndecodableToken {
         message: owned("odd \n text"),
         details: None,
     };
-    assert_eq!(headers(unspeakable), ["www-authenticate: Bearer"]);
+    assert_eq!(headers(undecodable), ["www-authenticate: Bearer"]);
     assert_eq!(headers(RestError::NoSchemaCache), ["retry-after: 1"]);
     assert_eq!(
         headers(RestError::Unreachable(owned(""))),

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn notes_tell_which_key_a_column_is() {
+    fn notes_name_the_key_of_a_column() {
         let films = Table {
             primary_key: vec!["id".into()],
             columns: vec![column("id", "integer")],

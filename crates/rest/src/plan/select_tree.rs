@@ -1,6 +1,6 @@
 //! The tree of `select`, with each filter, order and range at its level (rest contract §1.6).
 //!
-//! The schema cache is not needed yet: `select` alone tells which names are embeds.
+//! The schema cache is not needed yet: `select` alone shows which names are embeds.
 
 use crate::{
     RestError,

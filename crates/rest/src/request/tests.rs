@@ -254,7 +254,7 @@ fn profiles_choose_schemas() {
 }
 
 #[test]
-fn the_first_wrong_step_is_the_answer() {
+fn the_first_wrong_step_is_the_error() {
     let check = |request: Request, expected: &str| assert_eq!(code(parse(&request)), expected);
     let profile: &'static [(&str, &str)] = &[("content-profile", "secret")];
     let wrong = || Request {

@@ -1,7 +1,7 @@
 //! The schema cache: relations, relationships and functions that requests can name (rest contract
 //! §5.1).
 //!
-//! [`load`] reads PostgreSQL's catalogs; after that every lookup is answered from memory. Names are
+//! [`load`] reads PostgreSQL's catalogs; after that every lookup is served from memory. Names are
 //! interned. When to load is up to `snapshot`, which relationship an embed means up to `plan`.
 
 mod computed;
@@ -172,7 +172,7 @@ fn total<'a, T: 'a>(groups: impl Iterator<Item = &'a Vec<T>>) -> usize {
     groups.map(Vec::len).sum()
 }
 
-/// Numbers of objects, for the log.
+/// Counts of objects, for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counts {
     pub(crate) relations: usize,

@@ -45,13 +45,13 @@ pub(super) enum State {
     Idle,
 }
 
-/// A request waits for a load. Dropping this tells it that the load has ended.
+/// A request waits for a load. Dropping this notifies it that the load has ended.
 pub(super) struct LoadRequest {
     pub(super) reason: LoadReason,
     pub(super) _done: oneshot::Sender<()>,
 }
 
-/// Checked again when the task takes the request: a load in between may have answered it.
+/// Checked again when the task takes the request: a load in between may have satisfied it.
 pub(super) enum LoadReason {
     /// An explicit reload.
     Requested(Arc<RestConfig>),
@@ -132,7 +132,7 @@ impl LoadTask {
             tokio::select! {
                 () = self.stop.cancelled() => return Ended::Stopped,
                 received = self.load_requests.recv() => match received {
-                    Some(received) if self.is_answered(&received.reason) => continue,
+                    Some(received) if self.is_satisfied(&received.reason) => continue,
                     Some(received) => request = Some(received),
                     None => return Ended::Stopped,
                 },
@@ -168,7 +168,7 @@ impl LoadTask {
                     again |= self.requires_load(&notification);
                 }
                 Some(received) = self.load_requests.recv() => {
-                    if !self.is_answered(&received.reason) {
+                    if !self.is_satisfied(&received.reason) {
                         request = Some(received);
                         break;
                     }
@@ -180,7 +180,7 @@ impl LoadTask {
         }
     }
 
-    /// Also tells the server when the settings are to be read again.
+    /// Also notifies the server when the settings are to be read again.
     fn requires_load(&self, notification: &ListenEvent) -> bool {
         let ListenEvent::Notification { payload, .. } = notification else {
             // The connection is new: notifications may have been missed.
@@ -193,7 +193,7 @@ impl LoadTask {
     }
 
     /// Whether the latest snapshot satisfies a request, so that no load is needed.
-    fn is_answered(&self, reason: &LoadReason) -> bool {
+    fn is_satisfied(&self, reason: &LoadReason) -> bool {
         let state = *self.shared.state.borrow();
         let Some(latest) = self.shared.snapshot.load_full() else {
             return false;

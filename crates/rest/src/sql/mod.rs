@@ -188,7 +188,7 @@ impl<'a> Sql<'a> {
         }
         self.push(", pgrst_source_count as (");
         self.count(read, None);
-        // One more than `db-max-rows` is enough to tell that there are more.
+        // One more than `db-max-rows` is enough to see that there are more.
         if let Some(max_rows) = counts.max_rows.filter(|_| limits_count) {
             self.push(" limit ")
                 .value(max_rows.saturating_add(1).to_string());

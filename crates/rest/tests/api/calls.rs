@@ -13,7 +13,7 @@ async fn every_shape_of_result_has_its_body() {
         "price": 10.10, "tags": ["math", "old, rare"], "pages": "[1,100)",
         "extra": { "shelf": { "row": 3, "names": ["x", "y"] } },
     });
-    let nobody = json!({
+    let unknown_user = json!({
         "id": null, "author_id": null, "title": null, "genre": null, "isbn": null,
         "price": null, "tags": null, "pages": null, "extra": null,
     });
@@ -25,7 +25,7 @@ async fn every_shape_of_result_has_its_body() {
         ("a_genre", json!("poem")),
         ("names", json!(["Ada", "Émile", "Nobody"])),
         ("first_book", engines),
-        ("missing_book", nobody),
+        ("missing_book", unknown_user),
         (
             "titles?limit=2",
             json!([{ "title": "Engines" }, { "title": "Germinal" }]),
@@ -145,7 +145,7 @@ async fn variadic_arguments_are_collected() {
 }
 
 #[tokio::test]
-async fn overloads_are_told_apart_by_their_argument_names() {
+async fn overloads_are_distinguished_by_their_argument_names() {
     let api = TestApi::library().await;
 
     api.get("/rpc/pick?a=1")

@@ -25,7 +25,7 @@ async fn api() -> TestApi {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_caller_sees_its_own_claims_and_nobody_elses() {
+async fn every_caller_sees_its_own_claims_and_no_others() {
     let api = api().await;
     let ask = async |number: usize| {
         let role = ["anon", "authenticated"][number % 2];
@@ -68,7 +68,7 @@ async fn every_caller_sees_its_own_claims_and_nobody_elses() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_of_all_shapes_get_their_own_answers() {
+async fn requests_of_all_shapes_get_their_own_responses() {
     let api = api().await;
     let ask = async |number: usize| {
         let id = number % 4 + 1;

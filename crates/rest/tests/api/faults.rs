@@ -143,7 +143,7 @@ async fn killed_backends_cost_a_retry_and_nothing_more() {
 }
 
 #[tokio::test]
-async fn a_backend_killed_at_work_answers_that_it_can_be_retried() {
+async fn a_killed_backend_gives_a_retryable_error() {
     let api = TestApi::own_library().await;
     let admin = api.db.admin().await;
     let kill = async {
@@ -167,7 +167,7 @@ async fn a_backend_killed_at_work_answers_that_it_can_be_retried() {
 }
 
 #[tokio::test]
-async fn a_database_out_of_reach_is_told_and_found_again() {
+async fn an_unreachable_database_is_reported_and_reconnected() {
     let api = TestApi::own_library().await;
     assert_eq!(api.get("/books").await.status, 200);
 

@@ -243,7 +243,7 @@ async fn empty_embeds_leave_no_trace() {
 }
 
 #[tokio::test]
-async fn a_list_of_thousands_is_answered_with_headers_that_clients_can_read() {
+async fn a_list_of_thousands_has_response_headers_that_clients_can_read() {
     let api = TestApi::library().await;
     let ids: Vec<String> = (0..5000).map(|id| id.to_string()).collect();
 

@@ -143,7 +143,7 @@ async fn filters_compare_by_the_type_of_the_column() {
 }
 
 #[tokio::test]
-async fn nulls_go_where_they_are_told_to() {
+async fn nulls_are_sorted_where_requested() {
     let api = TestApi::library().await;
     let orders = [
         ("price", "4,2,1,3"),

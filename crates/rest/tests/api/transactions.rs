@@ -164,7 +164,7 @@ async fn the_end_of_a_transaction_can_be_chosen() {
 }
 
 #[tokio::test]
-async fn a_rollback_still_hears_deferred_constraints() {
+async fn a_rollback_still_checks_deferred_constraints() {
     let settings = [("db-schemas", "library"), ("db-tx-end", "rollback")];
     let api = TestApi::standalone(Database::shared().await, &settings).await;
 

@@ -40,7 +40,7 @@ fn returns(routine: &Routine) -> String {
 }
 
 #[tokio::test]
-async fn parameters_and_results_are_told_apart() {
+async fn parameters_and_results_are_distinguished() {
     let cache = cache().await;
     let check = |name: &str, expected_params: &str, expected_result: &str| {
         let routine = only(cache, name);

@@ -57,12 +57,12 @@ pub(super) fn check_cookie(
     options.validate()?;
     let is_insecure = options.secure == Some(false)
         || options.secure.is_none() && public_origin.is_some_and(|origin| !origin.is_https());
-    let is_refused = if name.starts_with("__Host-") {
+    let is_rejected = if name.starts_with("__Host-") {
         is_insecure || options.domain.is_some() || options.path != "/"
     } else {
         name.starts_with("__Secure-") && is_insecure
     };
-    if is_refused {
+    if is_rejected {
         return Err(ConfigError::CookieNamePrefix(name.to_owned()));
     }
     Ok(())

@@ -101,10 +101,10 @@ impl Changes {
                 Some(Piece::Chunk(index)) => chunks.len() == 1 || index >= chunks.len(),
             };
             removed.extend(names(request, is_left_over));
-            let is_news = |(name, value): &(String, String)| {
+            let is_changed = |(name, value): &(String, String)| {
                 side == Side::Browser || request.value(name) != Some(value)
             };
-            set.extend(chunks.into_iter().filter(is_news));
+            set.extend(chunks.into_iter().filter(is_changed));
         }
 
         let on_host = options.domain.iter().flat_map(|_| &removed);

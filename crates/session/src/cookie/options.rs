@@ -50,7 +50,7 @@ pub enum CookieOptionsError {
     #[error("the cookie domain is not a domain name: {0:?}")]
     Domain(String),
     /// Browsers silently drop such cookies.
-    #[error("browsers refuse cookies with SameSite=None or Partitioned that are not Secure")]
+    #[error("browsers reject cookies with SameSite=None or Partitioned that are not Secure")]
     NeedsSecure,
 }
 
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn what_browsers_would_drop_is_refused() {
+    fn what_browsers_would_drop_is_rejected() {
         let insecure = CookieOptions::default().secure(false);
 
         assert_eq!(insecure.validate(), Ok(()));

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_led_back_with_a_secret() {
+    fn secrets_are_removed_from_the_return_path() {
         let html = "text/html";
 
         let expected = Some("/sign-in?next=%2Fprivate%3Fa%3Db".to_owned());

@@ -58,7 +58,7 @@ async fn a24_an_edited_cookie_changes_nothing_but_what_is_shown() {
 }
 
 #[tokio::test]
-async fn a24_an_edited_token_is_refused() {
+async fn a24_an_edited_token_is_rejected() {
     let app = App::new();
     let token = app.upstream.tokens().token(3600);
     let parts: Vec<&str> = token.split('.').collect();
@@ -76,7 +76,7 @@ async fn a24_an_edited_token_is_refused() {
 // A25
 
 #[tokio::test]
-async fn a25_no_algorithm_and_strange_ones_are_refused() {
+async fn a25_no_algorithm_and_strange_ones_are_rejected() {
     let app = App::new();
     let kid = kid(&app.upstream.tokens());
     for alg in [
@@ -137,7 +137,7 @@ async fn a25_keys_that_a_token_brings_along_are_ignored() {
 }
 
 #[tokio::test]
-async fn a25_a_foreign_token_under_our_key_id_is_refused_without_a_refresh() {
+async fn a25_a_foreign_token_under_our_key_id_is_rejected_without_a_refresh() {
     let app = App::new();
     let ours = app.upstream.tokens().token(3600);
     let theirs = Tokens::new(Algorithm::Es256).token(3600);
@@ -153,7 +153,7 @@ async fn a25_a_foreign_token_under_our_key_id_is_refused_without_a_refresh() {
 }
 
 #[tokio::test]
-async fn a25_a_token_without_a_key_id_is_refused() {
+async fn a25_a_token_without_a_key_id_is_rejected() {
     let app = App::new();
     let header = part(&json!({ "alg": "ES256" }));
     let token = format!("{header}.{}.c2ln", part(&claims(3600)));
@@ -285,7 +285,7 @@ async fn a28_with_a_domain_both_cookies_are_removed() {
 // A29
 
 #[tokio::test]
-async fn a29_nobody_is_signed_in_by_anothers_page() {
+async fn a29_no_user_is_signed_in_by_another_site() {
     let app = App::new();
     let session = app.upstream.tokens().session(3600, "attackers");
     for site in ["cross-site", "same-site"] {
@@ -367,7 +367,7 @@ async fn a29_a_host_prefix_keeps_neighbours_out() {
 // A30
 
 #[tokio::test]
-async fn a30_too_many_bytes_of_cookies_are_nobody() {
+async fn a30_too_many_bytes_of_cookies_are_no_session() {
     let app = App::new();
     let mut browser = app.signed_in_for(3600);
     browser.set("filler", &"x".repeat(64 * 1024));
@@ -389,7 +389,7 @@ async fn a30_chunks_beyond_the_limit_are_not_read_but_removed() {
 }
 
 #[tokio::test]
-async fn a30_a_json_bomb_is_nobody() {
+async fn a30_a_json_bomb_is_no_session() {
     let app = App::new();
     let mut session: Value =
         serde_json::from_str(&app.upstream.tokens().session(3600, "r")).unwrap();
@@ -433,7 +433,7 @@ async fn a30_thousands_of_cookies_are_handled_in_no_time() {
 }
 
 #[tokio::test]
-async fn a30_a_token_that_is_too_long_is_refused() {
+async fn a30_a_token_that_is_too_long_is_rejected() {
     let app = App::new();
     let mut claims = claims(3600);
     claims["padding"] = json!("x".repeat(16 * 1024));
@@ -523,7 +523,7 @@ async fn a32_changes_come_from_our_own_pages() {
 }
 
 #[tokio::test]
-async fn a32_the_refusal_names_itself_and_the_handler_never_runs() {
+async fn a32_the_error_names_itself_and_the_handler_never_runs() {
     let app = App::new();
     let mut browser = app
         .signed_in_for(3600)
@@ -878,7 +878,7 @@ async fn a41_no_cookie_is_written_over_plain_http() {
 }
 
 #[tokio::test]
-async fn c18_cookies_are_secure_where_nobody_knows_the_origin_except_on_this_machine() {
+async fn c18_cookies_are_secure_where_the_origin_is_unknown_except_on_loopback() {
     let upstream = Upstream::new();
     let app = |options: CookieOptions| {
         let layer = SessionLayer::builder(PROJECT_URL, "anon")

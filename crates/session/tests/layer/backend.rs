@@ -1,4 +1,4 @@
-//! A server that hosts the auth service itself answers without a detour over HTTP.
+//! A server that hosts the auth service itself needs no requests over HTTP.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::support::{Browser, NOW_MS, Tokens, USER, routes};
 
-/// Answers from memory.
+/// Responds from memory.
 struct Own {
     tokens: Tokens,
     refreshes: AtomicUsize,

@@ -77,7 +77,7 @@ async fn layers_of_one_process_share_no_acceptance() {
 }
 
 #[tokio::test]
-async fn people_are_sent_to_the_pages_that_help_and_programs_are_told() {
+async fn browsers_are_redirected_and_programs_get_errors() {
     let app = App::with(Upstream::new(), |builder| {
         builder
             .sign_in_path("/sign-in")

@@ -22,7 +22,7 @@ async fn a_warm_session_is_read_and_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn nobody_is_nobody() {
+async fn without_cookies_there_is_no_user() {
     let app = App::new();
     let mut browser = app.browser();
 
@@ -156,7 +156,7 @@ async fn errors_carry_cookies_too() {
 }
 
 #[tokio::test]
-async fn a_refused_refresh_ends_the_session_and_clears_its_cookies() {
+async fn a_rejected_refresh_ends_the_session_and_clears_its_cookies() {
     let app = App::new();
     let mut browser = app.signed_in_for(-10);
     browser.set(&format!("{KEY}.7"), "stray");
@@ -170,7 +170,7 @@ async fn a_refused_refresh_ends_the_session_and_clears_its_cookies() {
 }
 
 #[tokio::test]
-async fn an_early_refusal_leaves_what_is_left() {
+async fn an_early_rejection_keeps_the_valid_session() {
     let app = App::new();
     let mut browser = app.signed_in_for(60);
 
@@ -182,7 +182,7 @@ async fn an_early_refusal_leaves_what_is_left() {
 }
 
 #[tokio::test]
-async fn a_service_in_trouble_keeps_the_cookies() {
+async fn a_failing_service_keeps_the_cookies() {
     let app = App::with(Upstream::new(), |builder| {
         builder.refresh_wait(std::time::Duration::from_millis(100))
     });
@@ -210,7 +210,7 @@ async fn a_service_in_trouble_keeps_the_cookies() {
 }
 
 #[tokio::test]
-async fn too_many_requests_is_trouble_and_no_refusal() {
+async fn too_many_requests_is_an_error_and_no_rejection() {
     let app = App::with(Upstream::new(), |builder| {
         builder.refresh_wait(std::time::Duration::from_millis(100))
     });
@@ -274,7 +274,7 @@ async fn a_bearer_request_has_no_cookies_to_write() {
 }
 
 #[tokio::test]
-async fn unreadable_cookies_are_nobody_and_stay() {
+async fn unreadable_cookies_are_no_session_and_stay() {
     let app = App::new();
     let token = app.upstream.tokens().token(3600);
     let no_refresh_token = json!({ "access_token": token, "refresh_token": "", "expires_at": 1 });

@@ -32,7 +32,7 @@ async fn a_callback_completes_a_sign_in() {
 }
 
 #[tokio::test]
-async fn what_went_wrong_elsewhere_is_told_in_one_word() {
+async fn failures_elsewhere_are_reported_in_one_word() {
     let app = App::with(Upstream::new(), |builder| builder.sign_in_path("/sign-in"));
     let check = async |query: &str, expected: &str| {
         let reply = app.browser().get(&format!("/auth/callback?{query}")).await;
@@ -59,7 +59,7 @@ async fn what_went_wrong_elsewhere_is_told_in_one_word() {
 }
 
 #[tokio::test]
-async fn a_service_in_trouble_is_no_failed_sign_in() {
+async fn a_failing_service_is_no_failed_sign_in() {
     let app = App::with(Upstream::new(), |builder| builder.sign_in_path("/sign-in"));
     app.upstream.verifying(on_refresh::error(503, "down"));
     let mut browser = app.browser();
@@ -150,7 +150,7 @@ async fn links_that_cannot_be_real_are_not_asked_about() {
 }
 
 #[tokio::test]
-async fn the_first_half_of_a_change_of_address_signs_nobody_in() {
+async fn the_first_half_of_a_change_of_address_signs_no_user_in() {
     let app = App::new();
     let response = json!({ "msg": "Confirmation link accepted", "code": 200 });
     app.upstream

@@ -148,7 +148,7 @@ async fn two_hundred_requests_with_one_expired_session_make_one_refresh() {
 }
 
 /// More refreshes than one address may make, were they counted by address: a layer asks for all its
-/// users from one, and JavaScript clients take a refusal for the end of their session.
+/// users from one, and JavaScript clients take an error for the end of their session.
 #[tokio::test]
 async fn s96_many_sessions_behind_one_address_may_each_try_eight_times_at_once() {
     let world = World::start().await;

@@ -95,7 +95,7 @@ async fn s35_nothing_secret_is_traced_from_sign_in_to_sign_out() {
 }
 
 #[tokio::test]
-async fn s35_nothing_secret_is_traced_when_cookies_are_refused() {
+async fn s35_nothing_secret_is_traced_when_cookies_are_rejected() {
     let traces = Traces::capture();
     let mut secrets = Secrets::default();
     let app = App::with(Upstream::new(), |builder| {

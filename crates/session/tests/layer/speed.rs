@@ -29,7 +29,7 @@ async fn median(app: &Router, cookies: &str) -> Duration {
     times[ROUNDS / 2]
 }
 
-/// The same answer without the layer.
+/// The same response without the layer.
 fn bare() -> Router {
     Router::new().route("/private", get(|| async { USER }))
 }

@@ -37,7 +37,7 @@ async fn rs256_is_checked_like_es256() {
 }
 
 #[tokio::test]
-async fn other_algorithms_are_refused_even_with_a_published_key() {
+async fn other_algorithms_are_rejected_even_with_a_published_key() {
     let app = App::with(Upstream::signing(Algorithm::EdDsa), |builder| builder);
 
     assert_eq!(
@@ -93,7 +93,7 @@ async fn the_servers_word_is_not_good_past_the_end_of_the_token() {
 }
 
 #[tokio::test]
-async fn the_servers_refusals_and_troubles_are_told_apart() {
+async fn the_servers_rejections_and_failures_are_distinguished() {
     let app = App::new();
     let token = |number: i64| shared_secret().token(3600 + number);
 
@@ -171,7 +171,7 @@ async fn old_keys_serve_for_a_day_while_new_ones_cannot_be_fetched() {
 }
 
 #[tokio::test]
-async fn without_any_keys_nobody_can_tell_and_nothing_is_spent_or_lost() {
+async fn without_any_keys_nothing_is_verified_and_nothing_is_spent_or_lost() {
     let app = App::new();
     app.upstream.hide_keys();
     app.upstream.refreshing_for(3600);
@@ -229,7 +229,7 @@ async fn a_session_renewed_by_a_key_that_is_not_known_yet_is_renewed_once() {
 }
 
 #[tokio::test]
-async fn a_stranger_is_not_vouched_for_by_the_servers_word_about_another() {
+async fn a_user_is_not_verified_by_a_response_about_another() {
     let app = App::new();
     app.signed_in_for(3600).get("/private").await;
     app.upstream.rotate(true);
@@ -266,7 +266,7 @@ async fn signing_in_by_a_key_that_is_not_known_yet_asks_the_server() {
 }
 
 #[tokio::test]
-async fn a_sign_in_that_nobody_can_check_yet_is_not_lost() {
+async fn a_sign_in_that_cannot_be_verified_yet_is_not_lost() {
     let app = App::new();
     app.upstream.hide_keys();
     app.upstream
@@ -390,7 +390,7 @@ async fn strict_revocation_asks_before_changes_only() {
     assert_eq!(app.upstream.users(), 0);
     assert_eq!(browser.post("/private", "").await.short(), (200, USER));
     assert_eq!(browser.post("/private", "").await.short(), (200, USER));
-    assert_eq!(app.upstream.users(), 2, "an answer is not kept");
+    assert_eq!(app.upstream.users(), 2, "a response is not kept");
 
     app.upstream.knowing_users(on_refresh::error(503, "down"));
     assert_eq!(

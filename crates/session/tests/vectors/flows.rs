@@ -69,7 +69,7 @@ async fn check(vectors: &Vectors, case: &Field<'_>) {
     let request = cookies(&case.at("request_cookies"));
     let after = case.at("cookies_after").items();
     let session = after.iter().find(|cookie| cookie.at("name").text() == key);
-    let answer = session.map_or("{}", |cookie| cookie.at("item_json").text());
+    let user_json = session.map_or("{}", |cookie| cookie.at("item_json").text());
     let (result_url, flow_id) = (
         case.at("result_url").maybe_text(),
         case.at("flow_id").maybe_text(),
@@ -77,7 +77,7 @@ async fn check(vectors: &Vectors, case: &Field<'_>) {
     let expected_fetches = case.at("fetches").read();
 
     let fetches = Fetches::default();
-    let app = app(vectors, key, &fetches, answer);
+    let app = app(vectors, key, &fetches, user_json);
     let path = format!("/{}", case.at("name").text());
     let url = result_url.or(expected_fetches[0]["url"].as_str()).unwrap();
     let (headers, body) = ask(app, &request, &path, redirect_in(url)).await;
@@ -161,8 +161,8 @@ fn check_jar(request: &Cookies, ours: &Writes, after: &[Field<'_>], title: &str)
 }
 
 /// The application: one route for each flow, and an auth service that notes what it is asked.
-fn app(vectors: &Vectors, key: &str, fetches: &Fetches, answer: &str) -> Router {
-    let (noted, answer) = (Arc::clone(fetches), answer.to_owned());
+fn app(vectors: &Vectors, key: &str, fetches: &Fetches, user_json: &str) -> Router {
+    let (noted, user_json) = (Arc::clone(fetches), user_json.to_owned());
     let project = vectors.at("project_url").text().to_owned();
     let service = Router::new().fallback(move |request: Request| async move {
         let uri = request.uri().path_and_query().unwrap().to_string();
@@ -171,7 +171,7 @@ fn app(vectors: &Vectors, key: &str, fetches: &Fetches, answer: &str) -> Router 
                 json!({ "method": request.method().as_str(), "url": format!("{project}{uri}") });
             noted.lock().unwrap().push(asked);
         }
-        ([("content-type", "application/json")], answer.clone()).into_response()
+        ([("content-type", "application/json")], user_json.clone()).into_response()
     });
     let layer = layer(vectors, key, Http::with_service(service));
     Router::new()

@@ -22,7 +22,7 @@ pub(crate) async fn check_all(vectors: &Vectors) {
 }
 
 #[tokio::test]
-async fn the_layer_answers_with_the_headers_of_the_reference() {
+async fn the_layer_responds_with_the_headers_of_the_reference() {
     check_all(&Vectors::load()).await;
 }
 
@@ -62,7 +62,7 @@ pub(crate) async fn ask(
     (parts.headers, body)
 }
 
-/// Those of an answer's headers that keep session cookies out of caches.
+/// Those of a response's headers that keep session cookies out of caches.
 pub(crate) fn cache_headers(headers: &HeaderMap) -> Value {
     if !headers.contains_key(header::SET_COOKIE) {
         assert!(!headers.contains_key("expires") && !headers.contains_key("pragma"));
@@ -98,9 +98,9 @@ async fn check(vectors: &Vectors, case: &Field<'_>) {
         return;
     }
     let request = cookies(&case.at("request_cookies"));
-    // Nobody is signed in by tokens that nobody can check; that is not what is tested here.
-    let nobody = Router::new().fallback(|| async { (StatusCode::BAD_REQUEST, "{}") });
-    let layer = layer(vectors, key, Http::with_service(nobody))
+    // No user is signed in by tokens that cannot be verified; that is not what is tested here.
+    let rejecting = Router::new().fallback(|| async { (StatusCode::BAD_REQUEST, "{}") });
+    let layer = layer(vectors, key, Http::with_service(rejecting))
         .cookie_options(options(case.at("cookie_options").read()))
         .encoding(encoding(case))
         .encode(match encode {

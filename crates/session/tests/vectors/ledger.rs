@@ -1,4 +1,4 @@
-//! The vectors, and which of their fields somebody has looked at.
+//! The vectors, and which of their fields were read.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -48,7 +48,7 @@ impl Vectors {
         cases
     }
 
-    /// The places that nobody has read.
+    /// The places that were not read.
     pub(crate) fn unread(&self) -> Vec<String> {
         let mut unread = Vec::new();
         self.collect_unread("", &self.file, &mut unread);
@@ -124,7 +124,7 @@ impl<'a> Field<'a> {
 }
 
 #[test]
-fn what_nobody_reads_is_told() {
+fn unread_vectors_are_reported() {
     let file = serde_json::json!({
         "cases": [{ "a": 1, "b": { "c": 2, "d": [] } }, { "a": 3, "new": "x" }],
         "empty": {},

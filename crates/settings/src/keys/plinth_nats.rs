@@ -12,6 +12,6 @@ keys! {
     pub const NODE: Key<Option<String>> = optional_text("plinth.nats.node");
 
     /// How much WAL PostgreSQL retains per project for nodes that the broker does not reach; beyond that,
-    /// their clients miss row changes and are told to reload.
+    /// their clients miss row changes and must reload.
     pub const MAX_RETAINED_WAL: Key<ByteSize> = bytes("plinth.nats.max_retained_wal", "4GB");
 }

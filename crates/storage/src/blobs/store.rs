@@ -27,7 +27,7 @@ pub enum BlobStore {
 
 impl BlobStore {
     /// The blobs of a project, which need not be open. `tasks` runs what must be done although
-    /// nobody waits for it.
+    /// no request waits for it.
     pub(crate) fn blobs(&self, project: &ProjectRef, tasks: TaskTracker) -> Blobs {
         let project = project.as_str();
         match self {

@@ -84,7 +84,7 @@ mod tests {
         (ImageFormat::Bmp, "rgba8", "", false),
     ];
 
-    /// Each in a process of its own: the peak of a process cannot be told apart by threads.
+    /// Each in a process of its own: the peak of a process is not recorded by thread.
     #[test]
     fn no_rendering_takes_more_than_was_estimated() {
         let program = env::current_exe().expect("this program");

@@ -1,4 +1,5 @@
-//! What the first bytes of a source tell: its format, its size, and the memory that decoding takes.
+//! What the first bytes of a source contain: its format, its size, and the memory that decoding
+//! takes.
 
 use std::io::Cursor;
 
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_tells_what_decoding_takes() {
+    fn the_header_gives_the_memory_for_decoding() {
         let gray = header(&DynamicImage::new_luma8(100, 50), ImageFormat::Png);
         assert_eq!((gray.width, gray.height, gray.channels), (100, 50, 1));
         assert_eq!(gray.decoding_bytes(), 100 * 50);

@@ -40,9 +40,9 @@ impl MemoryBudget {
         Ok(Reservation { permit })
     }
 
-    /// Makes a reservation as large as that, if there is as much and nobody waits; else an error if
-    /// there will never be, and `false` if it must be waited for. Waiting while something is
-    /// reserved could wait for others that do the same.
+    /// Makes a reservation as large as that, if there is as much and no request waits; else an
+    /// error if there will never be, and `false` if it must be waited for. Waiting while something
+    /// is reserved could wait for others that do the same.
     pub(super) fn try_grow(
         &self,
         reservation: &mut Reservation,
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reservation_grows_only_while_nobody_waits() {
+    async fn a_reservation_grows_only_while_no_other_waits() {
         let budget = MemoryBudget::new(10 * MEGABYTE);
         let mut grown = budget.reserve(MEGABYTE).await.expect("free");
         assert!(budget.try_grow(&mut grown, 4 * MEGABYTE).expect("possible"));

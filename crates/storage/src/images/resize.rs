@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use crate::images::geometry::{Gravity, Resize};
 
-    /// Every pixel tells where it is.
+    /// Every pixel holds its position.
     fn sample(width: u32, height: u32, channels: u8) -> Raster {
         let pixel = |index: u32| {
             let (x, y) = (index % width, index / width);

@@ -30,7 +30,7 @@ pub(crate) async fn find(
     if rules.is_public {
         return object.ok_or_else(StorageError::no_such_key);
     }
-    // Without a credential nobody learns that a private bucket exists.
+    // Without a credential no caller learns that a private bucket exists.
     let is_anonymous = access == Access::Public || context.optional_caller().is_none();
     if is_anonymous {
         Err(StorageError::no_such_bucket())

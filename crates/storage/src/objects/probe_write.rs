@@ -1,7 +1,7 @@
 //! Whether a caller may write an object, found out by a dry run (storage contract §10.3).
 //!
 //! The row is inserted, with everything that policies and triggers can look at, and the transaction
-//! is rolled back. Nothing else would tell what they decide.
+//! is rolled back. Nothing else would show what they decide.
 
 use plinth_db::{End, Params, Step};
 use serde_json::{Value, json};

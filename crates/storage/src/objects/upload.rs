@@ -76,7 +76,7 @@ pub(crate) async fn upload_signed(
 
 /// A client may disconnect once it has sent everything, before we have read it. With a
 /// `Content-Length` the upload continues in a task of its own, since it knows whether the body is
-/// complete. Without one an interrupted body could not be told from the end of the file.
+/// complete. Without one an interrupted body would look like the end of the file.
 async fn upload_detached(
     context: &Arc<RequestContext>,
     path: ObjectPath,

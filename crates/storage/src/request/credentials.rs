@@ -31,8 +31,8 @@ pub(super) fn read_caller(
     caller.and_then(reject_url_token)
 }
 
-/// The token of a signed URL identifies nobody. Access tokens may have a claim `url`, too, but they
-/// have a role as well.
+/// The token of a signed URL identifies no user. Access tokens may have a claim `url`, too, but
+/// they have a role as well.
 fn reject_url_token(caller: Caller) -> Result<Caller, CallerError> {
     let claims = caller.token().map(|token| token.claims());
     let is_url_token =

@@ -3,7 +3,7 @@
 //! Within this process a request that wants the upload asks the holder of its lock to release it,
 //! and waits until it has. Between nodes the row of the upload has a lease; the holder renews it
 //! while bytes flow, and learns then that another request waits. A lease is shorter than the usual
-//! wait for it, so that a killed process blocks nobody for long.
+//! wait for it, so that a killed process blocks no other for long.
 
 use std::{
     collections::{HashMap, hash_map::Entry},

@@ -9,7 +9,7 @@ use crate::{config::StorageConfig, request::RequestContext};
 const EXTENSIONS: &str =
     "creation,creation-with-upload,creation-defer-length,termination,expiration";
 
-/// The response to clients that are not browsers; a CORS preflight is answered before.
+/// The response to clients that are not browsers; a CORS preflight is handled before.
 pub(super) fn options(context: &RequestContext) -> Response {
     let mut response = StatusCode::NO_CONTENT.into_response();
     let headers = response.headers_mut();

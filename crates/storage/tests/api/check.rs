@@ -254,7 +254,7 @@ async fn orphans_are_reported_and_removed_after_a_grace_period_on_request() {
     let (mut findings, summary) = api.check(FileCheck::default()).await;
     let places = ["whole", "growing", "unfinished"];
     findings.sort_by_key(|finding| places.iter().position(|place| finding["place"] == *place));
-    // An S3 store does not tell the size of an unfinished upload.
+    // An S3 store does not report the size of an unfinished upload.
     let unfinished = if api.is_on_disk() { 11 } else { 0 };
     assert_eq!(
         select(
@@ -313,7 +313,7 @@ async fn the_collector_finds_orphans_by_itself() {
         assert_eq!(api.collect_orphans().await, 3);
         let sql = "select min(extract(epoch from not_before - now()))::bigint from plinth.blob_gc";
         let stay = api.count(sql).await;
-        assert!(stay > 24 * 3600, "nobody has asked for it: {stay} s");
+        assert!(stay > 24 * 3600, "it was not requested: {stay} s");
         assert_eq!(api.collect_garbage().await, 0);
     }
     assert_eq!(api.collect_orphans().await, 0, "the ledger names them now");

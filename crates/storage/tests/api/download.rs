@@ -63,7 +63,7 @@ async fn a_public_bucket_is_open_on_every_way() {
 }
 
 #[tokio::test]
-async fn nobody_learns_that_a_private_bucket_exists() {
+async fn responses_do_not_reveal_a_private_bucket() {
     let api = two_buckets().await;
     for place in ["shut/a.txt", "shut/none", "missing/a.txt"] {
         let path = format!("/object/public/{place}");
@@ -316,7 +316,7 @@ async fn a_download_that_has_begun_outlives_its_object() {
     let mut first = [0; 64];
     tokio::io::AsyncReadExt::read_exact(&mut stream, &mut first)
         .await
-        .expect("the answer begins");
+        .expect("the response begins");
 
     api.delete("/object/b/a").service_role().await.expect_ok();
     api.collect_garbage_later().await;
@@ -324,7 +324,7 @@ async fn a_download_that_has_begun_outlives_its_object() {
     let mut rest = Vec::new();
     tokio::io::AsyncReadExt::read_to_end(&mut stream, &mut rest)
         .await
-        .expect("the answer ends");
+        .expect("the response ends");
     assert!(rest.ends_with(&large.as_bytes()[1000..]));
     assert_eq!(api.files(), (0, 0));
 }

@@ -122,7 +122,7 @@ async fn a_commit_that_fails_lets_the_new_bytes_go_and_keeps_the_old_ones() {
     assert_eq!(
         api.collect_garbage().await,
         1,
-        "nobody has seen them, so at once"
+        "no client has seen them, so at once"
     );
     assert_eq!(api.files(), (0, 1));
 }

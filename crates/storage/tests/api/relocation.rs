@@ -138,11 +138,11 @@ async fn a_copy_has_the_same_bytes_and_a_life_of_its_own() {
 
     let reply = api.post("/object/copy", body).user(ANN).await;
 
-    let answer = reply.expect_ok().json();
+    let response = reply.expect_ok().json();
     let copy = row(&api, "copy").await;
-    assert_eq!(answer["Key"], "c/copy");
-    assert_eq!(answer["Id"], copy["id"]);
-    let keys: Vec<_> = answer
+    assert_eq!(response["Key"], "c/copy");
+    assert_eq!(response["Id"], copy["id"]);
+    let keys: Vec<_> = response
         .as_object()
         .expect("an object")
         .keys()

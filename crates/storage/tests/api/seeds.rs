@@ -55,7 +55,7 @@ async fn a_file_that_no_memory_could_hold_is_rejected_without_reading_it() {
     let api = TestApi::start().await;
     let folder = TempDir::new().expect("a folder");
     let file = File::create(folder.path().join("vast.bin")).expect("a file");
-    file.set_len(1 << 42).expect("it takes no room");
+    file.set_len(1 << 42).expect("it takes no space");
 
     let rejected = api.seed(&bucket(folder.path())).await;
 

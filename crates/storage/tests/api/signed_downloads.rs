@@ -30,7 +30,7 @@ async fn link(api: &TestApi, key: &str, seconds: i64) -> String {
 }
 
 #[tokio::test]
-async fn a_link_serves_its_object_to_anybody_until_it_ends() {
+async fn a_signed_url_serves_its_object_to_anyone_until_it_expires() {
     let api = api().await;
 
     let url = link(&api, "a file.txt", 60).await;

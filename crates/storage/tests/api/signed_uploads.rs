@@ -29,11 +29,11 @@ fn put(api: &TestApi, url: &str, content: &str) -> Call {
 async fn a_token_says_who_where_and_how() {
     let api = api().await;
 
-    let answer = signed(api.post("/object/upload/sign/b/a b", json!({})).user(ANN)).await;
+    let response = signed(api.post("/object/upload/sign/b/a b", json!({})).user(ANN)).await;
 
-    let token = answer["token"].as_str().expect("a token");
+    let token = response["token"].as_str().expect("a token");
     let url = format!("/object/upload/sign/b/a b?token={token}");
-    assert_eq!(answer, json!({ "url": url, "token": token }));
+    assert_eq!(response, json!({ "url": url, "token": token }));
     let claims = claims(token);
     assert_eq!(claims["url"], "b/a b");
     assert_eq!(claims["owner"], ANN);
@@ -51,12 +51,12 @@ async fn a_token_says_who_where_and_how() {
 #[tokio::test]
 async fn without_a_body_and_without_a_name_it_works_as_well() {
     let api = api().await;
-    let answer = signed(
+    let response = signed(
         api.call(Method::POST, "/object/upload/sign/b/a")
             .service_role(),
     )
     .await;
-    let token = answer["token"].as_str().expect("a token");
+    let token = response["token"].as_str().expect("a token");
     assert_eq!(claims(token).get("owner"), None);
 }
 
@@ -74,7 +74,7 @@ async fn a_token_is_good_again_only_if_it_may_replace() {
             .upsert(),
     )
     .await;
-    let [once, often] = [&once, &often].map(|answer| answer["url"].as_str().expect("a URL"));
+    let [once, often] = [&once, &often].map(|response| response["url"].as_str().expect("a URL"));
 
     put(&api, once, "first").await.expect_ok();
     let again = put(&api, once, "second").upsert().await;
@@ -94,12 +94,12 @@ async fn a_token_is_good_again_only_if_it_may_replace() {
 #[tokio::test]
 async fn the_rules_of_the_bucket_hold() {
     let api = api().await;
-    let answer = signed(
+    let response = signed(
         api.post("/object/upload/sign/b/a", json!({}))
             .service_role(),
     )
     .await;
-    let url = answer["url"].as_str().expect("a URL");
+    let url = response["url"].as_str().expect("a URL");
     put(&api, url, "much too long")
         .await
         .fails_with(ErrorBody::TOO_LARGE);
@@ -189,12 +189,12 @@ async fn a_bad_token_is_rejected() {
 async fn how_long_a_token_lives_can_be_set() {
     let api = TestApi::with(&[("plinth.storage.signed_upload_expiry", "60s")]).await;
     api.has_bucket("b", false).await;
-    let answer = signed(
+    let response = signed(
         api.post("/object/upload/sign/b/a", json!({}))
             .service_role(),
     )
     .await;
-    let claims = claims(answer["token"].as_str().expect("a token"));
+    let claims = claims(response["token"].as_str().expect("a token"));
     let times = [&claims["iat"], &claims["exp"]].map(|time| time.as_i64().expect("a time"));
     assert_eq!(times[1] - times[0], 60);
 }

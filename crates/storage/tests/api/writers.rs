@@ -76,7 +76,7 @@ async fn a_body_that_breaks_off_leaves_nothing() {
         .upload("b/a", "")
         .service_role()
         .broken("text/plain", &large);
-    // Without a length: only the error of the body tells that it is incomplete.
+    // Without a length: only the error of the body shows that it is incomplete.
     let reply = reply.with(|request| _ = request.headers_mut().remove("content-length"));
     reply
         .await
@@ -202,13 +202,16 @@ async fn a_rejected_upload_is_not_read_to_its_end() {
     let listener = Listener::start(api.router()).await;
     let rejected = head(50_000_000).replace("/object/b/a", "/object/none/a");
     // The body is never sent, and the response comes all the same.
-    let answer = listener.exchange(&rejected).await;
-    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
-    assert!(answer.contains("connection: close\r\n"), "{answer}");
-    let expects = rejected.replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
-    let answer = listener.exchange(&expects).await;
+    let raw_response = listener.exchange(&rejected).await;
+    assert!(raw_response.starts_with("HTTP/1.1 400"), "{raw_response}");
     assert!(
-        answer.starts_with("HTTP/1.1 400"),
-        "checked before it goes on: {answer}"
+        raw_response.contains("connection: close\r\n"),
+        "{raw_response}"
+    );
+    let expects = rejected.replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
+    let raw_response = listener.exchange(&expects).await;
+    assert!(
+        raw_response.starts_with("HTTP/1.1 400"),
+        "checked before it goes on: {raw_response}"
     );
 }

@@ -22,8 +22,8 @@ async fn a_file_is_put_together_from_its_pieces() {
     let etag = process.object("k").await["metadata"]["eTag"].clone();
     let etag = etag.as_str().expect("a text").to_owned();
     assert!(etag.ends_with("-3\""), "{etag}");
-    let told = process.head(&upload).await;
-    told.has(&[("upload-offset", Some("7")), ("upload-length", Some("7"))]);
+    let response = process.head(&upload).await;
+    response.has(&[("upload-offset", Some("7")), ("upload-length", Some("7"))]);
 }
 
 #[tokio::test]
@@ -206,8 +206,8 @@ async fn the_length_may_be_said_later_and_once() {
     let created = process.create("k").header("upload-defer-length", "1").await;
     let upload = created.upload();
     process.patch(&upload, 0).bytes("abc").await.is(204, "");
-    let told = process.head(&upload).await;
-    told.has(&[
+    let response = process.head(&upload).await;
+    response.has(&[
         ("upload-offset", Some("3")),
         ("upload-length", None),
         ("upload-defer-length", Some("1")),
@@ -228,8 +228,8 @@ async fn the_length_may_be_said_later_and_once() {
         .bytes("ef")
         .await
         .fails_with(400, "Invalid upload-length");
-    let told = process.head(&upload).await;
-    told.has(&[("upload-length", Some("6")), ("upload-defer-length", None)]);
+    let response = process.head(&upload).await;
+    response.has(&[("upload-length", Some("6")), ("upload-defer-length", None)]);
 
     let last = process.patch(&upload, 4).bytes("ef").await;
     last.is(204, "").has(&[("tus-complete", Some("1"))]);

@@ -21,8 +21,8 @@ async fn a_new_upload_says_where_it_is_and_until_when() {
             .expect("a time")
             .ends_with(" GMT")
     );
-    let told = process.head(&upload).await;
-    told.is(200, "").has(&[
+    let response = process.head(&upload).await;
+    response.is(200, "").has(&[
         ("upload-offset", Some("0")),
         ("upload-length", Some("3")),
         ("upload-defer-length", None),
@@ -44,7 +44,7 @@ async fn metadata_is_given_back_in_its_stored_form() {
     let created = process.create("k").header("upload-metadata", &sent);
     let upload = created.header("upload-length", "3").await.upload();
 
-    let told = process.head(&upload).await;
+    let response = process.head(&upload).await;
 
     let stored = metadata(&[
         ("bucketName", "b"),
@@ -53,7 +53,8 @@ async fn metadata_is_given_back_in_its_stored_form() {
         ("cacheControl", "max-age=3600"),
         ("filename", "ä.png"),
     ]);
-    told.is(200, "")
+    response
+        .is(200, "")
         .has(&[("upload-metadata", Some(stored.as_str()))]);
 }
 
@@ -179,8 +180,8 @@ async fn an_empty_file_is_there_at_once() {
 
     let upload = created.upload();
     created.has(&[("tus-complete", Some("1")), ("upload-expires", None)]);
-    let told = process.head(&upload).await;
-    told.has(&[("upload-offset", Some("0")), ("upload-length", Some("0"))]);
+    let response = process.head(&upload).await;
+    response.has(&[("upload-offset", Some("0")), ("upload-length", Some("0"))]);
     let facts = &process.object("empty").await["metadata"];
     assert_eq!(facts["eTag"], "\"d41d8cd98f00b204e9800998ecf8427e\"");
     assert_eq!(facts["size"], 0);

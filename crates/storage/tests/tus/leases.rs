@@ -209,8 +209,8 @@ async fn many_requests_at_once_leave_the_file_whole() {
 
     let client = async || {
         loop {
-            let told = process.head(&upload).await;
-            let offset = told
+            let response = process.head(&upload).await;
+            let offset = response
                 .header("upload-offset")
                 .map(|text| text.parse().expect("a number"));
             match offset {

@@ -9,7 +9,7 @@ use crate::support::{
 
 const ADA: &str = "11111111-1111-4111-8111-111111111111";
 const BOB: &str = "22222222-2222-4222-8222-222222222222";
-const REFUSED: &str = "new row violates row-level security policy";
+const REJECTED: &str = "new row violates row-level security policy";
 
 /// Users may write below a folder of their own.
 const OWN_FOLDERS: &str = "
@@ -39,18 +39,18 @@ async fn policies_decide_about_every_request() {
             .await
     };
 
-    create(BOB).await.fails_with(403, REFUSED);
+    create(BOB).await.fails_with(403, REJECTED);
     let upload = create(ADA).await.upload();
-    patch(BOB, &upload).await.fails_with(403, REFUSED);
+    patch(BOB, &upload).await.fails_with(403, REJECTED);
     let terminated = process
         .call_as(&user_token(BOB), Method::DELETE, &upload)
         .await;
-    terminated.fails_with(403, REFUSED);
+    terminated.fails_with(403, REJECTED);
     // The offset is no secret to a client that knows the URL.
-    let told = process
+    let head = process
         .call_as(&user_token(BOB), Method::HEAD, &upload)
         .await;
-    told.is(200, "").has(&[("upload-offset", Some("0"))]);
+    head.is(200, "").has(&[("upload-offset", Some("0"))]);
     patch(ADA, &upload).await.is(204, "");
 
     let object = process.object(&key).await;
@@ -89,11 +89,11 @@ async fn a_policy_sees_what_is_uploaded_and_by_which_operation() {
     let upload = create("storage.tus.upload.create").await.upload();
     create("storage.tus.upload.part")
         .await
-        .fails_with(403, REFUSED);
+        .fails_with(403, REJECTED);
     let terminated = process
         .call_as(&user_token(ADA), Method::DELETE, &upload)
         .await;
-    terminated.fails_with(403, REFUSED);
+    terminated.fails_with(403, REJECTED);
 
     process
         .execute("update plinth.resumable_upload set name = 'storage.tus.upload.delete'")
@@ -177,12 +177,12 @@ async fn signature(process: &Process, key: &str, may_replace: bool) -> String {
         .bare(Method::POST, &format!("/object/upload/sign/b/{key}"))
         .header("authorization", &format!("Bearer {}", service_role()))
         .header("x-upsert", if may_replace { "true" } else { "false" });
-    let answer: Value = serde_json::from_slice(&call.await.body).expect("JSON");
-    answer["token"].as_str().expect("a token").to_owned()
+    let response: Value = serde_json::from_slice(&call.await.body).expect("JSON");
+    response["token"].as_str().expect("a token").to_owned()
 }
 
 #[tokio::test]
-async fn a_signature_lets_anybody_upload_one_object() {
+async fn a_signature_lets_anyone_upload_one_object() {
     let process = Process::start().await;
     let token = signature(&process, "k", false).await;
     let signed = |method, path: &str, token: &str| {
@@ -207,12 +207,12 @@ async fn a_signature_lets_anybody_upload_one_object() {
 
     let upload = create("k", &token).await.upload();
     assert!(upload.starts_with("/upload/resumable/sign/"), "{upload}");
-    let told = signed(Method::HEAD, &upload, &token)
+    let head = signed(Method::HEAD, &upload, &token)
         .without("x-signature")
         .await;
-    told.fails_with(400, "Missing x-signature header");
-    let told = signed(Method::HEAD, &upload, &token).await;
-    told.is(200, "").has(&[("upload-offset", Some("0"))]);
+    head.fails_with(400, "Missing x-signature header");
+    let head = signed(Method::HEAD, &upload, &token).await;
+    head.is(200, "").has(&[("upload-offset", Some("0"))]);
     let patch = |token: &str| {
         signed(Method::PATCH, &upload, token)
             .header("upload-offset", "0")

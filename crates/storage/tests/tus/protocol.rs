@@ -19,8 +19,8 @@ async fn options_lists_the_capabilities_of_the_server() {
     ];
 
     for path in [BASE, "/upload/resumable/anything", "/upload/resumable/sign"] {
-        let told = process.bare(Method::OPTIONS, path).await;
-        told.is(204, "").has(&offer);
+        let response = process.bare(Method::OPTIONS, path).await;
+        response.is(204, "").has(&offer);
     }
 
     let preflight = process

@@ -18,7 +18,7 @@ describe("an address is verified", () => {
     }
   });
 
-  test("by a provider that vouches for it", () => {
+  test("by a provider that verified it", () => {
     const github = (email: string, email_verified: boolean) =>
       user({
         email_confirmed_at: createdAt,
@@ -29,7 +29,7 @@ describe("an address is verified", () => {
     expect(isEmailVerified(github("other@mail.dev", true), true)).toBe(false);
   });
 
-  test("by whoever confirmed it later", () => {
+  test("by a later confirmation", () => {
     expect(isEmailVerified(user({ email_confirmed_at: later }), false)).toBe(true);
   });
 });

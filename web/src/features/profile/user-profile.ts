@@ -20,7 +20,7 @@ export const displayName = (user: User) => metadataText(user, "full_name") || me
 const sameMomentMs = 2000;
 
 /**
- * Whether somebody has shown that the address is the user's: they used a message to it, or a provider
+ * Whether it has been verified that the address is the user's: they used a message to it, or a provider
  * vouches for it. A project may also confirm addresses without asking (`isAutoconfirmed`), or have done so
  * when the user was created, which proves nothing.
  */

@@ -201,7 +201,7 @@ impl std::fmt::Debug for List {
 
 proptest! {
     #[test]
-    fn any_page_of_a_list_that_nobody_changed_is_right(
+    fn any_page_of_an_unchanged_list_is_right(
         mut list in lists(), offset in 0..220_usize, limit in 1..30_usize,
     ) {
         prop_assert_eq!(list.page(offset, limit), list.skip(offset, limit));

@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use super::{COLUMNS, User, UserBody};
-use crate::model::{Object, Session, UserRelations, identities::SPEAKS_FOR_ADDRESS, sessions};
+use crate::model::{Object, Session, UserRelations, identities::PROVES_ADDRESS, sessions};
 
 /// GoTrue's instances are not used: there is one.
 const INSTANCE: Uuid = Uuid::nil();
@@ -150,7 +150,7 @@ pub(crate) async fn find_by_identity(
     let sql = format!(
         "select {COLUMNS} from auth.identities i
          join auth.users u on u.id = i.user_id
-         where i.email = $1 and u.aud = $2 and not u.is_sso_user and {SPEAKS_FOR_ADDRESS}
+         where i.email = $1 and u.aud = $2 and not u.is_sso_user and {PROVES_ADDRESS}
            and i.provider not like 'sso:%' and i.provider <> all ($3)
          order by i.created_at limit 1"
     );
@@ -187,7 +187,7 @@ pub(crate) async fn is_email_taken(
            select 1 from auth.identities i
            join auth.users u on u.id = i.user_id
            where i.email = $1 and u.aud = $2 and not u.is_sso_user and u.id is distinct from $3
-             and {SPEAKS_FOR_ADDRESS}
+             and {PROVES_ADDRESS}
          ) as is_taken"
     );
     let row = db.query_opt(&sql, &[&email, &aud, &except]).await?;

@@ -17,11 +17,11 @@ use crate::{
 pub(super) enum IdentityAge {
     /// The user had it before: the second factors are theirs.
     Known,
-    /// The user did not have it, so the account may have been created by somebody else.
+    /// The user did not have it, so the account may have been created by another user.
     New,
 }
 
-/// Settles the unconfirmed address of a user. The account may have been created by somebody who
+/// Settles the unconfirmed address of a user. The account may have been created by another user who
 /// does not own the address, so nothing but the present identity stays.
 pub(super) async fn settle_unconfirmed(
     context: &RequestContext,
@@ -54,7 +54,7 @@ pub(super) async fn settle_unconfirmed(
     Ok(outcome)
 }
 
-/// Removes every way to sign in that somebody else may have prepared.
+/// Removes every way to sign in that another user may have prepared.
 pub(super) async fn remove_unproven(
     context: &RequestContext,
     db: &mut impl Queries,

@@ -97,7 +97,7 @@ fn messagebird_must_have_sent_one_message() {
 }
 
 #[test]
-fn textlocal_tells_by_its_status() {
+fn textlocal_reports_failure_by_its_status() {
     let provider = textlocal();
     let sent = json!({ "status": "success", "messages": [{ "id": "11" }] });
     check_response(&provider, 200, sent, Ok("11"));
@@ -113,7 +113,7 @@ fn textlocal_tells_by_its_status() {
 }
 
 #[test]
-fn vonage_tells_for_each_message() {
+fn vonage_reports_failure_for_each_message() {
     let provider = vonage();
     let sent = json!({ "messages": [{ "status": "0", "message-id": "v1" }] });
     check_response(&provider, 200, sent, Ok("v1"));

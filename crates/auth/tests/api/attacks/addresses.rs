@@ -55,8 +55,8 @@ async fn an_address_of_any_length_is_only_data() {
     assert_eq!(tokens["user"]["user_metadata"]["email"], long);
 }
 
-/// Users are found by their own address only, not by one of their identities, which nobody else can
-/// take either.
+/// Users are found by their own address only, not by one of their identities, which no other user
+/// can take either.
 #[tokio::test]
 async fn no_code_goes_to_another_address_than_was_typed() {
     let api = Api::start(&[]).await;
@@ -69,9 +69,9 @@ async fn no_code_goes_to_another_address_than_was_typed() {
     ))
     .await;
 
-    let answer = api.post("/otp", json!({ "email": "work@mail.dev" })).await;
+    let response = api.post("/otp", json!({ "email": "work@mail.dev" })).await;
 
-    assert_eq!(answer.ok(), json!({}));
+    assert_eq!(response.ok(), json!({}));
     assert!(api.mails().await.is_empty());
     assert_eq!(api.count("select count(*) from auth.users").await, 1);
 }

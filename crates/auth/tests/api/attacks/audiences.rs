@@ -17,7 +17,7 @@ async fn sign_up_among_others(api: &Api, path: &str, body: Value) -> Reply {
 }
 
 #[tokio::test]
-async fn nobody_learns_through_an_audience_who_is_registered() {
+async fn an_audience_does_not_reveal_who_is_registered() {
     let api = Api::start(&[CONFIRM, CONFIRM_NUMBERS]).await;
     let body = json!({ "email": "ann@mail.dev", "email_confirm": true, "aud": "elsewhere" });
     api.post("/admin/users", body).service_role().await.ok();
@@ -26,13 +26,13 @@ async fn nobody_learns_through_an_audience_who_is_registered() {
 
     for email in ["ann@mail.dev", "bob@mail.dev", "new@mail.dev"] {
         let body = json!({ "email": email, "password": "correct horse" });
-        let answer = sign_up_among_others(&api, "/signup", body).await.ok();
-        assert_eq!(answer["email"], email);
-        assert_eq!(answer["aud"], "authenticated");
-        assert!(answer["confirmation_sent_at"].is_string(), "{answer}");
+        let response = sign_up_among_others(&api, "/signup", body).await.ok();
+        assert_eq!(response["email"], email);
+        assert_eq!(response["aud"], "authenticated");
+        assert!(response["confirmation_sent_at"].is_string(), "{response}");
         let body = json!({ "email": email });
-        let answer = sign_up_among_others(&api, "/otp", body).await;
-        assert_ne!(answer.status, 422, "{answer:?}");
+        let response = sign_up_among_others(&api, "/otp", body).await;
+        assert_ne!(response.status, 422, "{response:?}");
     }
 }
 

@@ -32,7 +32,7 @@ async fn a_code_of_a_deleted_account_opens_nothing() {
 }
 
 #[tokio::test]
-async fn mail_to_an_address_that_was_somebodys_lets_nobody_in() {
+async fn mail_to_a_former_address_of_a_user_signs_no_user_in() {
     let api = Api::start(&[]).await;
     let tokens = api.sign_up("old@mail.dev", "correct horse").await;
     api.post("/recover", json!({ "email": "old@mail.dev" }))

@@ -80,10 +80,13 @@ async fn only_administrators_may_and_only_what_exists() {
     api.delete(&path)
         .await
         .expect_error(401, "no_authorization");
-    let nobody = "00000000-0000-0000-0000-000000000001";
+    let unknown_id = "00000000-0000-0000-0000-000000000001";
     for (path, code) in [
         ("/admin/users/x/factors".to_owned(), "validation_failed"),
-        (format!("/admin/users/{nobody}/factors"), "user_not_found"),
+        (
+            format!("/admin/users/{unknown_id}/factors"),
+            "user_not_found",
+        ),
     ] {
         api.get(&path).service_role().await.expect_error(404, code);
     }
@@ -94,11 +97,11 @@ async fn only_administrators_may_and_only_what_exists() {
             "validation_failed",
         ),
         (
-            format!("/admin/users/{user}/factors/{nobody}"),
+            format!("/admin/users/{user}/factors/{unknown_id}"),
             "mfa_factor_not_found",
         ),
         (
-            format!("/admin/users/{nobody}/factors/{nobody}"),
+            format!("/admin/users/{unknown_id}/factors/{unknown_id}"),
             "user_not_found",
         ),
     ] {

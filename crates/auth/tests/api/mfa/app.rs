@@ -198,10 +198,10 @@ async fn a_code_counts_once_also_when_shown_many_times_at_once() {
         issued.push(challenge(&api, &session, &factor).await);
     }
 
-    let answers = issued
+    let requests = issued
         .iter()
         .map(|issued| verify(&api, &session, &factor, issued, &shown));
-    let replies = futures_util::future::join_all(answers).await;
+    let replies = futures_util::future::join_all(requests).await;
 
     let good = replies.iter().filter(|reply| reply.status == 200).count();
     assert_eq!(good, 1, "{replies:?}");
@@ -307,7 +307,7 @@ async fn verification_can_be_switched_off() {
 }
 
 #[tokio::test]
-async fn nobody_can_guess_without_end_even_from_many_places() {
+async fn guesses_are_limited_even_from_many_addresses() {
     let (api, session) = ann(&[]).await;
     let factor = enrol(&api, &session, "app").await;
     let issued = challenge(&api, &session, &factor).await;

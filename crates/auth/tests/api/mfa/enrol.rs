@@ -139,7 +139,7 @@ async fn there_is_a_limit_that_many_at_once_cannot_pass() {
 }
 
 #[tokio::test]
-async fn a_factor_that_nobody_tried_makes_room_after_five_minutes() {
+async fn an_unused_factor_is_replaceable_after_five_minutes() {
     let (api, session) = ann(&[("auth.mfa.max_enrolled_factors", "1")]).await;
     enrol(&api, &session, "old").await;
     api.advance(Duration::from_secs(301));
@@ -160,9 +160,9 @@ async fn a_factor_that_nobody_tried_makes_room_after_five_minutes() {
 #[tokio::test]
 async fn anonymous_people_and_tokens_without_session_have_no_factors() {
     let (api, session) = ann(&[("auth.enable_anonymous_sign_ins", "true")]).await;
-    let nobody = api.post("/signup", json!({})).await.ok();
+    let anonymous = api.post("/signup", json!({})).await.ok();
     let body = json!({ "factor_type": "totp" });
-    let reply = api.post("/factors", body.clone()).session(&nobody).await;
+    let reply = api.post("/factors", body.clone()).session(&anonymous).await;
     reply.expect_error(403, "no_authorization");
 
     let token = sign(&json!({ "sub": session["user"]["id"], "role": "authenticated" }));

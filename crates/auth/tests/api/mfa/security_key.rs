@@ -141,13 +141,13 @@ async fn responses_for_others_are_rejected() {
     let mut other_party = Authenticator::new();
     other_party.rp_id = "evil.test";
     let other_challenge = json!({ "challenge": "b2xk" });
-    let answers: [&dyn Fn(&Value) -> Value; 3] = [
+    let responses: [&dyn Fn(&Value) -> Value; 3] = [
         &|good| elsewhere.create(good),
         &|good| other_party.create(good),
         &|_| Authenticator::new().create(&other_challenge),
     ];
 
-    for verify in answers {
+    for verify in responses {
         let issued = challenge(&api, &session, &factor).await;
         let response = verify(options(&issued));
         let reply = respond(&api, &session, &factor, &issued, "create", &response).await;

@@ -161,8 +161,8 @@ fn google_claims(api: &Api, idp: &Idp) -> Value {
 
 /// Sets the ID token of the token endpoint.
 fn give(idp: &Idp, id_token: &str) {
-    let answer = json!({ "access_token": "a", "token_type": "Bearer", "id_token": id_token });
-    idp.set_response("/token", answer);
+    let response = json!({ "access_token": "a", "token_type": "Bearer", "id_token": id_token });
+    idp.set_response("/token", response);
 }
 
 #[tokio::test]

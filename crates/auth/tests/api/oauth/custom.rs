@@ -260,8 +260,8 @@ fn person(api: &Api, idp: &Idp) -> Value {
 }
 
 fn give(idp: &Idp, claims: &Value) {
-    let answer = json!({ "access_token": "a", "id_token": idp.sign(claims) });
-    idp.set_response("/token", answer);
+    let response = json!({ "access_token": "a", "id_token": idp.sign(claims) });
+    idp.set_response("/token", response);
 }
 
 #[tokio::test]

@@ -285,7 +285,7 @@ async fn addresses_may_be_optional() {
 }
 
 #[tokio::test]
-async fn nobody_new_comes_in_while_sign_ups_are_off() {
+async fn no_new_user_signs_in_while_sign_ups_are_off() {
     let (api, idp) = start("github", &[("auth.enable_signup", "false")]).await;
     idp.github(7, "ann@mail.dev", true);
 

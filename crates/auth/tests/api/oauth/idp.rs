@@ -27,7 +27,7 @@ pub(crate) struct Idp {
 }
 
 struct Inner {
-    answers: HashMap<String, (u16, Value)>,
+    replies: HashMap<String, (u16, Value)>,
     seen: Vec<Seen>,
     key: SigningKey,
 }
@@ -56,7 +56,7 @@ impl Idp {
         let idp = Self {
             url: format!("http://{address}"),
             inner: Arc::new(Mutex::new(Inner {
-                answers: HashMap::new(),
+                replies: HashMap::new(),
                 seen: Vec::new(),
                 key: new_key(),
             })),
@@ -73,7 +73,7 @@ impl Idp {
 
     pub(crate) fn set_response_with_status(&self, path: &str, status: u16, body: Value) -> &Self {
         let mut inner = self.inner.lock().expect("no panic before");
-        inner.answers.insert(path.to_owned(), (status, body));
+        inner.replies.insert(path.to_owned(), (status, body));
         self
     }
 
@@ -173,7 +173,7 @@ async fn handle(State(idp): State<Idp>, request: Request) -> Response {
     };
     let mut inner = idp.inner.lock().expect("no panic before");
     inner.seen.push(seen);
-    let (status, body) = match inner.answers.get(&path) {
+    let (status, body) = match inner.replies.get(&path) {
         Some((status, body)) => (*status, body.clone()),
         None => (404, json!({ "error": "not_found" })),
     };

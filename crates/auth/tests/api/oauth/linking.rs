@@ -65,7 +65,7 @@ async fn any_verified_address_of_the_provider_counts() {
 }
 
 #[tokio::test]
-async fn an_unverified_address_never_leads_to_somebody_elses_account() {
+async fn an_unverified_address_never_leads_to_another_users_account() {
     let (api, idp) = start("spotify", &[CONFIRM]).await;
     api.sign_up("ann@mail.dev", PASSWORD).await;
     api.execute("update auth.users set email_confirmed_at = now()")
@@ -125,7 +125,7 @@ async fn unverified_people_may_be_let_in_where_the_project_wants_it() {
 
 /// An attacker signs up with a victim's address and waits for the victim.
 #[tokio::test]
-async fn an_account_that_was_prepared_by_a_stranger_keeps_no_door_of_theirs() {
+async fn an_account_prepared_by_another_user_keeps_no_credential_of_theirs() {
     let (api, idp) = start("github", &[CONFIRM]).await;
     let body = json!({
         "email": "ann@mail.dev", "password": PASSWORD, "data": { "planted": true },
@@ -234,7 +234,7 @@ async fn second_factors_stay_when_their_owner_comes_back() {
 /// An attacker's account has an identity with the victim's unverified address. The victim must not
 /// be linked to it.
 #[tokio::test]
-async fn an_unverified_identity_attracts_nobody() {
+async fn an_unverified_identity_is_linked_to_no_user() {
     let (github, evil) = (Idp::start().await, Idp::start().await);
     let more = [CONFIRM, LINKING];
     let api = start_with(&[("github", &github), ("spotify", &evil)], &more).await;

@@ -21,7 +21,7 @@ fn spotify(idp: &Idp, email: &str) {
 }
 
 #[tokio::test]
-async fn equal_addresses_mean_one_person_within_a_domain_and_nobody_outside() {
+async fn equal_addresses_mean_one_user_within_a_domain_and_none_outside() {
     let (github, gitlab_idp, spotify_idp) =
         (Idp::start().await, Idp::start().await, Idp::start().await);
     let idps = [

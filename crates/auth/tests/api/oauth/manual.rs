@@ -167,7 +167,7 @@ async fn an_unverified_address_keeps_them_anonymous_until_it_is_confirmed() {
 }
 
 #[tokio::test]
-async fn nobody_takes_an_address_that_is_somebody_elses() {
+async fn no_user_takes_an_address_of_another_user() {
     let (api, idp) = start("github", &[LINKING, ANONYMOUS]).await;
     idp.github(7, "ann@mail.dev", true);
     api.sign_up("ann@mail.dev", "correct horse").await;

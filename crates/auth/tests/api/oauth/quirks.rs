@@ -19,12 +19,12 @@ fn apple(api: &Api, idp: &Idp) {
         "iss": idp.url, "aud": CLIENT_ID, "sub": "001", "iat": now, "exp": now + 600,
         "email": "x@relay.test", "is_private_email": "true",
     }));
-    let answer = json!({ "access_token": "a", "refresh_token": "r", "id_token": id_token });
-    idp.set_response("/token", answer);
+    let response = json!({ "access_token": "a", "refresh_token": "r", "id_token": id_token });
+    idp.set_response("/token", response);
 }
 
 #[tokio::test]
-async fn apple_posts_a_form_and_tells_the_name_once() {
+async fn apple_posts_a_form_and_sends_the_name_once() {
     let (api, idp) = start("apple", &[]).await;
     apple(&api, &idp);
     let reply = api
@@ -199,7 +199,7 @@ async fn facebook_is_shown_a_proof_and_twitch_our_name() {
 }
 
 #[tokio::test]
-async fn workos_tells_the_profile_with_the_token() {
+async fn workos_sends_the_profile_with_the_token() {
     let (api, idp) = start("workos", &[]).await;
     idp.set_response(
         "/sso/token",
@@ -267,15 +267,15 @@ async fn azure_is_believed_by_its_id_token_alone() {
             "email": "ann@mail.dev", "xms_edov": edov, "tid": "t",
         }))
     };
-    let answer = json!({ "access_token": "a", "id_token": id_token(true) });
-    idp.set_response("/oauth2/v2.0/token", answer);
+    let response = json!({ "access_token": "a", "id_token": id_token(true) });
+    idp.set_response("/oauth2/v2.0/token", response);
     let (_, user) = sign_in(&api, "azure").await;
     assert_eq!(user["user_metadata"]["email_verified"], true);
     assert_eq!(user["user_metadata"]["custom_claims"]["tid"], "t");
 }
 
 #[tokio::test]
-async fn twitter_speaks_the_first_oauth() {
+async fn twitter_uses_oauth_1() {
     let (api, idp) = start("twitter", &[]).await;
     idp.set_response(
         "/oauth/request_token",

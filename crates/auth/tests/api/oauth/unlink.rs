@@ -177,7 +177,7 @@ async fn another_address_takes_its_place_and_pending_tokens_are_void() {
 const CONFIRM_LATER: (&str, &str) = ("auth.email.double_confirm_changes", "true");
 
 #[tokio::test]
-async fn an_address_that_nobody_vouches_for_is_not_confirmed() {
+async fn an_address_that_no_identity_verifies_is_not_confirmed() {
     let (api, idp) = start("github", &[LINKING, CONFIRM]).await;
     idp.github(1, "ann@mail.dev", true);
     let (token, _) = sign_in(&api, "github").await;

@@ -119,8 +119,8 @@ async fn turning_it_out_voids_its_code_too() {
     let (fixture, _, _) = with_access().await;
     let code = {
         let id = fixture.begin("email").await;
-        let answer = fixture.show(&id).await.ok();
-        super::parameter(&answer["redirect_url"], "code").expect("a code")
+        let response = fixture.show(&id).await.ok();
+        super::parameter(&response["redirect_url"], "code").expect("a code")
     };
     let path = format!("/user/oauth/grants?client_id={}", fixture.client_id());
     let reply = fixture.api.delete(&path).session(&fixture.user).await;
@@ -130,7 +130,7 @@ async fn turning_it_out_voids_its_code_too() {
 }
 
 #[tokio::test]
-async fn a_user_who_is_gone_lets_nobody_in() {
+async fn the_token_of_a_deleted_user_is_rejected() {
     let fixture = Fixture::new().await;
     let code = fixture.code("email").await;
     let id = fixture.user["user"]["id"].as_str().expect("an id");

@@ -74,9 +74,9 @@ async fn a_denial_is_redirected_to_the_application() {
     let id = fixture.begin("email").await;
     fixture.show(&id).await.ok();
 
-    let answer = fixture.decide(&id, "deny").await.ok();
+    let response = fixture.decide(&id, "deny").await.ok();
 
-    let url = &answer["redirect_url"];
+    let url = &response["redirect_url"];
     assert_eq!(parameter(url, "error").as_deref(), Some("access_denied"));
     assert_eq!(parameter(url, "state").as_deref(), Some("st&te"));
     assert_eq!(parameter(url, "code"), None);

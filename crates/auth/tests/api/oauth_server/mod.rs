@@ -108,8 +108,8 @@ impl Fixture {
     async fn code(&self, scope: &str) -> String {
         let id = self.begin(scope).await;
         self.show(&id).await.ok();
-        let answer = self.decide(&id, "approve").await.ok();
-        parameter(&answer["redirect_url"], "code").expect("a code")
+        let response = self.decide(&id, "approve").await.ok();
+        parameter(&response["redirect_url"], "code").expect("a code")
     }
 
     /// `POST /oauth/token` as the application.

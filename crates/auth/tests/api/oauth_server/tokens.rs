@@ -20,8 +20,8 @@ async fn an_application_signs_its_user_in() {
             "user": { "id": user["id"], "email": "ann@mail.dev" }, "scope": "openid email",
         })
     );
-    let answer = fixture.decide(&id, "approve").await.ok();
-    let url = &answer["redirect_url"];
+    let response = fixture.decide(&id, "approve").await.ok();
+    let url = &response["redirect_url"];
     assert_eq!(parameter(url, "state").as_deref(), Some("st&te"));
     assert_eq!(parameter(url, "kept").as_deref(), Some("1"));
     let code = parameter(url, "code").expect("a code");

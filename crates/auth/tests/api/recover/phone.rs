@@ -46,9 +46,9 @@ async fn a_code_is_sent_again_only_while_it_is_needed() {
         .expect_error(429, "over_sms_send_rate_limit");
     api.advance(A_WHILE);
 
-    let answer = resend(&api, "sms", "+1 555 123 4567").await;
+    let response = resend(&api, "sms", "+1 555 123 4567").await;
 
-    assert_eq!(answer, json!({ "message_id": MESSAGE_ID }));
+    assert_eq!(response, json!({ "message_id": MESSAGE_ID }));
     assert_eq!(texts.sent().len(), 2);
     verify(&api, "sms", PHONE, &texts.code_to(PHONE)).await.ok();
     api.advance(A_WHILE);
@@ -68,9 +68,9 @@ async fn the_code_for_a_new_number_is_sent_again_to_that_number() {
     let first = texts.code_to(NEW_PHONE);
     api.advance(A_WHILE);
 
-    let answer = resend(&api, "phone_change", PHONE).await;
+    let response = resend(&api, "phone_change", PHONE).await;
 
-    assert_eq!(answer, json!({ "message_id": MESSAGE_ID }));
+    assert_eq!(response, json!({ "message_id": MESSAGE_ID }));
     assert_eq!(texts.sent().len(), 2);
     let second = texts.code_to(NEW_PHONE);
     assert_ne!(first, second, "one in a million");

@@ -85,7 +85,7 @@ async fn hooked(more: &[(&str, &str)]) -> (Api, Value, Arc<HookBehaviour>) {
 
 /// If calls were serialized, the first would wait forever.
 #[tokio::test]
-async fn nobody_waits_for_anothers_hook() {
+async fn no_request_waits_for_anothers_hook() {
     for kind in [&[][..], &[COUNTED][..]] {
         let (api, first, behaviour) = hooked(kind).await;
         behaviour.waits.store(true, Ordering::SeqCst);

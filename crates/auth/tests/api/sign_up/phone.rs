@@ -75,7 +75,7 @@ async fn an_unconfirmed_number_gets_another_code_for_the_same_account() {
 }
 
 #[tokio::test]
-async fn nobody_can_find_out_which_numbers_are_registered() {
+async fn responses_do_not_reveal_which_phone_numbers_are_registered() {
     let texts = TextServer::start().await;
     let api = Api::start(&texts.settings(&[CONFIRM, CONFIRM_NUMBERS])).await;
     let first = api.post("/signup", ann_by_phone()).await.ok();

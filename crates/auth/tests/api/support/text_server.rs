@@ -10,8 +10,8 @@ pub(crate) struct TextServer(Remote);
 
 impl TextServer {
     pub(crate) async fn start() -> Self {
-        let answer = format!(r#"{{"sid":"{MESSAGE_ID}","status":"queued"}}"#);
-        Self(Remote::start(201, &answer).await)
+        let response = format!(r#"{{"sid":"{MESSAGE_ID}","status":"queued"}}"#);
+        Self(Remote::start(201, &response).await)
     }
 
     /// Settings that enable phone sign-ins and send messages here; each message is only its code.

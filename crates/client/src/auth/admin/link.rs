@@ -9,7 +9,7 @@ use super::super::body::{Body, to_value};
 use crate::call_options::{CallOptions, with_call_options};
 use crate::user::User;
 
-/// Inviting somebody; see [`Users::invite`](super::Users::invite).
+/// Inviting a user; see [`Users::invite`](super::Users::invite).
 #[must_use = "nothing is sent before `send`"]
 pub struct InviteRequest {
     api: AuthApi,

@@ -121,7 +121,7 @@ impl OauthClients {
         }
     }
 
-    /// Removes one. Nobody can sign in with it any more.
+    /// Removes one. No user can sign in with it any more.
     pub async fn delete(&self, client_id: &str) -> Result<(), AuthError> {
         self.api.done(Call::delete(path(client_id, "")?)).await
     }

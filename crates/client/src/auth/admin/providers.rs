@@ -127,7 +127,7 @@ impl CustomProviders {
         self.read(call).await
     }
 
-    /// Removes one. Nobody can sign in with it any more.
+    /// Removes one. No user can sign in with it any more.
     pub async fn delete(&self, identifier: &str) -> Result<(), AuthError> {
         self.api.done(Call::delete(path(identifier))).await
     }

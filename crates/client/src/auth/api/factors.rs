@@ -110,6 +110,6 @@ impl AuthApi {
 }
 
 /// Body of a verification by code.
-pub(crate) fn code_answer(challenge_id: &str, code: &str) -> Value {
+pub(crate) fn code_response_body(challenge_id: &str, code: &str) -> Value {
     json!({ "challenge_id": challenge_id, "code": code })
 }

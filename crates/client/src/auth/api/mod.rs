@@ -22,7 +22,7 @@ use crate::project_url::ProjectUrl;
 use crate::session::Session;
 use crate::user::User;
 pub(crate) use call::{Call, segment};
-pub(crate) use factors::code_answer;
+pub(crate) use factors::code_response_body;
 pub use factors::{Challenge, EnrolledFactor, EnrolledTotp};
 pub use passkeys::{Passkey, PasskeyOptions};
 pub use refresh::{ATTEMPT_TIMEOUT, MIN_BACKOFF_MS, RETRY_BUDGET_MS};

@@ -153,10 +153,10 @@ impl Auth {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), plinth_client::AuthError> {
     /// # let client = plinth_client::Client::builder("http://localhost:54321", "key");
-    /// # let answer = r#"{
+    /// # let response = r#"{
     /// #     "access_token": "a", "refresh_token": "r", "expires_in": 3600, "user": {"id": "u"}
     /// # }"#;
-    /// # let server = axum::Router::new().fallback(move || async move { answer });
+    /// # let server = axum::Router::new().fallback(move || async move { response });
     /// # let client = client.http_service(server).build()?;
     /// use plinth_client::auth::{EmailOtp, Otp};
     ///

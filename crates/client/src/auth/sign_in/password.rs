@@ -13,10 +13,10 @@ impl Auth {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), plinth_client::AuthError> {
     /// # let client = plinth_client::Client::builder("http://localhost:54321", "key");
-    /// # let answer = r#"{
+    /// # let response = r#"{
     /// #     "access_token": "a", "refresh_token": "r", "expires_in": 3600, "user": {"id": "u"}
     /// # }"#;
-    /// # let server = axum::Router::new().fallback(move || async move { answer });
+    /// # let server = axum::Router::new().fallback(move || async move { response });
     /// # let client = client.http_service(server).build()?;
     /// let sign_in = client.auth().sign_in_with_password();
     /// let signed_in = sign_in.email("ada@example.com").password("s3cret!pass").send().await?;

@@ -176,7 +176,7 @@ mod tests {
             _ = decode(&frame.into());
         }
 
-        /// As a server would answer: kind 3 without its references is kind 4.
+        /// As a server would reply: kind 3 without its references is kind 4.
         #[test]
         fn any_broadcast_comes_back(
             event in ".{0,30}",

@@ -115,7 +115,7 @@ impl Protocol {
         self.request_token();
     }
 
-    pub(super) fn heartbeat_answered(&mut self, now: i64, message: &Incoming) {
+    pub(super) fn heartbeat_replied(&mut self, now: i64, message: &Incoming) {
         let Some((reference, sent_at)) = &self.pending_heartbeat else {
             return;
         };

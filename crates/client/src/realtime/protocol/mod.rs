@@ -208,7 +208,7 @@ impl Protocol {
 
     pub(super) fn received(&mut self, now: i64, message: Incoming) {
         if message.topic == PHOENIX {
-            return self.heartbeat_answered(now, &message);
+            return self.heartbeat_replied(now, &message);
         }
         let found = self
             .channels

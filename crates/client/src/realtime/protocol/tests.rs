@@ -35,7 +35,7 @@ impl Harness {
         }
     }
 
-    /// Connected, with somebody's token.
+    /// Connected, with a user's token.
     fn open() -> Self {
         let mut harness = Self::new();
         harness.protocol.connect();
@@ -49,7 +49,7 @@ impl Harness {
     fn joined() -> (Self, ChannelId) {
         let mut harness = Self::open();
         let (channel, mut outcome) = harness.subscribe("realtime:a");
-        harness.answer_join("realtime:a", "ok", json!({ "postgres_changes": [] }));
+        harness.reply_to_join("realtime:a", "ok", json!({ "postgres_changes": [] }));
         assert!(matches!(outcome.try_recv(), Ok(Ok(()))));
         harness.actions();
         (harness, channel)
@@ -126,8 +126,8 @@ impl Harness {
         self.protocol.received(self.now, message);
     }
 
-    /// Answers the join that was sent last on a topic.
-    fn answer_join(&mut self, topic: &str, status: &str, response: Value) {
+    /// Replies to the join that was sent last on a topic.
+    fn reply_to_join(&mut self, topic: &str, status: &str, response: Value) {
         let channel = self
             .protocol
             .channels
@@ -170,7 +170,7 @@ fn a_channel_joins_once_there_is_a_connection_and_a_token() {
     assert_eq!(harness.actions(), ["phx_join realtime:a 1 1"]);
     assert!(outcome.try_recv().is_err());
 
-    harness.answer_join("realtime:a", "ok", json!({ "postgres_changes": [] }));
+    harness.reply_to_join("realtime:a", "ok", json!({ "postgres_changes": [] }));
     assert!(matches!(outcome.try_recv(), Ok(Ok(()))));
     // Whose token it is may have changed meanwhile.
     assert_eq!(harness.actions(), ["token?"]);
@@ -239,7 +239,7 @@ fn a_join_says_what_was_chosen() {
 }
 
 #[test]
-fn k14_a_refused_join_is_tried_again_after_1_2_5_and_10_seconds() {
+fn k14_a_rejected_join_is_tried_again_after_1_2_5_and_10_seconds() {
     let mut harness = Harness::open();
     let (channel, mut outcome) = harness.subscribe("realtime:a");
     let events = harness.listen(channel, EventFilter::Statuses);
@@ -247,7 +247,7 @@ fn k14_a_refused_join_is_tried_again_after_1_2_5_and_10_seconds() {
     harness.actions();
 
     for (failure, wait) in [1000, 2000, 5000, 10_000, 10_000].into_iter().enumerate() {
-        harness.answer_join("realtime:a", "error", rejection_error.clone());
+        harness.reply_to_join("realtime:a", "error", rejection_error.clone());
         assert_eq!(harness.actions(), [""; 0], "after failure {failure}");
         harness.advance(wait - 1);
         assert!(
@@ -270,7 +270,7 @@ fn k14_a_refused_join_is_tried_again_after_1_2_5_and_10_seconds() {
     assert_eq!(statuses(&events), ["CHANNEL_ERROR"; 5]);
 
     // A good join begins the ladder anew.
-    harness.answer_join("realtime:a", "ok", json!({}));
+    harness.reply_to_join("realtime:a", "ok", json!({}));
     assert_eq!(statuses(&events), ["SUBSCRIBED"]);
     let join_ref = harness
         .protocol
@@ -291,7 +291,7 @@ fn a_new_connection_resets_the_backoff_of_joins() {
     let mut harness = Harness::open();
     let (_, _outcome) = harness.subscribe("realtime:a");
     for wait in [1000, 2000] {
-        harness.answer_join("realtime:a", "error", json!({}));
+        harness.reply_to_join("realtime:a", "error", json!({}));
         harness.advance(wait);
     }
     harness.protocol.lost(harness.now, "reset");
@@ -300,7 +300,7 @@ fn a_new_connection_resets_the_backoff_of_joins() {
     harness
         .protocol
         .token_received(harness.now, Ok("token".to_owned()));
-    harness.answer_join("realtime:a", "error", json!({}));
+    harness.reply_to_join("realtime:a", "error", json!({}));
     harness.actions();
 
     harness.advance(999);
@@ -310,7 +310,7 @@ fn a_new_connection_resets_the_backoff_of_joins() {
 }
 
 #[test]
-fn a_join_without_an_answer_is_left_and_tried_again() {
+fn a_join_without_a_reply_is_left_and_retried() {
     let mut harness = Harness::open();
     let (channel, mut outcome) = harness.subscribe("realtime:a");
     let events = harness.listen(channel, EventFilter::Statuses);
@@ -328,7 +328,7 @@ fn a_join_without_an_answer_is_left_and_tried_again() {
     harness.advance(1000);
     assert_eq!(harness.actions(), ["phx_join realtime:a 3 3"]);
 
-    // The first join's answer comes at last, and is not this one's.
+    // The first join's reply comes at last, and is not this one's.
     harness
         .receive(json!(["1", "1", "realtime:a", "phx_reply", { "status": "ok", "response": {} }]));
     assert!(!harness.protocol.channel(channel).unwrap().is_joined());
@@ -358,7 +358,7 @@ fn k14_a_lost_connection_is_made_anew_and_channels_join_again() {
         .protocol
         .token_received(harness.now, Ok("token".to_owned()));
     assert_eq!(harness.actions().len(), 1);
-    harness.answer_join("realtime:a", "ok", json!({}));
+    harness.reply_to_join("realtime:a", "ok", json!({}));
     assert_eq!(statuses(&events), ["SUBSCRIBED"]);
 
     // The ladder of connections begins anew, too.
@@ -434,7 +434,7 @@ fn k14_heartbeats_are_sent_every_25_seconds_and_silence_ends_the_connection() {
 }
 
 #[test]
-fn a_new_token_is_told_to_every_joined_channel_once() {
+fn a_new_token_is_sent_to_every_joined_channel_once() {
     let (mut harness, _room) = Harness::joined();
     let (_, _waiting) = harness.subscribe("realtime:b");
     harness.actions();
@@ -497,7 +497,7 @@ fn no_anonymous_join_when_the_session_cannot_be_refreshed() {
 }
 
 #[test]
-fn messages_of_an_earlier_join_are_not_heard() {
+fn messages_of_an_earlier_join_are_ignored() {
     let (mut harness, channel) = Harness::joined();
     let events = harness.listen(channel, EventFilter::Everything);
     let said = json!({ "type": "broadcast", "event": "e", "payload": 1 });
@@ -514,7 +514,7 @@ fn messages_of_an_earlier_join_are_not_heard() {
 }
 
 #[test]
-fn streams_hear_what_they_are_about() {
+fn streams_receive_what_they_are_about() {
     let (mut harness, channel) = Harness::joined();
     let named = harness.listen(channel, EventFilter::Broadcasts("Cursor".to_owned()));
     let any = harness.listen(channel, EventFilter::Broadcasts("*".to_owned()));
@@ -564,7 +564,7 @@ fn leaving_is_said_and_not_waited_for_and_the_connection_ends_a_while_later() {
     harness.protocol.leave(0, channel);
     assert_eq!(harness.actions(), ["phx_leave realtime:a 2 1"]);
 
-    // Somebody may come back in time.
+    // A subscriber may come back in time.
     harness.advance(20_000);
     let (channel, _outcome) = harness.subscribe("realtime:a");
     harness.protocol.leave(harness.now, channel);
@@ -582,7 +582,7 @@ fn leaving_is_said_and_not_waited_for_and_the_connection_ends_a_while_later() {
 }
 
 #[test]
-fn a_connection_that_was_ended_is_not_made_anew_until_somebody_wants_it() {
+fn a_closed_connection_is_not_reopened_until_it_is_needed() {
     let (mut harness, channel) = Harness::joined();
     let events = harness.listen(channel, EventFilter::Statuses);
     harness.protocol.disconnect(0);
@@ -603,7 +603,7 @@ fn a_connection_that_was_ended_is_not_made_anew_until_somebody_wants_it() {
 }
 
 #[test]
-fn messages_wait_for_their_answers_and_no_longer_than_they_may() {
+fn messages_wait_for_their_replies_until_the_timeout() {
     let (mut harness, channel) = Harness::joined();
     let push = |harness: &mut Harness| {
         let (waiter, outcome) = oneshot::channel();
@@ -627,7 +627,7 @@ fn messages_wait_for_their_answers_and_no_longer_than_they_may() {
     harness.receive(reply("2", "ok", json!({})));
     assert!(matches!(good.try_recv(), Ok(Ok(()))));
     let Ok(Err(RealtimeError::Rejected(why))) = bad.try_recv() else {
-        panic!("not refused");
+        panic!("not rejected");
     };
     assert!(why.contains("no"), "{why}");
     harness.advance(10_000);
@@ -707,7 +707,7 @@ fn presence_is_followed_only_by_those_who_asked_for_it() {
     );
     let diff = json!({ "joins": { "k": { "metas": [{ "phx_ref": "r" }] } }, "leaves": {} });
     for topic in ["realtime:a", "realtime:b"] {
-        harness.answer_join(topic, "ok", json!({}));
+        harness.reply_to_join(topic, "ok", json!({}));
         harness.receive(json!([null, null, topic, "presence_diff", diff]));
     }
     assert!(drain(&presence).is_empty());
@@ -724,7 +724,7 @@ fn presence_is_followed_only_by_those_who_asked_for_it() {
     assert!(harness.protocol.presence(channel).contains_key("k"));
     assert!(harness.protocol.presence(deaf).is_empty());
 
-    // Some servers have presence on for everybody.
+    // Some servers have presence on for all clients.
     harness.receive(json!(["2", null, "realtime:b", "presence_state", {}]));
     harness.receive(json!([null, null, "realtime:b", "presence_diff", diff]));
     assert!(harness.protocol.presence(deaf).contains_key("k"));
@@ -744,7 +744,7 @@ fn differences_of_a_lost_join_do_not_wait_for_the_next_picture() {
     let channel = harness.add("realtime:a");
     let _presence = harness.listen(channel, EventFilter::Presence);
     let _outcome = harness.subscribe_channel(channel);
-    harness.answer_join("realtime:a", "ok", json!({}));
+    harness.reply_to_join("realtime:a", "ok", json!({}));
     let diff = json!({ "joins": { "k": { "metas": [{ "phx_ref": "r" }] } }, "leaves": {} });
     harness.receive(json!([null, null, "realtime:a", "presence_diff", diff]));
     harness.protocol.lost(harness.now, "reset");
@@ -753,7 +753,7 @@ fn differences_of_a_lost_join_do_not_wait_for_the_next_picture() {
     harness
         .protocol
         .token_received(harness.now, Ok("token".to_owned()));
-    harness.answer_join("realtime:a", "ok", json!({}));
+    harness.reply_to_join("realtime:a", "ok", json!({}));
 
     harness.receive(json!([null, null, "realtime:a", "presence_state", {}]));
 
@@ -821,7 +821,7 @@ mod changes {
             confirmed(7, "*", None),
             confirmed(8, "INSERT", Some("id=eq.1")),
         ];
-        harness.answer_join("realtime:a", "ok", json!({ "postgres_changes": confirmed }));
+        harness.reply_to_join("realtime:a", "ok", json!({ "postgres_changes": confirmed }));
         assert!(matches!(outcome.try_recv(), Ok(Ok(()))));
 
         harness.receive(change(&[7, 8], "INSERT"));
@@ -843,7 +843,7 @@ mod changes {
         ] {
             let (mut harness, channel, [_, _, events], mut outcome) = subscribed();
             harness.actions();
-            harness.answer_join("realtime:a", "ok", json!({ "postgres_changes": other }));
+            harness.reply_to_join("realtime:a", "ok", json!({ "postgres_changes": other }));
 
             assert!(matches!(
                 outcome.try_recv(),
@@ -867,7 +867,7 @@ mod changes {
 }
 
 #[test]
-fn refusals_are_told_in_the_words_of_the_answer() {
+fn rejections_carry_the_text_of_the_reply() {
     assert_eq!(
         reason(&json!({ "reason": "no", "more": 2 }))
             .matches("no")

@@ -121,7 +121,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Texts under a name that nobody else uses, gone at the end. `None`, and a word about it, where
+    /// Texts under a name of their own, removed at the end. `None`, and a message about it, where
     /// the kernel keeps its keyring to itself, as it does in many containers.
     pub(in super::super) struct Scratch(pub(in super::super) String);
 
@@ -132,7 +132,7 @@ pub(super) mod tests {
                 Ok(_) => Some(Self(service)),
                 Err(error @ keyring_core::Error::NoStorageAccess(_)) => {
                     // Past the test harness, which would swallow it.
-                    let word = format!("SKIPPED {test}: this system refuses its keyring: {error}");
+                    let word = format!("SKIPPED {test}: this system denies its keyring: {error}");
                     _ = writeln!(std::io::stderr(), "{word}");
                     None
                 }

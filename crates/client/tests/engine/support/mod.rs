@@ -88,11 +88,11 @@ impl Bench {
 
 /// A session whose tokens carry this name.
 pub(crate) fn session(name: &str, expires_at: i64) -> Session {
-    Session::from_json(&token_answer(name, expires_at).to_string()).expect("a session")
+    Session::from_json(&token_response(name, expires_at).to_string()).expect("a session")
 }
 
-/// What the token endpoint answers.
-pub(crate) fn token_answer(name: &str, expires_at: i64) -> Value {
+/// The response of the token endpoint.
+pub(crate) fn token_response(name: &str, expires_at: i64) -> Value {
     json!({
         "access_token": jwt(json!({ "sub": "u", "name": name, "exp": expires_at, "aal": "aal1" })),
         "refresh_token": format!("refresh-{name}"),
@@ -103,7 +103,7 @@ pub(crate) fn token_answer(name: &str, expires_at: i64) -> Value {
     })
 }
 
-/// A token that nobody can check without the secret.
+/// A token that cannot be verified without the secret.
 pub(crate) fn jwt(claims: Value) -> String {
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
     format!(

@@ -26,7 +26,7 @@ struct State {
     asked: Vec<Recorded>,
 }
 
-/// One answer.
+/// One response.
 #[derive(Clone)]
 pub(crate) struct Reply {
     status: u16,
@@ -88,7 +88,7 @@ impl Reply {
         self
     }
 
-    /// Waits for a permit before it answers.
+    /// Waits for a permit before it responds.
     pub(crate) fn behind(mut self, gate: &Arc<Semaphore>) -> Self {
         self.gate = Some(gate.clone());
         self
@@ -103,8 +103,8 @@ impl Server {
         }
     }
 
-    /// What a route (`POST /auth/v1/token`) answers from now on, one after the other; the last
-    /// answer repeats.
+    /// The responses of a route (`POST /auth/v1/token`) from now on, one after the other; the last
+    /// response repeats.
     pub(crate) fn on(&self, route: &str, replies: impl IntoIterator<Item = Reply>) {
         let replies = replies.into_iter().collect();
         self.state().replies.insert(route.to_owned(), replies);
@@ -124,10 +124,10 @@ impl Server {
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().expect("nobody panicked")
+        self.state.lock().expect("not poisoned")
     }
 
-    async fn answer(self, request: Request<Full<Bytes>>) -> Result<Response<Full<Bytes>>, String> {
+    async fn respond(self, request: Request<Full<Bytes>>) -> Result<Response<Full<Bytes>>, String> {
         let (parts, body) = request.into_parts();
         let body = body.collect().await.expect("a body").to_bytes();
         let route = format!("{} {}", parts.method, parts.uri.path());
@@ -141,10 +141,10 @@ impl Server {
                 at_ms: self.clock.now_ms(),
             });
             let replies = state.replies.get_mut(&route);
-            let replies = replies.unwrap_or_else(|| panic!("nobody expects {route}"));
+            let replies = replies.unwrap_or_else(|| panic!("no test expects {route}"));
             match replies.len() {
                 1 => replies[0].clone(),
-                _ => replies.pop_front().expect("an answer"),
+                _ => replies.pop_front().expect("a response"),
             }
         };
         if let Some(gate) = &reply.gate {
@@ -171,6 +171,6 @@ impl Service<Request<Full<Bytes>>> for Server {
     }
 
     fn call(&mut self, request: Request<Full<Bytes>>) -> Self::Future {
-        Box::pin(self.clone().answer(request))
+        Box::pin(self.clone().respond(request))
     }
 }

@@ -40,7 +40,7 @@ pub(super) fn routes(folder: &Path, url: &str) -> Router {
     plinth_functions::routes(service)
 }
 
-/// Tells functions where Plinth is.
+/// Gives functions the address of Plinth.
 struct Host(String);
 
 impl FunctionHost for Host {

@@ -93,7 +93,7 @@ impl Live {
         &self.url
     }
 
-    /// A client with nobody signed in.
+    /// A client without a session.
     pub(crate) fn client(&self) -> Client {
         Client::new(&self.url, PUBLISHABLE_KEY).expect("a client")
     }
@@ -268,7 +268,7 @@ fn behind_gateway(routes: Router, project: Project, url: &str) -> Router {
 fn project(login: Target, settings: &[(&str, &str)], keyset: &KeySet) -> Project {
     let usual = [
         ("auth.site_url", "http://localhost:3000"),
-        // Refusals are not held back.
+        // Errors are not held back.
         ("plinth.realtime.connect_error_backoff", "1ms"),
         ("plinth.realtime.channel_error_backoff", "1ms"),
     ];

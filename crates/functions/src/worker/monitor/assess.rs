@@ -11,13 +11,14 @@ use crate::{
 
 /// How often a busy worker is pinged.
 const PING_INTERVAL: Duration = Duration::from_millis(500);
-/// A worker that has not answered a ping for so long gets no more requests, whatever it does.
+/// A worker that has not replied to a ping for so long gets no more requests, whatever it does.
 const UNRESPONSIVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A worker that was busy for so long since the ping lags: another one serves requests sooner.
 const LAG_THRESHOLD: Duration = Duration::from_millis(200);
 /// A worker that is silent for so long lags even if the machine is busy and it is not.
 const SILENCE_THRESHOLD: Duration = Duration::from_secs(1);
-/// How many requests' CPU time a worker that answers no ping may use up: all of them wait for its end.
+/// How many requests' CPU time a worker that replies to no ping may use up: all of them wait for
+/// its end.
 const MAX_BUDGETED_REQUESTS: u32 = 8;
 
 /// A look at a worker: all that the assessment depends on, besides the history.
@@ -47,7 +48,7 @@ pub(super) struct History {
     ping: Option<Ping>,
     last_ping: Instant,
     pings: u64,
-    /// Whether it gets no more requests because it answered no ping.
+    /// Whether it gets no more requests because it replied to no ping.
     is_closed_for_silence: bool,
     single_request: Option<SingleRequest>,
     pub(super) retiring: Option<Retiring>,
@@ -89,7 +90,7 @@ pub(super) struct Retiring {
 pub(super) struct Assessment {
     pub(super) action: Action,
     pub(super) is_lagging: bool,
-    /// Whether it gets no more requests until it answers a ping.
+    /// Whether it gets no more requests until it replies to a ping.
     pub(super) closes_for_silence: bool,
     pub(super) sends_ping: bool,
     /// Whether its project must stay open for it.
@@ -176,8 +177,8 @@ impl History {
         self.is_closed_for_silence = true;
     }
 
-    /// It retires from now on; a second reason can only bring the deadline forward. Tells whether it
-    /// is the first.
+    /// It retires from now on; a second reason can only bring the deadline forward. Returns whether
+    /// it is the first.
     pub(super) fn note_retiring(&mut self, reason: ShutdownReason, deadline: Instant) -> bool {
         if let Some(retiring) = &mut self.retiring {
             retiring.deadline = retiring.deadline.min(deadline);
@@ -198,7 +199,7 @@ impl History {
         }
     }
 
-    /// CPU time of a single request. While several are in flight, it cannot be told whose it was.
+    /// CPU time of a single request. While several are in flight, it cannot be attributed to one.
     fn cpu_of_single_request(&self) -> Duration {
         self.single_request.map_or(Duration::ZERO, |single| {
             self.usage.cpu.saturating_sub(single.cpu_before)
@@ -248,7 +249,8 @@ impl Silence {
         self.duration >= SILENCE_THRESHOLD
     }
 
-    /// On a busy machine everybody is late; one that lags is busy itself, or waits for something.
+    /// On a busy machine all workers are late; one that lags is busy itself, or waits for
+    /// something.
     fn is_lag(&self) -> bool {
         self.duration >= LAG_THRESHOLD && self.cpu >= LAG_THRESHOLD || self.is_long()
     }
@@ -361,7 +363,7 @@ impl Assessed<'_> {
     /// A retiring worker is asked to exit when no request is in flight, and killed at its deadline.
     fn check_retirement(&self) -> Option<Action> {
         let Some(retiring) = &self.history.retiring else {
-            // It answered a ping at last, after it had been silent for long.
+            // It replied to a ping at last, after a long silence.
             let has_recovered = self.history.is_closed_for_silence && self.history.ping.is_none();
             let is_killed = self.history.killed_for.is_some();
             return (has_recovered && !is_killed).then_some(Action::Retire {

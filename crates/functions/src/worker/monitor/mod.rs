@@ -76,7 +76,7 @@ impl Monitor {
         let mut holds = Holds::default();
         // A worker that exits before the first sample has used something, too.
         history.usage = self.measure(history.usage);
-        // Retiring workers are told, too: shutdown may shorten their time.
+        // Retiring workers are notified, too: shutdown may shorten their grace period.
         let mut is_shutting_down = false;
         let status = loop {
             let is_busy = history.is_busy(self.worker.in_flight()) || history.retiring.is_some();
@@ -128,7 +128,7 @@ impl Monitor {
     async fn send_command(&mut self, command: &serde_json::Value) {
         let line = format!("{command}\n");
         let write = self.stdin.write_all(line.as_bytes());
-        // A worker that does not read its commands answers no ping, and is found by that.
+        // A worker that does not read its commands replies to no ping, and is found by that.
         _ = tokio::time::timeout(COMMAND_TIMEOUT, write).await;
     }
 
@@ -209,7 +209,7 @@ impl Monitor {
         );
     }
 
-    /// Records how the worker ended, and tells those who wait for it.
+    /// Records how the worker ended, and notifies those who wait for it.
     async fn reap(mut self, status: Option<ExitStatus>, mut history: History) {
         let now = Instant::now();
         self.worker.stop_accepting();

@@ -128,12 +128,12 @@ impl TestRealtime {
 
     pub(crate) async fn open(&self, query: &str) -> Socket {
         let opened = Socket::open(self.address, query, &[]).await;
-        opened.unwrap_or_else(|refused| panic!("{refused:?}"))
+        opened.unwrap_or_else(|rejected| panic!("{rejected:?}"))
     }
 
     pub(crate) async fn rejection(&self, query: &str) -> RejectedHandshake {
         match Socket::open(self.address, query, &[]).await {
-            Err(refused) => refused,
+            Err(rejected) => rejected,
             Ok(_) => panic!("a socket was opened"),
         }
     }

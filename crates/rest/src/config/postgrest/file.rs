@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_their_place() {
+    fn mistakes_are_reported_with_their_position() {
         let check = |file: &str, expected: &str| {
             let problem = read_text(file, &|_: &str| None).expect_err("a mistake");
             assert!(problem.contains(expected), "{problem}");

@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn problems_of_all_kinds_are_told_together() {
+    fn problems_of_all_kinds_are_reported_together() {
         let pairs = [
             ("PGRST_LOG_LEVEL", "never"),
             ("PGRST_DB_TX_END", "random"),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_told() {
+    fn a_missing_file_is_reported() {
         let problems = PostgrestConfig::load(Some(Path::new("/no/such.conf")), Vec::new());
 
         let problems = problems.expect_err("no file");

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_told() {
+    fn impossible_values_are_reported() {
         let check = |pairs: &[(&str, &str)], expected: &str| {
             let problems = read(pairs).expect_err("a mistake");
             assert!(problems[0].contains(expected), "{problems:?}");

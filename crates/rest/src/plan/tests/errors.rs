@@ -139,7 +139,7 @@ fn wishes_that_mean_nothing_under_strict_handling() {
 }
 
 #[test]
-fn of_several_faults_the_earlier_step_s_is_told() {
+fn of_several_faults_the_earlier_step_s_is_reported() {
     let cinema = Cinema::new().with(|config| config.aggregates_enabled = false);
     let check = |request: &str, expected: &str| {
         assert_eq!(code(&cinema, request), expected, "{request}");

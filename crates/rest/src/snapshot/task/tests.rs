@@ -116,7 +116,7 @@ async fn a_load_request_does_not_wait_for_the_burst_to_end() {
 }
 
 #[tokio::test]
-async fn one_load_answers_all_queued_requests() {
+async fn one_load_serves_all_queued_requests() {
     let (mut task, requests) = task();
     let newer = base();
     let reasons = [

@@ -144,7 +144,7 @@ fn a_put_inserts_only_the_row_of_its_address() {
 }
 
 #[test]
-fn new_rows_are_told_from_old_ones_where_that_decides_the_status() {
+fn new_rows_are_distinguished_where_that_decides_the_status() {
     let counts = |request: &str| {
         statement(request)
             .0
@@ -216,7 +216,7 @@ fn values_of_a_domain_are_read_by_its_function() {
 }
 
 #[test]
-fn the_location_is_told_where_only_headers_are_wanted() {
+fn the_location_is_sent_where_only_headers_are_wanted() {
     let has_location = |request: &str| {
         let (text, _) = statement(request);
         text.contains("case when pg_catalog.count(_pgrst_row) = 1 then (select row_to_json(one)::text from pgrst_source as one limit 1) end as location")

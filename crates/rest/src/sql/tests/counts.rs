@@ -79,7 +79,7 @@ fn an_estimate_counts_no_further_than_one_page_and_asks_the_planner() {
 }
 
 #[test]
-fn a_plan_tells_the_number_of_rows_too() {
+fn a_plan_has_the_number_of_rows_too() {
     let cinema = Cinema::new();
     let request = "GET /films?select=id&limit=1\nprefer: count=planned";
     assert_eq!(

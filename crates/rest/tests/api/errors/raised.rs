@@ -10,7 +10,7 @@ async fn a_status_may_be_raised_with_its_reason() {
     let listener = Listener::start(api.router()).await;
     let body = r#"{"state":"PT402","message":"Payment Required Now","detail":"d","hint":"h"}"#;
 
-    let answer = listener
+    let response_text = listener
         .exchange(&format!(
             "POST /rpc/raise_error HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -19,11 +19,11 @@ async fn a_status_may_be_raised_with_its_reason() {
         .await;
 
     assert!(
-        answer.starts_with("HTTP/1.1 402 Payment Required Now\r\n"),
-        "{answer}"
+        response_text.starts_with("HTTP/1.1 402 Payment Required Now\r\n"),
+        "{response_text}"
     );
     let expected = r#"{"code":"PT402","details":"d","hint":"h","message":"Payment Required Now"}"#;
-    assert!(answer.ends_with(expected), "{answer}");
+    assert!(response_text.ends_with(expected), "{response_text}");
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ async fn check(call: Call, status: u16, code: &str, message: &str) {
 }
 
 #[tokio::test]
-async fn what_cannot_be_parsed_is_told_with_its_place() {
+async fn parse_errors_are_reported_with_their_position() {
     let api = TestApi::library().await;
     let cases = [
         ("select=id,,", "select parameter (id,,)", 4),

@@ -106,7 +106,7 @@ async fn unknown_relationships_get_a_hint_at_the_next_best() {
 }
 
 #[tokio::test]
-async fn unknown_functions_are_told_with_their_arguments() {
+async fn unknown_functions_are_reported_with_their_arguments() {
     let api = TestApi::library().await;
 
     let by_name = api.post("/rpc/ad", json!({ "a": 1 })).await;

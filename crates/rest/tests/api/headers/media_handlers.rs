@@ -3,7 +3,7 @@
 use crate::support::{Requests, RestCall, RestReply, TestApi};
 
 #[tokio::test]
-async fn a_function_answers_in_the_type_that_it_returns() {
+async fn a_function_responds_in_the_type_that_it_returns() {
     let api = TestApi::library().await;
 
     let text = api.get("/rpc/greeting?name=Ada").accept("text/plain").await;
@@ -29,7 +29,7 @@ async fn a_function_answers_in_the_type_that_it_returns() {
 }
 
 #[tokio::test]
-async fn an_aggregate_answers_for_its_table_or_for_all() {
+async fn an_aggregate_serves_its_table_or_all() {
     let api = TestApi::library().await;
 
     let of_table = api

@@ -28,7 +28,7 @@ async fn the_parts_of_the_work_are_timed_in_order() {
 }
 
 #[tokio::test]
-async fn the_trace_header_is_echoed_on_every_answer() {
+async fn the_trace_header_is_echoed_on_every_response() {
     let settings = [
         ("db-schemas", "library"),
         ("server-trace-header", "X-Request-Id"),

@@ -4,7 +4,7 @@ use super::{A, B, api, ids};
 use crate::support::{Database, Requests, RestCall, RestReply, Sql};
 
 #[tokio::test]
-async fn nobody_inserts_for_somebody_else() {
+async fn no_user_inserts_for_another_user() {
     let api = api(Database::fresh().await).await;
     let insert = |id: i64, owner: &str| api.post("/notes", json!({ "id": id, "owner": owner }));
 

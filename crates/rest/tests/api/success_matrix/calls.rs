@@ -3,7 +3,7 @@ use serde_json::json;
 use crate::support::{Database, JSON, Requests, RestCall, RestReply, Sql, TestApi};
 
 #[tokio::test]
-async fn a_call_answers_alike_by_get_head_and_post() {
+async fn a_call_has_the_same_response_by_get_head_and_post() {
     let api = TestApi::library().await;
     let headers = [("content-type", JSON), ("content-range", "0-0/*")];
 
@@ -23,7 +23,7 @@ async fn a_call_answers_alike_by_get_head_and_post() {
 }
 
 #[tokio::test]
-async fn options_tell_what_a_thing_can_do() {
+async fn options_lists_the_allowed_methods() {
     let api = TestApi::library().await;
     let cases = [
         ("/books", "OPTIONS,GET,HEAD,POST,PUT,PATCH,DELETE"),

@@ -9,7 +9,7 @@ fn row(id: i64) -> Value {
 }
 
 #[tokio::test]
-async fn an_insert_answers_by_what_shall_be_returned() {
+async fn the_response_to_an_insert_depends_on_the_return_preference() {
     let api = TestApi::own_library().await;
     let empty = [("content-length", "0"), ("content-range", "*/*")];
 
@@ -101,7 +101,7 @@ async fn a_merge_of_old_rows_only_makes_nothing() {
 }
 
 #[tokio::test]
-async fn an_update_answers_by_what_shall_be_returned() {
+async fn the_response_to_an_update_depends_on_the_return_preference() {
     let api = TestApi::own_library().await;
     let patch = |path: &str| api.patch(path, json!({ "born": 1 }));
 
@@ -143,7 +143,7 @@ async fn an_update_answers_by_what_shall_be_returned() {
 }
 
 #[tokio::test]
-async fn a_put_has_no_range_and_tells_new_from_old() {
+async fn a_put_has_no_range_and_distinguishes_insert_from_update() {
     let api = TestApi::own_library().await;
     let put = |copy: i64| {
         let path = format!("/copies?book_id=eq.1&copy_no=eq.{copy}");
@@ -171,7 +171,7 @@ async fn a_put_has_no_range_and_tells_new_from_old() {
 }
 
 #[tokio::test]
-async fn a_delete_answers_by_what_shall_be_returned() {
+async fn the_response_to_a_delete_depends_on_the_return_preference() {
     let api = TestApi::own_library().await;
 
     let minimal = api.delete("/loans?id=eq.1").await;

@@ -4,7 +4,7 @@ use crate::support::{JSON, Requests, RestCall, RestReply, TestApi};
 
 /// Vector 27.
 #[tokio::test]
-async fn a_scalar_function_answers_with_its_bare_value() {
+async fn a_scalar_function_returns_its_bare_value() {
     let api = TestApi::chat().await;
     let call = || api.post("/rpc/get_status", json!({ "name_param": "supabot" }));
 
@@ -23,7 +23,7 @@ async fn a_scalar_function_answers_with_its_bare_value() {
 
 /// Vector 28.
 #[tokio::test]
-async fn a_void_function_answers_with_nothing() {
+async fn a_void_function_has_an_empty_response() {
     let api = TestApi::chat().await;
 
     let reply = api.post("/rpc/void_func", json!({})).await;

@@ -31,7 +31,7 @@ async fn rows_of_an_embed_are_counted_without_aggregates_enabled() {
 
 /// Vector 8.
 #[tokio::test]
-async fn several_relationships_are_told_apart_by_the_client() {
+async fn several_relationships_are_distinguished_by_the_client() {
     let api = TestApi::chat().await;
 
     let reply = api.get("/best_friends?select=first_user:users(*)").await;

@@ -131,7 +131,7 @@ async fn anonymous_callers_are_asked_for_a_token_and_users_are_forbidden() {
 
 /// Vector 38.
 #[tokio::test]
-async fn a_preflight_is_answered_with_what_it_asks_for() {
+async fn a_preflight_response_allows_what_was_requested() {
     let api = TestApi::chat().await;
 
     let reply = api

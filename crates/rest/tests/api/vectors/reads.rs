@@ -50,7 +50,7 @@ async fn all_users_come_with_range_and_vary() {
 
 /// Vector 2.
 #[tokio::test]
-async fn head_tells_the_count_and_no_length() {
+async fn head_has_the_count_and_no_length() {
     let api = TestApi::chat().await;
 
     let reply = api.head("/users?select=*").prefer("count=exact").await;

@@ -4,7 +4,7 @@ use crate::support::{Database, JSON, Requests, RestCall, RestReply, Sql, TestApi
 
 /// Vector 19.
 #[tokio::test]
-async fn an_insert_without_preference_answers_with_nothing() {
+async fn an_insert_without_preference_has_an_empty_response() {
     let api = TestApi::own_chat().await;
     let body = json!({ "message": "new", "username": "supabot", "channel_id": 1 });
 
@@ -74,7 +74,7 @@ async fn missing_keys_take_the_columns_default() {
 
 /// Vector 22.
 #[tokio::test]
-async fn an_upsert_tells_by_its_status_whether_rows_are_new() {
+async fn an_upserts_status_shows_whether_rows_are_new() {
     let api = TestApi::own_chat().await;
     let row = |name: &str, status: &str| json!({ "username": name, "status": status });
     let send = async |resolution: &str, body: Value| {

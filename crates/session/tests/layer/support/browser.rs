@@ -8,7 +8,7 @@ use tower::ServiceExt as _;
 
 use super::KEY;
 
-/// A whole answer.
+/// A whole response.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) status: StatusCode,

@@ -24,7 +24,7 @@ pub(crate) struct Upstream(Arc<Parts>);
 struct Parts {
     signer: Mutex<Tokens>,
     published: Mutex<Vec<Value>>,
-    /// Whether the key set is answered with an error.
+    /// Whether the response for the key set is an error.
     keys_fail: AtomicBool,
     refresh: Mutex<Answer>,
     user: Mutex<Answer>,
@@ -35,11 +35,11 @@ struct Parts {
     key_fetches: AtomicUsize,
     logouts: AtomicUsize,
     seen: Mutex<Vec<Value>>,
-    /// Refreshes are answered only while there are permits.
+    /// Refreshes get a response only while there are permits.
     gate: Semaphore,
 }
 
-/// An answer with a status and an error code, or a session.
+/// A response with a status and an error code, or a session.
 pub(crate) mod on_refresh {
     use super::*;
 
@@ -114,9 +114,9 @@ impl Upstream {
         self.0.keys_fail.store(false, Ordering::SeqCst);
     }
 
-    /// What refreshes are answered with, given their number from 1.
-    pub(crate) fn refreshing(&self, answer: impl Fn(usize) -> Response + Send + Sync + 'static) {
-        *self.0.refresh.lock().unwrap() = Arc::new(answer);
+    /// The response to refreshes, given their number from 1.
+    pub(crate) fn refreshing(&self, reply: impl Fn(usize) -> Response + Send + Sync + 'static) {
+        *self.0.refresh.lock().unwrap() = Arc::new(reply);
     }
 
     /// Refreshes give sessions of so many seconds, with refresh tokens `next-1`, `next-2`, ….
@@ -130,16 +130,16 @@ impl Upstream {
         });
     }
 
-    pub(crate) fn knowing_users(&self, answer: impl Fn(usize) -> Response + Send + Sync + 'static) {
-        *self.0.user.lock().unwrap() = Arc::new(answer);
+    pub(crate) fn knowing_users(&self, reply: impl Fn(usize) -> Response + Send + Sync + 'static) {
+        *self.0.user.lock().unwrap() = Arc::new(reply);
     }
 
-    pub(crate) fn verifying(&self, answer: impl Fn(usize) -> Response + Send + Sync + 'static) {
-        *self.0.verify.lock().unwrap() = Arc::new(answer);
+    pub(crate) fn verifying(&self, reply: impl Fn(usize) -> Response + Send + Sync + 'static) {
+        *self.0.verify.lock().unwrap() = Arc::new(reply);
     }
 
-    pub(crate) fn signing_out(&self, answer: impl Fn(usize) -> Response + Send + Sync + 'static) {
-        *self.0.logout.lock().unwrap() = Arc::new(answer);
+    pub(crate) fn signing_out(&self, reply: impl Fn(usize) -> Response + Send + Sync + 'static) {
+        *self.0.logout.lock().unwrap() = Arc::new(reply);
     }
 
     /// Lets refreshes wait until [`open`](Self::open).
@@ -199,34 +199,34 @@ async fn token(
     let parts = &upstream.0;
     parts.seen.lock().unwrap().push(body);
     if grant.grant_type == "pkce" {
-        let answer = Arc::clone(&*parts.verify.lock().unwrap());
-        return answer(0);
+        let reply = Arc::clone(&*parts.verify.lock().unwrap());
+        return reply(0);
     }
     assert_eq!(grant.grant_type, "refresh_token");
     let number = parts.refreshes.fetch_add(1, Ordering::SeqCst) + 1;
     let _permit = parts.gate.acquire().await.unwrap();
     // Gives concurrent requests the chance to arrive.
     tokio::task::yield_now().await;
-    let answer = Arc::clone(&*parts.refresh.lock().unwrap());
-    answer(number)
+    let reply = Arc::clone(&*parts.refresh.lock().unwrap());
+    reply(number)
 }
 
 async fn verify(State(upstream): State<Upstream>, Json(body): Json<Value>) -> Response {
     upstream.0.seen.lock().unwrap().push(body);
-    let answer = Arc::clone(&*upstream.0.verify.lock().unwrap());
-    answer(0)
+    let reply = Arc::clone(&*upstream.0.verify.lock().unwrap());
+    reply(0)
 }
 
 async fn user(State(upstream): State<Upstream>, _: HeaderMap) -> Response {
     let number = upstream.0.users.fetch_add(1, Ordering::SeqCst) + 1;
-    let answer = Arc::clone(&*upstream.0.user.lock().unwrap());
-    answer(number)
+    let reply = Arc::clone(&*upstream.0.user.lock().unwrap());
+    reply(number)
 }
 
 async fn logout(State(upstream): State<Upstream>) -> Response {
     let number = upstream.0.logouts.fetch_add(1, Ordering::SeqCst) + 1;
-    let answer = Arc::clone(&*upstream.0.logout.lock().unwrap());
-    answer(number)
+    let reply = Arc::clone(&*upstream.0.logout.lock().unwrap());
+    reply(number)
 }
 
 async fn keys(State(upstream): State<Upstream>) -> Response {

@@ -73,7 +73,7 @@ async fn a_blob_without_bytes_can_be_completed() {
         store.assemble(0).await;
 
         let size = store.blobs.size(&store.version).await;
-        assert_eq!(size.expect("told"), Some(0));
+        assert_eq!(size.expect("known"), Some(0));
     }
 }
 

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_list_that_nobody_reads_to_its_end_ends() {
+    async fn a_list_that_is_not_read_to_its_end_stops() {
         let (_folder, blobs) = store();
         for _ in 0..3 * CHANNEL_CAPACITY {
             write(&blobs, "x").await;

@@ -76,7 +76,7 @@ impl<T: Work> Worker<T> {
 }
 
 impl<T: Work> Drop for Worker<T> {
-    /// Nobody will ask for the result of queued blocks.
+    /// No caller will ask for the result of queued blocks.
     fn drop(&mut self) {
         lock(&self.shared).queue.clear();
     }
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_is_reported_by_every_later_call_and_blocks_nobody() {
+    async fn a_failure_is_reported_by_every_later_call_and_blocks_no_caller() {
         let capacity = Arc::new(Semaphore::new(1));
         let mut worker = Worker::new(Recorder::default());
         worker

@@ -25,7 +25,7 @@ pub(super) struct Inner {
     /// Of everything that the project has.
     pub(super) prefix: String,
     pub(super) max_copy_bytes: u64,
-    /// Runs cleanup that nobody waits for.
+    /// Runs cleanup in the background.
     pub(super) tasks: TaskTracker,
 }
 

@@ -49,13 +49,13 @@ mod tests {
 
     #[test]
     fn the_code_is_kept_and_the_access_key_is_not() {
-        let refused = error(
+        let rejected = error(
             "Server returned non-2xx status code: 403 Forbidden: <?xml version=\"1.0\"?><Error>\
              <Code>InvalidAccessKeyId</Code><AWSAccessKeyId>AKIA</AWSAccessKeyId></Error>",
         );
-        assert_eq!(error_code(&refused).as_deref(), Some("InvalidAccessKeyId"));
+        assert_eq!(error_code(&rejected).as_deref(), Some("InvalidAccessKeyId"));
         assert_eq!(
-            describe(&refused),
+            describe(&rejected),
             "the S3 store failed: Generic S3 error: Server returned non-2xx status code: \
              403 Forbidden: InvalidAccessKeyId"
         );

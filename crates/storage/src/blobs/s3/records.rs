@@ -192,7 +192,7 @@ impl S3Blobs {
             match self.client().abort_multipart(&path, &upload).await {
                 Ok(()) => was_aborted = true,
                 Err(Error::NotFound { .. }) => return Ok(()),
-                // Some stores answer so for an upload that does not exist.
+                // Some stores respond like this for an upload that does not exist.
                 Err(Error::PermissionDenied { .. }) if was_aborted => return Ok(()),
                 Err(error) => return Err(to_io_error(error)),
             }

@@ -93,7 +93,7 @@ impl Drop for S3Writer {
             let (blobs, version) = (self.blobs.clone(), self.version);
             self.blobs.0.tasks.spawn(async move {
                 // A part that the store receives after the abort would stay for ever, and cancelling
-                // a request does not tell how much of it has arrived.
+                // a request does not report how much of it has arrived.
                 upload.wait_for_parts().await;
                 blobs.try_clean_up(&version, None).await;
             });

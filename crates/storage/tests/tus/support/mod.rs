@@ -139,9 +139,9 @@ impl Process {
 
     /// The offset of an upload.
     pub(crate) async fn offset(&self, upload: &str) -> u64 {
-        let told = self.head(upload).await;
-        told.is(200, "");
-        let offset = told.header("upload-offset").expect("an offset");
+        let head = self.head(upload).await;
+        head.is(200, "");
+        let offset = head.header("upload-offset").expect("an offset");
         offset.parse().expect("a number")
     }
 

@@ -216,7 +216,7 @@ fn a_worker_that_recovers_from_silence_retires() {
 }
 
 #[test]
-fn a_worker_that_never_answers_a_ping_retires_without_using_the_processor() {
+fn a_worker_that_never_replies_to_a_ping_retires_without_using_the_processor() {
     let mut worker = pinged();
     worker.advance(UNRESPONSIVE_TIMEOUT - SECOND, NOTHING);
     assert_eq!(worker.action(), Action::None);

@@ -1,4 +1,4 @@
-// FUNCTION_NAME: tells users who are signed in their own address.
+// FUNCTION_NAME: responds with the address of the signed-in user.
 //
 //   const { data, error } = await supabase.functions.invoke("FUNCTION_NAME");
 //

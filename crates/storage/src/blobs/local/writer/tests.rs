@@ -63,7 +63,7 @@ async fn what_comes_in_frames_of_any_length_is_written_and_digested_in_order() {
 }
 
 #[tokio::test]
-async fn a_file_that_nobody_finishes_goes() {
+async fn an_unfinished_file_is_removed() {
     let folder = tempfile::tempdir().expect("a folder");
     let blobs = LocalBlobs::new(folder.path().to_owned(), false);
     let version = Version::generate();
@@ -98,7 +98,7 @@ async fn a_folder_that_takes_nothing_is_noticed_while_bytes_come() {
             return;
         }
     }
-    panic!("nobody has noticed");
+    panic!("the writer has not noticed");
 }
 
 /// How near the writer comes to the digest of its bytes, which nothing can be faster than. For a
