@@ -4,6 +4,9 @@ use std::time::Duration;
 
 /// The maximum timeout of any call.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
+/// Below the five seconds after which servers on Node.js close idle connections: a request that is sent at that
+/// moment would fail, and most are no GET, which would be sent again.
+const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// The shared client. It does not follow redirects: no service needs them, and an attacker could
 /// use them.
@@ -29,6 +32,7 @@ pub(crate) fn builder() -> reqwest::ClientBuilder {
         .redirect(reqwest::redirect::Policy::none())
         .timeout(MAX_TIMEOUT)
         .connect_timeout(Duration::from_secs(5))
+        .pool_idle_timeout(POOL_IDLE_TIMEOUT)
         .user_agent(concat!("plinth/", env!("CARGO_PKG_VERSION")))
 }
 

@@ -16,7 +16,9 @@ export async function startFunctions(functions, settings = {}, env = {}) {
     `supabase/functions/${name.includes(".") ? name : `${name}/index.ts`}`,
     text,
   ]);
-  const plinth = await startAccounts(settings, Object.fromEntries(files), env);
+  // Workers have a low priority, and other tests keep the processors busy.
+  const unhurried = { "plinth.functions.boot_timeout": "1m", ...settings };
+  const plinth = await startAccounts(unhurried, Object.fromEntries(files), env);
   const connect = (key = plinth.keys.publishable, options = {}) =>
     createClient(plinth.apiUrl, key, { auth: { persistSession: false, autoRefreshToken: false }, ...options });
   return { ...plinth, connect };
