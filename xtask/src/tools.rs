@@ -17,8 +17,8 @@ pub(crate) const NODE_MAJOR: u32 = 20;
 /// The PostgreSQL that Debian carries: the oldest version that Plinth supports.
 pub(crate) const DEBIAN_POSTGRES: &str = "/usr/lib/postgresql/15/bin";
 
-/// The browser of the tests: Debian's name of the package and of the program.
-pub(crate) const CHROMIUM: &str = "chromium";
+/// The browsers that the tests can use, the preferred one first: Debian's names of packages and programs.
+const BROWSERS: [&str; 2] = ["chromium-headless-shell", "chromium"];
 
 /// What the SDK compiles to for browsers.
 const BROWSER_TARGET: &str = "wasm32-unknown-unknown";
@@ -151,6 +151,11 @@ fn has_browser_target() -> bool {
     folder.is_ok_and(|output| Path::new(String::from_utf8_lossy(&output.stdout).trim()).is_dir())
 }
 
+/// Whether there is a browser for the tests.
+pub(crate) fn has_browser() -> bool {
+    BROWSERS.iter().any(|browser| find(browser).is_some())
+}
+
 /// Debian's PostgreSQL 15 and, for browser tests, Chromium.
 pub(crate) fn install_system_packages(needs_browser: bool) -> Result<Outcome> {
     let mut missing = Vec::new();
@@ -174,8 +179,8 @@ pub(crate) fn install_system_packages(needs_browser: bool) -> Result<Outcome> {
     if find("openssl").is_none() {
         missing.push("openssl");
     }
-    if needs_browser && find(CHROMIUM).is_none() {
-        missing.push(CHROMIUM);
+    if needs_browser && !has_browser() {
+        missing.push(BROWSERS[0]);
     }
     if missing.is_empty() {
         return Ok(Outcome::AlreadyDone);

@@ -209,7 +209,7 @@ fn suite_step(folder: PathBuf, shared: &Shared) -> Step<'_> {
     let packages = packages_of(&name);
     let is_in_browser = name == BROWSER;
     let step = Step::new(format!("{name} tests"), move || {
-        if is_in_browser && tools::find(tools::CHROMIUM).is_none() {
+        if is_in_browser && !tools::has_browser() {
             return Ok(Outcome::Skipped("there is no Chromium".to_owned()));
         }
         test_in_javascript(&folder, shared)

@@ -12,7 +12,7 @@ async fn guarded(remote: &Remote, provider: &str) -> Api {
         ("auth.captcha.provider", provider),
         ("auth.captcha.secret", "the secret"),
         ("plinth.auth.captcha.url", &remote.url),
-        ("plinth.auth.captcha.timeout", "2s"),
+        ("plinth.auth.captcha.timeout", "10s"),
         ("auth.passkey.enabled", "true"),
     ])
     .await

@@ -246,7 +246,7 @@ async fn looking_at_a_link_does_not_use_it_up() {
 /// A link must redirect to the site, even on a timeout.
 #[tokio::test]
 async fn a_link_that_takes_too_long_ends_at_the_site_too() {
-    let short = ("plinth.auth.request_timeout", "1s");
+    let short = ("plinth.auth.request_timeout", "10s");
     let api = with_pending_sign_up(&[CONFIRM, short], "", json!({})).await;
     let mut other = api.admin().await;
     let held = other.transaction().await.expect("a transaction");

@@ -424,7 +424,7 @@ async fn a_prewarmed_process_is_evicted_for_one_that_is_needed() {
             ("one/index.ts", SERVES),
             ("two/index.ts", &format!("import.meta.main; {SERVES}")),
         ],
-        settings: &[("plinth.functions.wait_timeout", "500ms")],
+        settings: &[("plinth.functions.wait_timeout", "5s")],
         max_workers: Some(2),
         ..TestOptions::default()
     })

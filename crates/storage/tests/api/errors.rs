@@ -85,12 +85,12 @@ async fn a_writer_who_waits_too_long_for_another_gives_up() {
 
 #[tokio::test]
 async fn a_statement_that_takes_too_long_is_ended() {
-    let api = TestApi::with(&[("plinth.storage.statement_timeout", "1s")]).await;
+    let api = TestApi::with(&[("plinth.storage.statement_timeout", "5s")]).await;
     api.has_bucket("b", false).await;
     api.has_object("b/a", "x").await;
     api.execute(
         "create policy slow on storage.objects for select to authenticated
-         using (pg_sleep(20) is not null)",
+         using (pg_sleep(60) is not null)",
     )
     .await;
     let reply = api.get("/object/b/a").user(ANN).await;

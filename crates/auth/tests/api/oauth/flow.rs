@@ -531,7 +531,7 @@ async fn looking_at_where_a_flow_passes_moves_nothing() {
 
 #[tokio::test]
 async fn a_provider_that_never_responds_ends_in_a_timeout() {
-    let short = ("plinth.auth.request_timeout", "1s");
+    let short = ("plinth.auth.request_timeout", "10s");
     // Accepts connections and never responds.
     let (_silent, address) = bind_loopback().await;
     let mut idp = Idp::start().await;
@@ -547,7 +547,7 @@ async fn a_provider_that_never_responds_ends_in_a_timeout() {
 
 #[tokio::test]
 async fn a_flow_that_cannot_be_read_in_time_ends_at_the_site() {
-    let short = ("plinth.auth.request_timeout", "1s");
+    let short = ("plinth.auth.request_timeout", "10s");
     let (api, _idp) = start("github", &[short]).await;
     let state = begin_flow(&api, "provider=github").await;
     let mut other = api.admin().await;
