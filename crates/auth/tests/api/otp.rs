@@ -13,7 +13,7 @@ async fn verify(api: &Api, kind: &str, email: &str, code: &str) -> crate::suppor
 }
 
 #[tokio::test]
-async fn an_unknown_person_gets_an_account_and_comes_in_by_its_confirmation() {
+async fn an_unknown_user_gets_an_account_and_signs_in_by_confirming_it() {
     let api = Api::start(&[CONFIRM]).await;
 
     let body = json!({ "email": "ann@mail.dev", "data": { "nick": "ann" } });
@@ -30,9 +30,9 @@ async fn an_unknown_person_gets_an_account_and_comes_in_by_its_confirmation() {
     assert_eq!(claims["amr"][0]["method"], "otp");
 }
 
-/// The usual cost would make the response for new people measurably slower.
+/// The usual cost would make the response for new users measurably slower.
 #[tokio::test]
-async fn the_random_password_of_a_new_person_is_hashed_cheaply() {
+async fn the_random_password_of_a_new_user_is_hashed_cheaply() {
     let api = Api::start(&[CONFIRM, USUAL_HASHES]).await;
 
     api.post("/otp", json!({ "email": "ann@mail.dev" }))
@@ -46,7 +46,7 @@ async fn the_random_password_of_a_new_person_is_hashed_cheaply() {
 }
 
 #[tokio::test]
-async fn a_confirmed_person_gets_a_magic_link() {
+async fn a_confirmed_user_gets_a_magic_link() {
     let api = Api::start(&[OFTEN]).await;
     api.sign_up("ann@mail.dev", "correct horse").await;
 

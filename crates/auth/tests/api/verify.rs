@@ -181,7 +181,7 @@ async fn what_is_wrong_with_a_request_is_said() {
 }
 
 #[tokio::test]
-async fn a_banned_person_is_not_let_in() {
+async fn a_banned_user_is_rejected() {
     let api = with_pending_sign_up(&[CONFIRM], "", json!({})).await;
     api.execute("update auth.users set banned_until = now() + interval '1 day'")
         .await;

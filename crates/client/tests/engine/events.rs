@@ -172,7 +172,7 @@ impl SessionBus for Wire {
 }
 
 impl Wire {
-    fn say(&self, event: AuthEvent, session: Option<Session>) {
+    fn publish_event(&self, event: AuthEvent, session: Option<Session>) {
         for sender in self.incoming.lock().expect("not poisoned").iter() {
             let session = session.clone();
             sender
@@ -190,7 +190,7 @@ async fn s41_events_of_others_are_received_but_not_repeated_and_not_stored() {
     let mut events = client.auth().events();
     received_events(&mut events).await;
 
-    wire.say(AuthEvent::SignedIn, Some(session("theirs", NOW_S + 3600)));
+    wire.publish_event(AuthEvent::SignedIn, Some(session("theirs", NOW_S + 3600)));
     settle().await;
 
     assert_eq!(received_events(&mut events).await, ["SIGNED_IN"]);
@@ -217,7 +217,7 @@ async fn s31_a_refresh_elsewhere_clears_the_memory_of_failures() {
         .await
         .unwrap_err();
 
-    wire.say(AuthEvent::TokenRefreshed, None);
+    wire.publish_event(AuthEvent::TokenRefreshed, None);
     settle().await;
 
     client.auth().refresh_with("refresh-stored").await.unwrap();

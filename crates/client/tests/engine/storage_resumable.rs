@@ -13,7 +13,7 @@ fn created() -> Reply {
     Reply::text(201, "").header("location", "http://elsewhere.test/upload/resumable/id")
 }
 
-fn at(offset: u64) -> Reply {
+fn at_offset(offset: u64) -> Reply {
     let reported = Reply::text(200, "").header("upload-length", "6");
     reported.header("upload-offset", &offset.to_string())
 }
@@ -51,7 +51,11 @@ fn patches(bench: &Bench) -> Vec<(u64, String)> {
 #[tokio::test]
 async fn requests_are_those_of_the_protocol() {
     let bench = Bench::new();
-    on(&bench, vec![at(0)], vec![at(2), at(4), at(6)]);
+    on(
+        &bench,
+        vec![at_offset(0)],
+        vec![at_offset(2), at_offset(4), at_offset(6)],
+    );
 
     let uploaded = upload(&bench)
         .upsert(true)
@@ -87,11 +91,16 @@ async fn requests_are_those_of_the_protocol() {
 async fn a_lost_connection_is_waited_out_and_the_server_asked_where_to_go_on() {
     let bench = Bench::auto_advancing();
     // One byte of the part arrived before the connection broke, and its response got lost once.
-    let heads = vec![Reply::broken(), Reply::text(503, ""), at(1), at(5)];
+    let heads = vec![
+        Reply::broken(),
+        Reply::text(503, ""),
+        at_offset(1),
+        at_offset(5),
+    ];
     on(
         &bench,
         heads,
-        vec![Reply::broken(), at(3), Reply::broken(), at(6)],
+        vec![Reply::broken(), at_offset(3), Reply::broken(), at_offset(6)],
     );
 
     upload(&bench).send().await.unwrap();
@@ -112,14 +121,14 @@ async fn a_lost_connection_is_waited_out_and_the_server_asked_where_to_go_on() {
 #[tokio::test]
 async fn an_upload_that_gets_nowhere_gives_up_and_can_go_on_later() {
     let bench = Bench::auto_advancing();
-    on(&bench, vec![at(0)], vec![Reply::text(500, "")]);
+    on(&bench, vec![at_offset(0)], vec![Reply::text(500, "")]);
     let mut upload = upload(&bench).start().await.unwrap();
 
     let error = upload.finish().await.unwrap_err();
 
     assert_eq!(error.status(), Some(500));
     assert_eq!(patches(&bench).len(), 1 + RETRY_BACKOFF_MS.len());
-    on(&bench, vec![at(4)], vec![at(6)]);
+    on(&bench, vec![at_offset(4)], vec![at_offset(6)]);
     upload.finish().await.unwrap();
     assert_eq!(patches(&bench).last(), Some(&(4, "ef".to_owned())));
 }
@@ -129,7 +138,7 @@ async fn client_errors_are_final_except_an_offset_conflict() {
     let bench = Bench::auto_advancing();
     on(
         &bench,
-        vec![at(0)],
+        vec![at_offset(0)],
         vec![Reply::text(413, "Maximum size exceeded")],
     );
     assert_eq!(upload(&bench).send().await.unwrap_err().status(), Some(413));
@@ -137,7 +146,7 @@ async fn client_errors_are_final_except_an_offset_conflict() {
 
     on(
         &bench,
-        vec![at(0)],
+        vec![at_offset(0)],
         vec![Reply::text(409, "The resource already exists")],
     );
     assert_eq!(upload(&bench).send().await.unwrap_err().status(), Some(409));
@@ -145,8 +154,8 @@ async fn client_errors_are_final_except_an_offset_conflict() {
 
     on(
         &bench,
-        vec![at(4)],
-        vec![Reply::text(409, "Upload-Offset conflict"), at(6)],
+        vec![at_offset(4)],
+        vec![Reply::text(409, "Upload-Offset conflict"), at_offset(6)],
     );
     upload(&bench).send().await.unwrap();
 }
@@ -154,12 +163,17 @@ async fn client_errors_are_final_except_an_offset_conflict() {
 #[tokio::test]
 async fn servers_that_make_no_sense_are_not_believed() {
     let bench = Bench::auto_advancing();
-    for nonsense in [at(0), at(3), at(99), Reply::text(204, "")] {
-        on(&bench, vec![at(0)], vec![nonsense]);
+    for nonsense in [
+        at_offset(0),
+        at_offset(3),
+        at_offset(99),
+        Reply::text(204, ""),
+    ] {
+        on(&bench, vec![at_offset(0)], vec![nonsense]);
         let error = upload(&bench).send().await.unwrap_err();
         assert!(matches!(error, StorageError::Unreadable(_)), "{error:?}");
     }
-    on(&bench, vec![at(7)], vec![at(2)]);
+    on(&bench, vec![at_offset(7)], vec![at_offset(2)]);
     let error = upload(&bench).resume("id").start().await.unwrap_err();
     assert!(matches!(error, StorageError::InvalidInput(_)), "{error:?}");
     for token in ["", "..", "a/b"] {
@@ -176,7 +190,11 @@ async fn servers_that_make_no_sense_are_not_believed() {
 #[tokio::test]
 async fn creating_an_upload_is_retried_when_the_server_fails() {
     let bench = Bench::auto_advancing();
-    on(&bench, vec![at(0)], vec![at(2), at(4), at(6)]);
+    on(
+        &bench,
+        vec![at_offset(0)],
+        vec![at_offset(2), at_offset(4), at_offset(6)],
+    );
     bench.server.on(
         &format!("POST {BASE}"),
         [Reply::broken(), Reply::text(503, ""), created()],

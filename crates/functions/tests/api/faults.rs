@@ -228,7 +228,7 @@ async fn what_never_starts_is_not_tried_for_ever() {
 }
 
 #[tokio::test]
-async fn leaving_by_oneself_is_no_crash() {
+async fn a_function_cannot_end_its_own_process() {
     let functions = TestFunctions::of(
         r#"
         import process from 'node:process';
@@ -319,9 +319,9 @@ async fn a_second_server_gets_no_port() {
 }
 
 #[tokio::test]
-async fn what_dies_young_again_and_again_is_given_a_pause() {
+async fn a_worker_that_crashes_again_and_again_is_restarted_with_backoff() {
     let functions = TestFunctions::of(
-        "Deno.serve(() => { setTimeout(() => { throw new Error('young'); }, 1); return new Promise<Response>(() => {}); });",
+        "Deno.serve(() => { setTimeout(() => { throw new Error('crash'); }, 1); return new Promise<Response>(() => {}); });",
     )
     .await;
 

@@ -104,9 +104,9 @@ fn no_space_for_rows_is_503_in_every_service() {
          notify pgrst, 'reload schema'",
     );
 
-    let person = json!({ "email": "ann@example.com", "password": "a good password" }).to_string();
+    let user = json!({ "email": "ann@example.com", "password": "a good password" }).to_string();
     for (path, body) in [
-        ("/auth/v1/signup", person.as_str()),
+        ("/auth/v1/signup", user.as_str()),
         ("/storage/v1/object/b/name", "text"),
         ("/rest/v1/notes", r#"{"id":1}"#),
     ] {

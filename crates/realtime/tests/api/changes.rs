@@ -178,7 +178,9 @@ async fn invalid_entries_are_reported_and_the_channel_stays() {
     ];
     for (entry, expected) in bad {
         let mut socket = realtime.socket().await;
-        socket.ask("1", "realtime:r", json!([entry]), None).await;
+        socket
+            .join_changes("1", "realtime:r", json!([entry]), None)
+            .await;
         let frame = socket.next().await;
         assert_eq!(frame[4]["status"], "error", "{frame}");
         assert_eq!(frame[4]["message"], expected);
@@ -218,7 +220,7 @@ async fn columns_are_chosen_by_the_client_and_by_grants() {
     assert_eq!(service.record().await, json!({"id": 1, "salary": 7}));
 
     let mut other = realtime.socket().await;
-    other.ask("1", "realtime:r", chosen, None).await;
+    other.join_changes("1", "realtime:r", chosen, None).await;
     let message = other.next().await[4]["message"].clone();
     let message = message.as_str().expect("a text");
     assert!(
@@ -572,7 +574,9 @@ async fn tables_that_are_published_later_are_subscribed_to() {
     realtime.execute(NOTES).await;
     let (mut early, mut late) = (realtime.socket().await, realtime.socket().await);
     let of_schema = json!([{"event": "*", "schema": "public"}]);
-    early.ask("1", "realtime:r", of_schema.clone(), None).await;
+    early
+        .join_changes("1", "realtime:r", of_schema.clone(), None)
+        .await;
     assert_eq!(early.next().await[4]["status"], "error");
 
     realtime

@@ -634,7 +634,7 @@ async fn a34_people_are_sent_to_paths_of_this_host_only() {
 // A35
 
 #[tokio::test]
-async fn a35_no_cache_keeps_what_belongs_to_one_person() {
+async fn a35_no_cache_keeps_what_belongs_to_one_user() {
     let app = App::new();
     app.upstream.refreshing_for(3600);
     let private = "private, no-cache, no-store, must-revalidate, max-age=0";

@@ -74,7 +74,7 @@ async fn a_backend_of_ones_own_is_asked_instead_of_the_network() {
         .build()
         .unwrap();
     let mut browser = Browser::new(routes().layer(layer));
-    browser.hold("sb-abc-auth-token", &tokens.session(-10, "first"));
+    browser.set_item("sb-abc-auth-token", &tokens.session(-10, "first"));
 
     assert_eq!(browser.get("/private").await.short(), (200, USER));
     assert_eq!(browser.get("/private").await.short(), (200, USER));

@@ -290,7 +290,7 @@ async fn unreadable_cookies_are_no_session_and_stay() {
         &numbers.to_string(),
     ] {
         let mut browser = app.browser();
-        browser.hold(KEY, item);
+        browser.set_item(KEY, item);
         let reply = browser.get("/state").await;
         assert_eq!(reply.short(), (200, "anonymous"), "{item}");
         assert_eq!(reply.set_cookies(), [""; 0], "{item}");

@@ -71,7 +71,7 @@ impl World {
     /// A browser that holds a session under the right name.
     fn browser(&self, session: &StoredSession) -> Browser {
         let mut browser = Browser::new(self.app.clone());
-        browser.hold(KEY, &session.to_json());
+        browser.set_item(KEY, &session.to_json());
         browser
     }
 }

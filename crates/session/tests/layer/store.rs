@@ -125,7 +125,7 @@ async fn the_store_reads_its_own_writes() {
         assert!(store.set("theme", "dark".to_owned()).await.is_err());
         assert!(store.get("theme").await.is_err());
     });
-    browser.hold(key, "{\"a\":1}");
+    browser.set_item(key, "{\"a\":1}");
     browser.set("theme", "light");
 
     let reply = browser.post("/", "").await;

@@ -11,8 +11,8 @@ use crate::ledger::Field;
 pub(crate) fn title(case: &Field<'_>) -> String {
     format!(
         "{}: {}",
-        case.at("name").text(),
-        case.at("description").text()
+        case.field("name").text(),
+        case.field("description").text()
     )
 }
 
@@ -20,7 +20,7 @@ pub(crate) fn cookies(list: &Field<'_>) -> Cookies {
     let list = list.items();
     let pairs = list
         .iter()
-        .map(|cookie| (cookie.at("name").text(), cookie.at("value").text()));
+        .map(|cookie| (cookie.field("name").text(), cookie.field("value").text()));
     pairs.collect()
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn options(given: &Value) -> CookieOptions {
 }
 
 pub(crate) fn encoding(case: &Field<'_>) -> Encoding {
-    match case.at("cookie_encoding").text() {
+    match case.field("cookie_encoding").text() {
         "base64url" => Encoding::Base64Url,
         "raw" => Encoding::Raw,
         other => panic!("{other}"),

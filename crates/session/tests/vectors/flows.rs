@@ -20,7 +20,7 @@ use plinth_session::cookie::{Cookies, Limits};
 use serde_json::{Value, json};
 
 use crate::cookies::{cookie_header, cookies, operations, title};
-use crate::layer::{ask, cache_headers, layer, set_cookies};
+use crate::layer::{cache_headers, layer, send_request, set_cookies};
 use crate::ledger::{Field, Vectors};
 
 pub(crate) async fn check_all(vectors: &Vectors) {
@@ -41,22 +41,22 @@ async fn c21_signing_out_through_the_sdk_removes_in_the_references_order() {
     let cases = vectors.cases("write", 34);
     let case = cases
         .iter()
-        .find(|case| case.at("name").text() == "sign_out_with_verifiers");
+        .find(|case| case.field("name").text() == "sign_out_with_verifiers");
     let case = case.expect("the vector");
-    let request = cookies(&case.at("request_cookies"));
+    let request = cookies(&case.field("request_cookies"));
 
     let fetches = Fetches::default();
-    let app = app(&vectors, case.at("storage_key").text(), &fetches, "");
-    let (headers, _) = ask(app, &request, "/sign_out", String::new()).await;
+    let app = app(&vectors, case.field("storage_key").text(), &fetches, "");
+    let (headers, _) = send_request(app, &request, "/sign_out", String::new()).await;
 
     let removed: Vec<&str> = set_cookies(&headers)
         .iter()
         .map(|cookie| cookie.split_once('=').unwrap().0)
         .collect();
-    let expected = case.at("writes").items();
+    let expected = case.field("writes").items();
     let expected: Vec<&str> = expected
         .iter()
-        .map(|write| write.at("name").text())
+        .map(|write| write.field("name").text())
         .collect();
     assert_eq!(removed, expected);
 }
@@ -65,22 +65,24 @@ type Fetches = Arc<Mutex<Vec<Value>>>;
 
 async fn check(vectors: &Vectors, case: &Field<'_>) {
     let title = title(case);
-    let key = case.at("storage_key").text();
-    let request = cookies(&case.at("request_cookies"));
-    let after = case.at("cookies_after").items();
-    let session = after.iter().find(|cookie| cookie.at("name").text() == key);
-    let user_json = session.map_or("{}", |cookie| cookie.at("item_json").text());
+    let key = case.field("storage_key").text();
+    let request = cookies(&case.field("request_cookies"));
+    let after = case.field("cookies_after").items();
+    let session = after
+        .iter()
+        .find(|cookie| cookie.field("name").text() == key);
+    let user_json = session.map_or("{}", |cookie| cookie.field("item_json").text());
     let (result_url, flow_id) = (
-        case.at("result_url").maybe_text(),
-        case.at("flow_id").maybe_text(),
+        case.field("result_url").maybe_text(),
+        case.field("flow_id").maybe_text(),
     );
-    let expected_fetches = case.at("fetches").read();
+    let expected_fetches = case.field("fetches").read();
 
     let fetches = Fetches::default();
     let app = app(vectors, key, &fetches, user_json);
-    let path = format!("/{}", case.at("name").text());
+    let path = format!("/{}", case.field("name").text());
     let url = result_url.or(expected_fetches[0]["url"].as_str()).unwrap();
-    let (headers, body) = ask(app, &request, &path, redirect_in(url)).await;
+    let (headers, body) = send_request(app, &request, &path, redirect_in(url)).await;
 
     assert_eq!(
         json!(*fetches.lock().unwrap()),
@@ -91,7 +93,7 @@ async fn check(vectors: &Vectors, case: &Field<'_>) {
     check_operations(
         key,
         &ours,
-        &case.at("set_all_calls"),
+        &case.field("set_all_calls"),
         &cache_headers(&headers),
         &title,
     );
@@ -126,9 +128,13 @@ fn check_operations(key: &str, ours: &Writes, calls: &Field<'_>, headers: &Value
     assert_eq!(sizes.len(), calls.len(), "{title}");
     for (at, (size, call)) in sizes.into_iter().zip(&calls).enumerate() {
         let together: Vec<Value> = left.by_ref().take(size).map(Write::shown).collect();
-        assert_eq!(json!(together), *call.at("writes").read(), "{title}, {at}");
+        assert_eq!(
+            json!(together),
+            *call.field("writes").read(),
+            "{title}, {at}"
+        );
         let expected = if at == 0 { headers.clone() } else { json!({}) };
-        assert_eq!(expected, *call.at("headers").read(), "{title}, {at}");
+        assert_eq!(expected, *call.field("headers").read(), "{title}, {at}");
     }
 }
 
@@ -146,15 +152,15 @@ fn check_jar(request: &Cookies, ours: &Writes, after: &[Field<'_>], title: &str)
     }
     let expected: Vec<(&str, &str)> = after
         .iter()
-        .map(|cookie| (cookie.at("name").text(), cookie.at("value").text()))
+        .map(|cookie| (cookie.field("name").text(), cookie.field("value").text()))
         .collect();
     assert_eq!(jar, expected, "{title}");
     let read = Cookies::parse(&cookie_header(jar));
     for cookie in after {
-        let item = read.item(cookie.at("name").text(), &Limits::default());
+        let item = read.item(cookie.field("name").text(), &Limits::default());
         assert_eq!(
             item.as_deref(),
-            Some(cookie.at("item_json").text()),
+            Some(cookie.field("item_json").text()),
             "{title}"
         );
     }
@@ -163,7 +169,7 @@ fn check_jar(request: &Cookies, ours: &Writes, after: &[Field<'_>], title: &str)
 /// The application: one route for each flow, and an auth service that notes what it is asked.
 fn app(vectors: &Vectors, key: &str, fetches: &Fetches, user_json: &str) -> Router {
     let (noted, user_json) = (Arc::clone(fetches), user_json.to_owned());
-    let project = vectors.at("project_url").text().to_owned();
+    let project = vectors.field("project_url").text().to_owned();
     let service = Router::new().fallback(move |request: Request| async move {
         let uri = request.uri().path_and_query().unwrap().to_string();
         if !uri.ends_with("jwks.json") {
@@ -240,12 +246,12 @@ impl Writes {
 
     /// With the reference's flow id and verifier in the place of ours.
     fn in_the_references_words(mut self, key: &str, case: &Field<'_>) -> Self {
-        let calls = case.at("set_all_calls").items();
-        let first = &calls[0].at("writes").items()[0];
+        let calls = case.field("set_all_calls").items();
+        let first = &calls[0].field("writes").items()[0];
         let (theirs, ours) = (
             (
-                first.at("name").text().to_owned(),
-                item_in(first.at("value").text()),
+                first.field("name").text().to_owned(),
+                item_in(first.field("value").text()),
             ),
             (self.0[0].name.clone(), item_in(&self.0[0].value)),
         );
@@ -298,6 +304,6 @@ fn query(url: &str, wanted: &str) -> Option<String> {
 fn verifier_of(after: &[Field<'_>]) -> String {
     let slot = after
         .iter()
-        .find(|cookie| cookie.at("name").text().contains("-flow-"));
-    serde_json::from_str(slot.unwrap().at("item_json").text()).unwrap()
+        .find(|cookie| cookie.field("name").text().contains("-flow-"));
+    serde_json::from_str(slot.unwrap().field("item_json").text()).unwrap()
 }

@@ -28,7 +28,7 @@ async fn the_layer_responds_with_the_headers_of_the_reference() {
 
 /// A layer with the reference's cookie options, around this application.
 pub(crate) fn layer(vectors: &Vectors, key: &str, http: Http) -> SessionLayerBuilder {
-    let project = vectors.at("project_url").text();
+    let project = vectors.field("project_url").text();
     assert_eq!(
         plinth_client::storage_key(project).unwrap(),
         "sb-plinthref-auth-token"
@@ -40,8 +40,8 @@ pub(crate) fn layer(vectors: &Vectors, key: &str, http: Http) -> SessionLayerBui
         .http(http)
 }
 
-/// Asks the application with these cookies.
-pub(crate) async fn ask(
+/// Sends a request with these cookies to the application.
+pub(crate) async fn send_request(
     app: Router,
     request: &Cookies,
     path: &str,
@@ -50,11 +50,11 @@ pub(crate) async fn ask(
     let jar = request
         .iter()
         .map(|cookie| (cookie.name.as_str(), cookie.value.as_str()));
-    let asked = Request::post(path)
+    let request = Request::post(path)
         .header(header::ORIGIN, APP_URL)
         .header(header::COOKIE, cookie_header(jar))
         .body(Body::from(body));
-    let response = app.oneshot(asked.unwrap()).await.unwrap();
+    let response = app.oneshot(request.unwrap()).await.unwrap();
     let (parts, body) = response.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let body = String::from_utf8(body.to_vec()).unwrap();
@@ -86,9 +86,12 @@ pub(crate) fn set_cookies(headers: &HeaderMap) -> Vec<&str> {
 
 async fn check(vectors: &Vectors, case: &Field<'_>) {
     let title = title(case);
-    let (key, expected_headers) = (case.at("storage_key").text(), case.at("response_headers"));
-    let encode = case.at("encode").text();
-    if case.at("client").text() == "browser" {
+    let (key, expected_headers) = (
+        case.field("storage_key").text(),
+        case.field("response_headers"),
+    );
+    let encode = case.field("encode").text();
+    if case.field("client").text() == "browser" {
         // A page has no response, and what it writes is not the layer's.
         assert_eq!(
             *expected_headers.read(),
@@ -97,11 +100,11 @@ async fn check(vectors: &Vectors, case: &Field<'_>) {
         );
         return;
     }
-    let request = cookies(&case.at("request_cookies"));
+    let request = cookies(&case.field("request_cookies"));
     // No user is signed in by tokens that cannot be verified; that is not what is tested here.
     let rejecting = Router::new().fallback(|| async { (StatusCode::BAD_REQUEST, "{}") });
     let layer = layer(vectors, key, Http::with_service(rejecting))
-        .cookie_options(options(case.at("cookie_options").read()))
+        .cookie_options(options(case.field("cookie_options").read()))
         .encoding(encoding(case))
         .encode(match encode {
             "user-and-tokens" => SessionEncoding::UserAndTokens,
@@ -117,7 +120,7 @@ async fn check(vectors: &Vectors, case: &Field<'_>) {
             post(|writer: SessionWriter| async move { writer.clear() }),
         )
         .layer(layer);
-    let item = case.at("item_json").maybe_text().unwrap_or_default();
+    let item = case.field("item_json").maybe_text().unwrap_or_default();
     let given = match encode {
         // What the layer leaves out must have been there.
         "tokens-only" => format!(
@@ -127,10 +130,15 @@ async fn check(vectors: &Vectors, case: &Field<'_>) {
         _ => item.to_owned(),
     };
 
-    let path = format!("/{}", case.at("action").text());
-    let (headers, _) = ask(app, &request, &path, given).await;
+    let path = format!("/{}", case.field("action").text());
+    let (headers, _) = send_request(app, &request, &path, given).await;
 
-    let expected: Vec<String> = case.at("writes").items().iter().map(set_cookie).collect();
+    let expected: Vec<String> = case
+        .field("writes")
+        .items()
+        .iter()
+        .map(set_cookie)
+        .collect();
     assert_eq!(set_cookies(&headers), expected, "{title}");
     assert_eq!(cache_headers(&headers), *expected_headers.read(), "{title}");
 }
@@ -143,7 +151,7 @@ async fn keep(writer: SessionWriter, item: String) {
 
 /// The header of a write.
 fn set_cookie(write: &Field<'_>) -> String {
-    let wire = write.find("wire_value").unwrap_or(write.at("value"));
-    let (name, attributes) = (write.at("name").text(), write.at("attributes").text());
+    let wire = write.find("wire_value").unwrap_or(write.field("value"));
+    let (name, attributes) = (write.field("name").text(), write.field("attributes").text());
     format!("{name}={}{attributes}", wire.text())
 }

@@ -32,18 +32,18 @@ impl Vectors {
     }
 
     /// A member of the file itself.
-    pub(crate) fn at(&self, name: &str) -> Field<'_> {
+    pub(crate) fn field(&self, name: &str) -> Field<'_> {
         let root = Field {
             vectors: self,
             path: String::new(),
             value: &self.file,
         };
-        root.at(name)
+        root.field(name)
     }
 
     /// All cases of a group, which must be so many.
     pub(crate) fn cases(&self, group: &str, count: usize) -> Vec<Field<'_>> {
-        let cases = self.at(group).items();
+        let cases = self.field(group).items();
         assert_eq!(cases.len(), count, "{group}");
         cases
     }
@@ -77,7 +77,7 @@ impl Vectors {
 
 impl<'a> Field<'a> {
     /// A member, which must be there.
-    pub(crate) fn at(&self, name: &str) -> Self {
+    pub(crate) fn field(&self, name: &str) -> Self {
         let found = self.find(name);
         found.unwrap_or_else(|| panic!("{}.{name} is missing", self.path))
     }
@@ -132,13 +132,13 @@ fn unread_vectors_are_reported() {
     let vectors = Vectors::of(file);
 
     for case in vectors.cases("cases", 2) {
-        case.at("a").read();
-        case.find("b").inspect(|b| _ = b.at("c").read());
+        case.field("a").read();
+        case.find("b").inspect(|b| _ = b.field("c").read());
     }
 
     let expected = [".cases[0].b.d", ".cases[1].new", ".empty"];
     assert_eq!(vectors.unread(), expected);
-    vectors.at("cases").read();
-    vectors.at("empty").read();
+    vectors.field("cases").read();
+    vectors.field("empty").read();
     assert_eq!(vectors.unread(), [""; 0]);
 }

@@ -64,7 +64,7 @@ fn old_places_are_cleared_as_in_the_reference() {
 fn check_provenance(vectors: &Vectors) {
     let lock = include_str!("../../../../tests/ssr/package-lock.json");
     let lock: Value = serde_json::from_str(lock).unwrap();
-    let packages = vectors.at("generated_with");
+    let packages = vectors.field("generated_with");
     for (name, version) in packages.read().as_object().unwrap() {
         let installed = &lock["packages"][format!("node_modules/{name}")]["version"];
         assert_eq!(installed, version, "{name}");
@@ -72,8 +72,8 @@ fn check_provenance(vectors: &Vectors) {
 }
 
 fn check_constants(vectors: &Vectors) {
-    assert_eq!(*vectors.at("chunk_size").read(), json!(CHUNK_LENGTH));
-    let defaults = vectors.at("default_cookie_options").read();
+    assert_eq!(*vectors.field("chunk_size").read(), json!(CHUNK_LENGTH));
+    let defaults = vectors.field("default_cookie_options").read();
     assert_eq!(defaults["maxAge"], json!(CookieOptions::MAX_AGE_SECONDS));
     assert_eq!(options(&Value::Null), options(defaults));
 }
@@ -82,36 +82,36 @@ fn check_reading(vectors: &Vectors) {
     for case in vectors.cases("read", 23) {
         let title = title(&case);
         // Duplicate names come through the header there, and through the list here.
-        let request = cookies(&case.at("request_cookies"));
-        let item = request.item(case.at("storage_key").text(), &Limits::default());
-        let expected = case.at("item").maybe_text();
+        let request = cookies(&case.field("request_cookies"));
+        let item = request.item(case.field("storage_key").text(), &Limits::default());
+        let expected = case.field("item").maybe_text();
         assert_eq!(item.as_deref(), expected, "{title}");
     }
 }
 
 fn check_headers(vectors: &Vectors) {
     for case in vectors.cases("cookie_header", 12) {
-        let header = case.at("header").text();
+        let header = case.field("header").text();
         let parsed = Cookies::parse(header);
         let parsed: Vec<Value> = parsed
             .iter()
             .map(|cookie| json!({ "name": cookie.name, "value": cookie.value }))
             .collect();
-        assert_eq!(json!(parsed), *case.at("cookies").read(), "{header}");
+        assert_eq!(json!(parsed), *case.field("cookies").read(), "{header}");
     }
 }
 
 fn check_names(vectors: &Vectors) {
     for case in vectors.cases("chunk_like", 11) {
-        let name = case.at("name").text();
-        let found = is_chunk_like(name, case.at("key").text());
-        assert_eq!(json!(found), *case.at("chunk_like").read(), "{name}");
+        let name = case.field("name").text();
+        let found = is_chunk_like(name, case.field("key").text());
+        assert_eq!(json!(found), *case.field("chunk_like").read(), "{name}");
     }
 }
 
 fn check_base64url(vectors: &Vectors) {
     for case in vectors.cases("base64url", 9) {
-        let item = case.at("text").text();
+        let item = case.field("text").text();
         let mut changes = Changes::default();
         changes.set("k", item);
         let writes = changes.plan(
@@ -120,20 +120,20 @@ fn check_base64url(vectors: &Vectors) {
             Encoding::Base64Url,
             Side::Server,
         );
-        let expected = format!("base64-{}", case.at("base64url").text());
+        let expected = format!("base64-{}", case.field("base64url").text());
         assert_eq!(writes[0].value, expected);
         let hex: String = item.bytes().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(hex, case.at("utf8_hex").text());
+        assert_eq!(hex, case.field("utf8_hex").text());
     }
 }
 
 fn check_keys(vectors: &Vectors) {
     for case in vectors.cases("storage_key", 11) {
-        let given = case.at("url").text();
+        let given = case.field("url").text();
         let key = plinth_client::storage_key(given).unwrap();
-        assert_eq!(key, case.at("storage_key").text());
+        assert_eq!(key, case.field("storage_key").text());
         let url = plinth_client::ProjectUrl::parse(given).unwrap();
-        assert_eq!(url.service("auth/v1"), case.at("auth_url").text());
+        assert_eq!(url.service("auth/v1"), case.field("auth_url").text());
     }
 }
 
@@ -158,8 +158,8 @@ fn check_old_places(vectors: &Vectors) {
             remove_at_scopes("sb-plinthref-auth-token", &request, &scopes, &options).unwrap();
 
         let shown: Vec<Value> = writes.iter().map(|write| shown(write, &options)).collect();
-        assert_eq!(json!(shown), *case.at("writes").read());
+        assert_eq!(json!(shown), *case.field("writes").read());
         // The reference leaves caches alone here; the layer does not (C26).
-        assert_eq!(*case.at("headers").read(), json!({}));
+        assert_eq!(*case.field("headers").read(), json!({}));
     }
 }

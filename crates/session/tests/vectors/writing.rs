@@ -28,7 +28,7 @@ fn lengths_are_those_of_the_reference() {
 }
 
 fn side(case: &Field<'_>) -> Side {
-    match case.at("client").text() {
+    match case.field("client").text() {
         "server" => Side::Server,
         "browser" => Side::Browser,
         other => panic!("{other}"),
@@ -37,9 +37,12 @@ fn side(case: &Field<'_>) -> Side {
 
 /// The changes of a sign-in or sign-out, as the reference makes them.
 fn changes(case: &Field<'_>, request: &Cookies) -> Changes {
-    let key = case.at("storage_key").text();
+    let key = case.field("storage_key").text();
     let mut changes = Changes::default();
-    match (case.at("action").text(), case.at("item_json").maybe_text()) {
+    match (
+        case.field("action").text(),
+        case.field("item_json").maybe_text(),
+    ) {
         ("sign_in", Some(item)) => changes.set(key, item),
         ("sign_out", None) => {
             let index = request.item(&flow_index(key), &Limits::default());
@@ -67,30 +70,30 @@ fn names_after(request: &Cookies, writes: &[Write]) -> Vec<String> {
 fn check_writes(vectors: &Vectors) {
     for case in vectors.cases("write", 34) {
         let title = title(&case);
-        let request = cookies(&case.at("request_cookies"));
-        let options = options(case.at("cookie_options").read());
+        let request = cookies(&case.field("request_cookies"));
+        let options = options(case.field("cookie_options").read());
 
         let writes =
             changes(&case, &request).plan(&request, &options, encoding(&case), side(&case));
 
         let shown: Vec<Value> = writes.iter().map(|write| shown(write, &options)).collect();
-        assert_eq!(json!(shown), *case.at("writes").read(), "{title}");
+        assert_eq!(json!(shown), *case.field("writes").read(), "{title}");
         let mut expected: Vec<String> =
-            serde_json::from_value(case.at("cookies_after").read().clone()).unwrap();
+            serde_json::from_value(case.field("cookies_after").read().clone()).unwrap();
         expected.sort();
         assert_eq!(names_after(&request, &writes), expected, "{title}");
         let names = writes
             .iter()
             .map(|write| (write.name.as_str(), write.is_removal));
-        let calls = operations(case.at("storage_key").text(), names).len();
-        assert_eq!(*case.at("set_all_calls").read(), json!(calls), "{title}");
+        let calls = operations(case.field("storage_key").text(), names).len();
+        assert_eq!(*case.field("set_all_calls").read(), json!(calls), "{title}");
     }
 }
 
 fn check_lengths(vectors: &Vectors) {
     for case in vectors.cases("write", 34) {
-        let (bytes, length) = (case.at("item_bytes"), case.at("encoded_length"));
-        let Some(item) = case.at("item_json").maybe_text() else {
+        let (bytes, length) = (case.field("item_bytes"), case.field("encoded_length"));
+        let Some(item) = case.field("item_json").maybe_text() else {
             assert_eq!((bytes.read(), length.read()), (&Value::Null, &Value::Null));
             continue;
         };
@@ -106,24 +109,24 @@ fn check_lengths(vectors: &Vectors) {
 
 fn check_that_what_was_written_is_read(vectors: &Vectors) {
     for case in vectors.cases("write", 34) {
-        let request = cookies(&case.at("request_cookies"));
+        let request = cookies(&case.field("request_cookies"));
         let mut jar: Vec<(&str, &str)> = request
             .iter()
             .map(|cookie| (cookie.name.as_str(), cookie.value.as_str()))
             .collect();
-        for write in case.at("writes").items() {
-            let name = write.at("name").text();
+        for write in case.field("writes").items() {
+            let name = write.field("name").text();
             jar.retain(|(known, _)| *known != name);
-            if !write.at("remove").read().as_bool().unwrap() {
-                jar.push((name, write.at("value").text()));
+            if !write.field("remove").read().as_bool().unwrap() {
+                jar.push((name, write.field("value").text()));
             }
         }
 
         // Through the header, as a browser sends it back.
         let read = Cookies::parse(&cookie_header(jar));
 
-        let item = read.item(case.at("storage_key").text(), &Limits::default());
-        let expected = case.at("item_json").maybe_text();
+        let item = read.item(case.field("storage_key").text(), &Limits::default());
+        let expected = case.field("item_json").maybe_text();
         assert_eq!(item.as_deref(), expected, "{}", title(&case));
     }
 }

@@ -150,7 +150,8 @@ async fn a_signed_url_is_no_credential() {
         assert_eq!(reply.status, 400, "{reply:#?}");
     }
     // An access token may have a claim of that name.
-    let person = sign(&json!({ "url": "https://ann.dev", "role": "authenticated", "sub": ANN }));
-    let reply = api.get("/bucket").bearer(&person).await;
+    let access_token =
+        sign(&json!({ "url": "https://ann.dev", "role": "authenticated", "sub": ANN }));
+    let reply = api.get("/bucket").bearer(&access_token).await;
     assert_eq!(names(&reply), ["authenticated"]);
 }

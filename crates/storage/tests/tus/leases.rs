@@ -106,7 +106,7 @@ async fn a_long_request_keeps_its_lease() {
 }
 
 /// Blocks all writers of an object of this name.
-async fn hold(process: &Process, path: &str) -> tokio_postgres::Client {
+async fn lock_object(process: &Process, path: &str) -> tokio_postgres::Client {
     let client = process.admin().await;
     let sql = "select pg_advisory_lock(hashtextextended($1, 0))";
     client.execute(sql, &[&path]).await.expect("held");
@@ -127,7 +127,7 @@ async fn a_request_that_lost_its_lease_before_the_commit_creates_no_object() {
     let other = process.another();
     let upload = process.begin("k", 6).await;
     process.patch(&upload, 0).bytes("abc").await.is(204, "");
-    let held = hold(&process, "b/k").await;
+    let held = lock_object(&process, "b/k").await;
     let stalled = tokio::spawn(process.patch(&upload, 3).bytes("XYZ").into_future());
     waiting(&process, 1).await;
     let over = "update plinth.resumable_upload set lease_id = null, lease_until = null";
@@ -151,7 +151,7 @@ async fn what_a_stalled_request_sent_is_asked_for_again() {
     let process = Process::start().await;
     let other = process.another();
     let upload = process.begin("k", 6).await;
-    let held = hold(&process, "b/k").await;
+    let held = lock_object(&process, "b/k").await;
     let stalled = tokio::spawn(process.patch(&upload, 0).bytes("abcdef").into_future());
     waiting(&process, 1).await;
     let over = "update plinth.resumable_upload set lease_id = gen_random_uuid()";

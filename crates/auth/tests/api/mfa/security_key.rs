@@ -180,7 +180,7 @@ async fn a_wrong_response_consumes_the_challenge() {
 }
 
 #[tokio::test]
-async fn a_key_of_another_person_does_not_help() {
+async fn a_key_of_another_user_is_rejected() {
     let (api, session) = ann(&ON).await;
     let eve = api.sign_up("eve@mail.dev", PASSWORD).await;
     let anns = Authenticator::new();

@@ -160,7 +160,7 @@ fn google_claims(api: &Api, idp: &Idp) -> Value {
 }
 
 /// Sets the ID token of the token endpoint.
-fn give(idp: &Idp, id_token: &str) {
+fn set_id_token(idp: &Idp, id_token: &str) {
     let response = json!({ "access_token": "a", "token_type": "Bearer", "id_token": id_token });
     idp.set_response("/token", response);
 }
@@ -214,14 +214,14 @@ async fn id_tokens_of_the_redirect_flow_are_checked_like_any_other() {
         ("nobody", changed("sub", json!(""))),
         ("no token", "x".to_owned()),
     ] {
-        give(&idp, &token);
+        set_id_token(&idp, &token);
         let landed = run_flow(&api, "provider=google").await;
         assert_eq!(landed.query("error"), "server_error", "{what}");
         assert!(!landed.fragment.contains_key("access_token"), "{what}");
     }
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 
-    give(&idp, &idp.sign(&google_claims(&api, &idp)));
+    set_id_token(&idp, &idp.sign(&google_claims(&api, &idp)));
     let landed = run_flow(&api, "provider=google").await;
     assert!(
         !landed.fragment("access_token").is_empty(),
@@ -235,12 +235,12 @@ async fn keys_may_change_at_any_time() {
     let (api, idp) = start("google", &[]).await;
     let issuer = idp.url.clone();
     idp.publish(&issuer);
-    give(&idp, &idp.sign(&google_claims(&api, &idp)));
+    set_id_token(&idp, &idp.sign(&google_claims(&api, &idp)));
     run_flow(&api, "provider=google").await;
 
     api.advance(Duration::from_secs(11));
     idp.rotate();
-    give(&idp, &idp.sign(&google_claims(&api, &idp)));
+    set_id_token(&idp, &idp.sign(&google_claims(&api, &idp)));
 
     let landed = run_flow(&api, "provider=google").await;
     assert!(
@@ -259,7 +259,7 @@ async fn unknown_keys_are_not_looked_for_again_and_again() {
     let issuer = idp.url.clone();
     idp.publish(&issuer);
     let stranger = Idp::start().await;
-    give(&idp, &stranger.sign(&google_claims(&api, &idp)));
+    set_id_token(&idp, &stranger.sign(&google_claims(&api, &idp)));
 
     for _ in 0..5 {
         run_flow(&api, "provider=google").await;

@@ -251,7 +251,7 @@ async fn names_are_unique_and_their_number_may_be_limited() {
         .expect_error(400, "conflict");
 }
 
-fn person(api: &Api, idp: &Idp) -> Value {
+fn user_claims(api: &Api, idp: &Idp) -> Value {
     let now = api.now().unix_timestamp();
     json!({
         "iss": https(idp), "aud": CLIENT_ID, "sub": "p1", "exp": now + 600,
@@ -259,7 +259,7 @@ fn person(api: &Api, idp: &Idp) -> Value {
     })
 }
 
-fn give(idp: &Idp, claims: &Value) {
+fn set_id_token(idp: &Idp, claims: &Value) {
     let response = json!({ "access_token": "a", "id_token": idp.sign(claims) });
     idp.set_response("/token", response);
 }
@@ -275,7 +275,7 @@ async fn people_sign_in_through_it() {
     let body = with(body, "custom_claims_allowlist", json!(["groups"]));
     let body = with(body, "attribute_mapping", json!({ "nickname": "name" }));
     create(&api, body).await;
-    give(&idp, &person(&api, &idp));
+    set_id_token(&idp, &user_claims(&api, &idp));
 
     let reply = api
         .get("/authorize?provider=custom:acme&scopes=profile%20email")
@@ -296,8 +296,8 @@ async fn people_sign_in_through_it() {
     assert_eq!(user["app_metadata"]["provider"], "custom:acme");
     assert!(idp.seen("/token")[0].field("code_verifier").is_some());
 
-    let bad = with(person(&api, &idp), "aud", json!("else"));
-    give(&idp, &bad);
+    let bad = with(user_claims(&api, &idp), "aud", json!("else"));
+    set_id_token(&idp, &bad);
     run_flow(&api, "provider=custom:acme")
         .await
         .expect_error("server_error", "unexpected_failure");
@@ -359,21 +359,21 @@ async fn id_tokens_may_be_brought() {
     let (api, idp) = openid(&[]).await;
     create(&api, oidc_body(&idp)).await;
     create(&api, oauth2_body(&idp)).await;
-    let bring = async |provider: &str, claims: &Value| {
+    let sign_in_with = async |provider: &str, claims: &Value| {
         let body = json!({ "provider": provider, "id_token": idp.sign(claims) });
         api.post("/token?grant_type=id_token", body).await
     };
-    let good = person(&api, &idp);
+    let good = user_claims(&api, &idp);
 
-    let tokens = bring("custom:acme", &good).await.ok();
+    let tokens = sign_in_with("custom:acme", &good).await.ok();
     assert_eq!(identity(&tokens["user"], "custom:acme")["id"], "p1");
     assert_eq!(
-        bring("custom:acme", &with(good.clone(), "aud", json!("x")))
+        sign_in_with("custom:acme", &with(good.clone(), "aud", json!("x")))
             .await
             .status,
         400
     );
-    bring("custom:old", &good)
+    sign_in_with("custom:old", &good)
         .await
         .expect_error(400, "validation_failed");
     let path = format!("{ADMIN}/custom:acme");
@@ -381,7 +381,7 @@ async fn id_tokens_may_be_brought() {
         .service_role()
         .await
         .ok();
-    bring("custom:acme", &good)
+    sign_in_with("custom:acme", &good)
         .await
         .expect_error(400, "provider_disabled");
 }

@@ -334,7 +334,7 @@ async fn a_trigger_that_rejects_ends_in_an_error_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn the_same_person_twice_at_once_gets_one_account() {
+async fn concurrent_sign_ins_of_one_identity_make_one_user() {
     let (api, idp) = start("github", &[]).await;
     idp.github(7, "ann@mail.dev", true);
     let mut states = Vec::new();

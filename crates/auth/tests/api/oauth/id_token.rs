@@ -31,7 +31,7 @@ fn with(claims: Value, name: &str, value: Value) -> Value {
     claims
 }
 
-async fn bring(api: &Api, body: Value) -> Reply {
+async fn sign_in(api: &Api, body: Value) -> Reply {
     api.post("/token?grant_type=id_token", body).await
 }
 
@@ -49,7 +49,7 @@ async fn a_good_token_signs_in() {
     let id_token = idp.sign(&token_claims(&api, &idp));
 
     let body = json!({ "provider": "google", "id_token": id_token });
-    let tokens = bring(&api, body.clone()).await.ok();
+    let tokens = sign_in(&api, body.clone()).await.ok();
 
     assert_eq!(tokens["token_type"], "bearer");
     assert!(tokens.get("provider_token").is_none());
@@ -60,7 +60,7 @@ async fn a_good_token_signs_in() {
     assert_eq!(data["full_name"], "Ann");
     assert_eq!(data["email_verified"], true);
     assert_eq!(api.audit().await, ["user_signedup"]);
-    let again = bring(&api, body).await.ok();
+    let again = sign_in(&api, body).await.ok();
     assert_eq!(again["user"]["id"], tokens["user"]["id"]);
 }
 
@@ -70,20 +70,20 @@ async fn what_is_missing_is_named() {
     let id_token = idp.sign(&token_claims(&api, &idp));
     let error = "invalid request";
 
-    expect_error(&bring(&api, json!({})).await, error, "id_token required");
+    expect_error(&sign_in(&api, json!({})).await, error, "id_token required");
     expect_error(
-        &bring(&api, json!({ "provider": "google" })).await,
+        &sign_in(&api, json!({ "provider": "google" })).await,
         error,
         "id_token required",
     );
     let text = "provider or client_id and issuer required";
     expect_error(
-        &bring(&api, json!({ "id_token": id_token })).await,
+        &sign_in(&api, json!({ "id_token": id_token })).await,
         error,
         text,
     );
     let half = json!({ "id_token": id_token, "issuer": "x" });
-    expect_error(&bring(&api, half).await, error, text);
+    expect_error(&sign_in(&api, half).await, error, text);
 }
 
 /// Anybody can send such texts, and each request would hold up to two others.
@@ -103,16 +103,20 @@ async fn wrong_texts_cost_no_request_to_the_provider() {
         idp.sign(&with(good.clone(), "exp", json!(expired))),
     ] {
         let body = json!({ "provider": "google", "id_token": text });
-        expect_error(&bring(&api, body).await, "invalid request", "Bad ID token");
+        expect_error(
+            &sign_in(&api, body).await,
+            "invalid request",
+            "Bad ID token",
+        );
     }
     let theirs = idp.sign(&with(good.clone(), "aud", json!("theirs")));
     let body = json!({ "provider": "google", "id_token": theirs });
     let text = "Unacceptable audience in id_token: [theirs]";
-    expect_error(&bring(&api, body).await, "invalid request", text);
+    expect_error(&sign_in(&api, body).await, "invalid request", text);
 
     assert_eq!(idp.count_requests(), 0);
     let body = json!({ "provider": "google", "id_token": idp.sign(&good) });
-    bring(&api, body).await.ok();
+    sign_in(&api, body).await.ok();
     assert_eq!(idp.count_requests(), 2, "discovery and keys");
 }
 
@@ -124,31 +128,35 @@ async fn a_nonce_has_to_be_the_one_that_was_hashed() {
     let hashed = idp.sign(&hashed);
     let bare = with(token_claims(&api, &idp), "nonce", json!("raw-nonce"));
     let bare = idp.sign(&bare);
-    let bring = async |token: &str, nonce: &str| {
+    let sign_in_with = async |token: &str, nonce: &str| {
         let body = json!({ "provider": "google", "id_token": token, "nonce": nonce });
-        bring(&api, body).await
+        sign_in(&api, body).await
     };
     let both = "Passed nonce and nonce in id_token should either both exist or not.";
 
-    expect_error(&bring(&plain, "raw-nonce").await, "invalid request", both);
-    expect_error(&bring(&hashed, "").await, "invalid request", both);
     expect_error(
-        &bring(&hashed, "other").await,
+        &sign_in_with(&plain, "raw-nonce").await,
+        "invalid request",
+        both,
+    );
+    expect_error(&sign_in_with(&hashed, "").await, "invalid request", both);
+    expect_error(
+        &sign_in_with(&hashed, "other").await,
         "invalid nonce",
         "Nonces mismatch",
     );
     expect_error(
-        &bring(&hashed, &nonce_hash()).await,
+        &sign_in_with(&hashed, &nonce_hash()).await,
         "invalid nonce",
         "Nonces mismatch",
     );
     expect_error(
-        &bring(&bare, "raw-nonce").await,
+        &sign_in_with(&bare, "raw-nonce").await,
         "invalid nonce",
         "Nonces mismatch",
     );
-    bring(&hashed, "raw-nonce").await.ok();
-    bring(&plain, "").await.ok();
+    sign_in_with(&hashed, "raw-nonce").await.ok();
+    sign_in_with(&plain, "").await.ok();
 }
 
 #[tokio::test]
@@ -157,7 +165,7 @@ async fn a_nonce_need_not_be_checked_where_the_project_says_so() {
     let hashed = with(token_claims(&api, &idp), "nonce", json!(nonce_hash()));
 
     let body = json!({ "provider": "google", "id_token": idp.sign(&hashed) });
-    bring(&api, body).await.ok();
+    sign_in(&api, body).await.ok();
 }
 
 #[tokio::test]
@@ -189,16 +197,20 @@ async fn an_invalid_token_is_rejected_whatever_is_wrong_with_it() {
         unsigned,
     ] {
         let body = json!({ "provider": "google", "id_token": token });
-        expect_error(&bring(&api, body).await, "invalid request", "Bad ID token");
+        expect_error(
+            &sign_in(&api, body).await,
+            "invalid request",
+            "Bad ID token",
+        );
     }
     for (audience, shown) in [(json!("else"), "[else]"), (json!(["a", "b"]), "[a b]")] {
         let body = json!({ "provider": "google", "id_token": signed("aud", audience) });
         let text = format!("Unacceptable audience in id_token: {shown}");
-        expect_error(&bring(&api, body).await, "invalid request", &text);
+        expect_error(&sign_in(&api, body).await, "invalid request", &text);
     }
     let body = json!({ "provider": "google", "id_token": signed("sub", json!("")) });
     expect_error(
-        &bring(&api, body).await,
+        &sign_in(&api, body).await,
         "invalid request",
         "Missing sub claim in id_token",
     );
@@ -218,13 +230,17 @@ async fn every_client_id_of_the_project_is_an_audience() {
     ] {
         let claims = with(token_claims(&api, &idp), "aud", json!(audience));
         let body = json!({ "provider": "google", "id_token": idp.sign(&claims) });
-        assert_eq!(bring(&api, body).await.status == 200, is_ours, "{audience}");
+        assert_eq!(
+            sign_in(&api, body).await.status == 200,
+            is_ours,
+            "{audience}"
+        );
     }
     // Google's SDKs put the platform's client here.
     let mut claims = with(token_claims(&api, &idp), "aud", json!("web"));
     claims["azp"] = json!("another-platform");
     let body = json!({ "provider": "google", "id_token": idp.sign(&claims) });
-    bring(&api, body).await.ok();
+    sign_in(&api, body).await.ok();
 }
 
 #[tokio::test]
@@ -234,19 +250,19 @@ async fn an_access_token_has_to_belong_to_the_id_token() {
     let half = data_encoding::BASE64URL_NOPAD.encode(&hash.as_ref()[..16]);
     let with_hash = idp.sign(&with(token_claims(&api, &idp), "at_hash", json!(half)));
     let without = idp.sign(&token_claims(&api, &idp));
-    let bring = async |token: &str, access: &str| {
+    let sign_in_with = async |token: &str, access: &str| {
         let body = json!({ "provider": "google", "id_token": token, "access_token": access });
-        bring(&api, body).await
+        sign_in(&api, body).await
     };
 
     expect_error(
-        &bring(&with_hash, "other").await,
+        &sign_in_with(&with_hash, "other").await,
         "invalid request",
         "Bad ID token",
     );
-    bring(&with_hash, "access").await.ok();
-    bring(&with_hash, "").await.ok();
-    bring(&without, "other").await.ok();
+    sign_in_with(&with_hash, "access").await.ok();
+    sign_in_with(&with_hash, "").await.ok();
+    sign_in_with(&without, "other").await.ok();
 }
 
 #[tokio::test]
@@ -255,7 +271,7 @@ async fn disabled_or_unknown_providers_are_rejected() {
     let id_token = idp.sign(&token_claims(&api, &idp));
 
     let body = json!({ "provider": "google", "id_token": id_token });
-    bring(&api, body)
+    sign_in(&api, body)
         .await
         .expect_error(400, "provider_disabled");
     for body in [
@@ -266,7 +282,7 @@ async fn disabled_or_unknown_providers_are_rejected() {
         json!({ "provider": "custom:none", "id_token": id_token }),
         json!({ "provider": "azure", "id_token": id_token }),
     ] {
-        bring(&api, body)
+        sign_in(&api, body)
             .await
             .expect_error(400, "validation_failed");
     }
@@ -278,11 +294,11 @@ async fn an_issuer_of_another_provider_is_rejected() {
     let id_token = idp.sign(&token_claims(&api, &idp));
 
     let wrong = json!({ "provider": "google", "issuer": "https://x.test", "id_token": id_token });
-    bring(&api, wrong)
+    sign_in(&api, wrong)
         .await
         .expect_error(400, "validation_failed");
     let right = json!({ "provider": "google", "issuer": idp.url, "id_token": id_token });
-    bring(&api, right).await.ok();
+    sign_in(&api, right).await.ok();
 }
 
 #[tokio::test]
@@ -295,9 +311,9 @@ async fn listed_issuers_are_taken_for_the_client_that_is_named() {
     let body =
         |client: &str| json!({ "issuer": idp.url, "client_id": client, "id_token": id_token });
 
-    let tokens = bring(&api, body(CLIENT_ID)).await.ok();
+    let tokens = sign_in(&api, body(CLIENT_ID)).await.ok();
     assert_eq!(providers(&tokens["user"]), json!([idp.url]));
-    assert_eq!(bring(&api, body("else")).await.status, 400);
+    assert_eq!(sign_in(&api, body("else")).await.status, 400);
 }
 
 /// An attacker's app at the same provider gets tokens of its users.
@@ -316,12 +332,16 @@ async fn a_providers_issuer_is_never_taken_for_a_client_that_the_caller_names() 
     };
 
     for provider in ["github", "linkedin_oidc", "twitter"] {
-        let reply = bring(&api, body(provider)).await;
+        let reply = sign_in(&api, body(provider)).await;
         reply.expect_error(400, "validation_failed");
     }
     for provider in ["", "google", "nobody"] {
         let text = "Unacceptable audience in id_token: [attackers-app]";
-        expect_error(&bring(&api, body(provider)).await, "invalid request", text);
+        expect_error(
+            &sign_in(&api, body(provider)).await,
+            "invalid request",
+            text,
+        );
     }
     assert_eq!(api.count("select count(*) from auth.users").await, 0);
 }
@@ -337,7 +357,7 @@ async fn well_known_issuers_are_taken_for_the_projects_clients_only() {
                 "provider": provider, "issuer": issuer, "client_id": "attackers-app",
                 "id_token": id_token,
             });
-            let reply = bring(&api, body).await;
+            let reply = sign_in(&api, body).await;
             reply.expect_error(400, "validation_failed");
         }
     }
@@ -349,7 +369,7 @@ async fn a_provider_that_cannot_be_reached_is_not_the_callers_fault() {
     let id_token = idp.sign(&token_claims(&api, &idp));
 
     let body = json!({ "provider": "google", "id_token": id_token });
-    bring(&api, body)
+    sign_in(&api, body)
         .await
         .expect_error(500, "unexpected_failure");
 }
@@ -366,15 +386,15 @@ async fn people_are_linked_as_in_the_redirect_flow() {
         json!({ "provider": "google", "id_token": idp.sign(&claims) })
     };
 
-    let reply = bring(&api, id_token(false)).await;
+    let reply = sign_in(&api, id_token(false)).await;
     reply.expect_error(422, "provider_email_needs_verification");
     assert_eq!(api.count("select count(*) from auth.users").await, 1);
     assert_eq!(api.mails().await.len(), 1);
-    let tokens = bring(&api, id_token(true)).await.ok();
+    let tokens = sign_in(&api, id_token(true)).await.ok();
     assert!(tokens["user"]["email_confirmed_at"].is_string());
     api.execute("update auth.users set banned_until = now() + interval '1 day'")
         .await;
-    bring(&api, id_token(true))
+    sign_in(&api, id_token(true))
         .await
         .expect_error(403, "user_banned");
 }
@@ -429,7 +449,7 @@ async fn apple_takes_tokens_of_apps_too() {
     let claims = with(claims, "email_verified", json!("true"));
 
     let body = json!({ "provider": "apple", "id_token": idp.sign(&claims) });
-    let tokens = bring(&api, body).await.ok();
+    let tokens = sign_in(&api, body).await.ok();
 
     assert_eq!(tokens["user"]["email"], "ann@mail.dev");
 }
@@ -441,7 +461,7 @@ async fn facebooks_nonces_are_not_compared() {
     let claims = with(token_claims(&api, &idp), "nonce", json!("whatever"));
 
     let body = json!({ "provider": "facebook", "id_token": idp.sign(&claims) });
-    let tokens = bring(&api, body).await.ok();
+    let tokens = sign_in(&api, body).await.ok();
 
     assert_eq!(identity(&tokens["user"], "facebook")["id"], "9");
 }

@@ -6,7 +6,7 @@ use super::{CONFIRM, identity, idp::CLIENT_ID, idp::Idp, start};
 use crate::support::{Api, AuthReply, Reply, Requests};
 
 /// Signs in with an ID token with these claims.
-async fn bring(api: &Api, idp: &Idp, provider: &str, said: Value) -> Reply {
+async fn sign_in_with(api: &Api, idp: &Idp, provider: &str, said: Value) -> Reply {
     let now = api.now().unix_timestamp();
     let mut claims = json!({
         "iss": idp.url, "aud": CLIENT_ID, "sub": "9", "iat": now, "exp": now + 600,
@@ -23,7 +23,7 @@ async fn check(provider: &str, said: Value, expected: Value) {
     let (api, idp) = start(provider, &[CONFIRM]).await;
     idp.publish(&idp.url);
 
-    let tokens = bring(&api, &idp, provider, said.clone()).await.ok();
+    let tokens = sign_in_with(&api, &idp, provider, said.clone()).await.ok();
 
     let user = &tokens["user"];
     assert_eq!(user["email"], "ann@mail.dev", "{provider}");
@@ -36,10 +36,10 @@ async fn check(provider: &str, said: Value, expected: Value) {
     for (name, value) in expected.as_object().expect("claims") {
         assert_eq!(data[name], *value, "{provider}: {name} of {data}");
     }
-    let again = bring(&api, &idp, provider, said).await.ok();
+    let again = sign_in_with(&api, &idp, provider, said).await.ok();
     assert_eq!(again["user"]["id"], user["id"], "{provider}");
     // Tokens for other applications are rejected.
-    let reply = bring(&api, &idp, provider, json!({ "aud": "another" })).await;
+    let reply = sign_in_with(&api, &idp, provider, json!({ "aud": "another" })).await;
     assert_eq!(reply.status, 400, "{provider}: {reply:?}");
 }
 
@@ -62,7 +62,7 @@ async fn azure_keeps_what_else_the_token_says_and_may_not_vouch_for_the_address(
     idp.publish(&idp.url);
     let said = json!({ "email": "ann@mail.dev", "xms_edov": false, "tid": "t-1" });
 
-    let reply = bring(&api, &idp, "azure", said).await;
+    let reply = sign_in_with(&api, &idp, "azure", said).await;
 
     reply.expect_error(422, "provider_email_needs_verification");
     let sql = "select identity_data from auth.identities";
@@ -70,7 +70,7 @@ async fn azure_keeps_what_else_the_token_says_and_may_not_vouch_for_the_address(
     assert_eq!(data["custom_claims"]["tid"], "t-1");
     assert!(data["custom_claims"].get("aud").is_none(), "{data}");
     let elsewhere = json!({ "iss": "https://evil.test/v2.0" });
-    bring(&api, &idp, "azure", elsewhere)
+    sign_in_with(&api, &idp, "azure", elsewhere)
         .await
         .expect_error(400, "validation_failed");
 }
@@ -116,7 +116,7 @@ async fn kakao() {
 }
 
 #[tokio::test]
-async fn vercel_names_the_person_beyond_one_installation() {
+async fn vercel_identifies_the_user_beyond_one_installation() {
     let said = json!({
         "user_email": "ann@mail.dev", "user_name": "Ann", "user_avatar_url": "https://a.test/p",
         "global_user_id": "g-1",

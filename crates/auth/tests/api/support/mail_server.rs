@@ -159,11 +159,11 @@ async fn serve(
     };
     if talk.behaviour.begins_with_tls {
         let mut talk = talk.into_tls().await?;
-        talk.say("220 test").await?;
+        talk.send_line("220 test").await?;
         return talk.run().await.map(|_| ());
     }
     let mut talk = talk;
-    talk.say("220 test").await?;
+    talk.send_line("220 test").await?;
     match talk.run().await? {
         Ended::Hung => Some(()),
         Ended::WantsTls => talk.into_tls().await?.run().await.map(|_| ()),
@@ -208,38 +208,38 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
             ..Received::default()
         };
         loop {
-            let line = self.hear().await?;
+            let line = self.read_line().await?;
             let verb = line.split(' ').next().unwrap_or_default().to_uppercase();
             match verb.as_str() {
                 "EHLO" => self.greet().await?,
                 "STARTTLS" => {
-                    self.say("220 go on").await?;
+                    self.send_line("220 go on").await?;
                     return Some(Ended::WantsTls);
                 }
                 "AUTH" => mail.login = Some(self.log_in(&line).await?),
                 "MAIL" => {
                     mail.from = address(&line);
-                    self.say("250 ok").await?;
+                    self.send_line("250 ok").await?;
                 }
                 "RCPT" if self.behaviour.rejects_recipients => {
-                    self.say("550 nobody of that name").await?;
+                    self.send_line("550 nobody of that name").await?;
                 }
                 "RCPT" => {
                     mail.to.push(address(&line));
-                    self.say("250 ok").await?;
+                    self.send_line("250 ok").await?;
                 }
                 "DATA" => {
-                    self.say("354 go on").await?;
-                    mail.data = self.data().await?;
+                    self.send_line("354 go on").await?;
+                    mail.data = self.read_data().await?;
                     self.received.lock().expect("no panics").push(mail.clone());
                     tokio::time::sleep(self.behaviour.delay).await;
-                    self.say("250 kept").await?;
+                    self.send_line("250 kept").await?;
                 }
                 "QUIT" => {
-                    self.say("221 bye").await?;
+                    self.send_line("221 bye").await?;
                     return Some(Ended::Hung);
                 }
-                _ => self.say("250 ok").await?,
+                _ => self.send_line("250 ok").await?,
             }
         }
     }
@@ -247,12 +247,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     async fn greet(&mut self) -> Option<()> {
         let offers_tls = self.behaviour.tls.is_some() || self.behaviour.breaks_tls;
         if offers_tls && !self.is_in_tls {
-            self.say("250-STARTTLS").await?;
+            self.send_line("250-STARTTLS").await?;
         }
         if self.behaviour.asks_for_password && (self.is_in_tls || !offers_tls) {
-            self.say("250-AUTH PLAIN LOGIN").await?;
+            self.send_line("250-AUTH PLAIN LOGIN").await?;
         }
-        self.say("250 8BITMIME").await
+        self.send_line("250 8BITMIME").await
     }
 
     /// `AUTH PLAIN <base64 of NUL user NUL password>`
@@ -261,11 +261,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         let shown = String::from_utf8(shown).ok()?;
         let mut parts = shown.split('\0').skip(1);
         let login = (parts.next()?.to_owned(), parts.next()?.to_owned());
-        self.say("235 welcome").await?;
+        self.send_line("235 welcome").await?;
         Some(login)
     }
 
-    async fn data(&mut self) -> Option<String> {
+    async fn read_data(&mut self) -> Option<String> {
         let mut data = String::new();
         loop {
             let mut line = String::new();
@@ -278,7 +278,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
     }
 
-    async fn hear(&mut self) -> Option<String> {
+    async fn read_line(&mut self) -> Option<String> {
         let mut line = String::new();
         self.stream.read_line(&mut line).await.ok()?;
         let line = line.trim_end().to_owned();
@@ -289,7 +289,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         (!line.is_empty()).then_some(line)
     }
 
-    async fn say(&mut self, line: &str) -> Option<()> {
+    async fn send_line(&mut self, line: &str) -> Option<()> {
         let line = format!("{line}\r\n");
         self.stream.write_all(line.as_bytes()).await.ok()?;
         self.stream.flush().await.ok()

@@ -31,7 +31,7 @@ impl Socket {
         entries: Value,
         token: Option<&str>,
     ) -> Vec<Value> {
-        let ids = self.ask(reference, topic, entries, token).await;
+        let ids = self.join_changes(reference, topic, entries, token).await;
         let system = self.next().await;
         assert_eq!(system[3], "system", "{system}");
         assert_eq!(system[4]["message"], "Subscribed to PostgreSQL", "{system}");
@@ -41,7 +41,7 @@ impl Socket {
     }
 
     /// Joins with `postgres_changes`. Returns the ids of the entries.
-    pub(crate) async fn ask(
+    pub(crate) async fn join_changes(
         &mut self,
         reference: &str,
         topic: &str,

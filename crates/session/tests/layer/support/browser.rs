@@ -55,12 +55,12 @@ impl Browser {
 
     /// With a session in its cookies, as JavaScript would have written it.
     pub(crate) fn holding(mut self, session: &str) -> Self {
-        self.hold(KEY, session);
+        self.set_item(KEY, session);
         self
     }
 
     /// Keeps a value under a key.
-    pub(crate) fn hold(&mut self, key: &str, item: &str) {
+    pub(crate) fn set_item(&mut self, key: &str, item: &str) {
         let mut changes = Changes::default();
         changes.set(key, item);
         let options = CookieOptions::default();
@@ -138,11 +138,11 @@ impl Browser {
             headers: parts.headers,
             body: String::from_utf8(body.to_vec()).unwrap(),
         };
-        self.take(&reply);
+        self.store_cookies(&reply);
         reply
     }
 
-    fn take(&mut self, reply: &Reply) {
+    fn store_cookies(&mut self, reply: &Reply) {
         for cookie in reply.set_cookies() {
             let (pair, attributes) = cookie.split_once(';').unwrap_or((cookie, ""));
             let (name, value) = pair.split_once('=').unwrap();
