@@ -73,15 +73,15 @@ pub(crate) struct Dependency {
 impl Workspace {
     /// The packages of this repository only; needs neither network nor lock.
     pub(crate) fn load() -> Result<Self> {
-        Self::ask(&["--no-deps", "--offline"])
+        Self::read_metadata(&["--no-deps", "--offline"])
     }
 
     /// All packages that `Cargo.lock` names, for every platform.
     pub(crate) fn load_with_dependencies() -> Result<Self> {
-        Self::ask(&["--locked"])
+        Self::read_metadata(&["--locked"])
     }
 
-    fn ask(arguments: &[&str]) -> Result<Self> {
+    fn read_metadata(arguments: &[&str]) -> Result<Self> {
         let metadata_json = commands::output(
             cargo()
                 .args(["metadata", "--format-version", "1"])

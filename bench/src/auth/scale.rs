@@ -113,7 +113,7 @@ fn interleaved<'a>(
     let mut times = [Histogram::new(3)?, Histogram::new(3)?];
     for _ in 0..ALTERNATIONS {
         for (population, times) in [&mut *few, &mut *many].into_iter().zip(&mut times) {
-            times.add(population.ask(operation, requests / ALTERNATIONS)?)?;
+            times.add(population.measure(operation, requests / ALTERNATIONS)?)?;
         }
     }
     Ok(times.map(|times| Sample::new(&times, begun.elapsed())))
@@ -142,15 +142,15 @@ impl<'a> Population<'a> {
         })
     }
 
-    fn ask(&mut self, operation: Operation, requests: u64) -> anyhow::Result<Histogram<u64>> {
-        let asked = match operation {
+    fn measure(&mut self, operation: Operation, requests: u64) -> anyhow::Result<Histogram<u64>> {
+        let times = match operation {
             Operation::Refresh | Operation::GetUser => self.in_session(operation, requests),
             _ => {
                 let scripted_client = self.other_users(operation, requests)?;
                 load::run_alone(self.side().port, scripted_client, requests).map(|(_, times)| times)
             }
         };
-        asked.with_context(|| format!("{} with {} users", operation.what(), self.count))
+        times.with_context(|| format!("{} with {} users", operation.what(), self.count))
     }
 
     /// The same people again and again, because their tokens are known.

@@ -45,36 +45,36 @@ fn is_accepted(expression: &str) -> bool {
         .replace(')', " ) ");
     let tokens: Vec<&str> = spaced.split_whitespace().collect();
     let mut rest = tokens.as_slice();
-    any_of(&mut rest).is_some_and(|is_accepted| is_accepted && rest.is_empty())
+    parse_alternatives(&mut rest).is_some_and(|is_accepted| is_accepted && rest.is_empty())
 }
 
-/// `all OR all …`; `None` when the expression is malformed.
-fn any_of(rest: &mut &[&str]) -> Option<bool> {
-    let mut accepted = all_of(rest)?;
-    while take(rest, "OR") {
-        accepted |= all_of(rest)?;
+/// `conjunction OR conjunction …`; `None` when the expression is malformed.
+fn parse_alternatives(rest: &mut &[&str]) -> Option<bool> {
+    let mut accepted = parse_conjunction(rest)?;
+    while consume_token(rest, "OR") {
+        accepted |= parse_conjunction(rest)?;
     }
     Some(accepted)
 }
 
-/// `one AND one …`
-fn all_of(rest: &mut &[&str]) -> Option<bool> {
-    let mut accepted = one(rest)?;
-    while take(rest, "AND") {
-        accepted &= one(rest)?;
+/// `term AND term …`
+fn parse_conjunction(rest: &mut &[&str]) -> Option<bool> {
+    let mut accepted = parse_term(rest)?;
+    while consume_token(rest, "AND") {
+        accepted &= parse_term(rest)?;
     }
     Some(accepted)
 }
 
 /// A licence, a licence with an exception, or an expression in parentheses.
-fn one(rest: &mut &[&str]) -> Option<bool> {
-    if take(rest, "(") {
-        let accepted = any_of(rest)?;
-        return take(rest, ")").then_some(accepted);
+fn parse_term(rest: &mut &[&str]) -> Option<bool> {
+    if consume_token(rest, "(") {
+        let accepted = parse_alternatives(rest)?;
+        return consume_token(rest, ")").then_some(accepted);
     }
     let (licence, others) = rest.split_first()?;
     *rest = others;
-    if take(rest, "WITH") {
+    if consume_token(rest, "WITH") {
         // An exception only ever adds permissions.
         let (_, others) = rest.split_first()?;
         *rest = others;
@@ -82,7 +82,7 @@ fn one(rest: &mut &[&str]) -> Option<bool> {
     Some(ACCEPTED.contains(licence))
 }
 
-fn take(rest: &mut &[&str], token: &str) -> bool {
+fn consume_token(rest: &mut &[&str], token: &str) -> bool {
     let is_next = rest.first() == Some(&token);
     if is_next {
         *rest = &rest[1..];

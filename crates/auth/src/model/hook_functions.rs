@@ -20,7 +20,7 @@ pub(crate) async fn call(
     let before: Option<Option<String>> = before.map(|row| row.try_get("before")).transpose()?;
     // The parameter's type is the function's own: json or jsonb.
     let sql = format!(
-        "select pg_catalog.to_jsonb({}.{}($1)) as answer",
+        "select pg_catalog.to_jsonb({}.{}($1)) as response",
         QuotedIdent::new(schema),
         QuotedIdent::new(name)
     );
@@ -28,6 +28,6 @@ pub(crate) async fn call(
     db.query(RESTORE_TIMEOUT, &[&before.flatten().unwrap_or_default()])
         .await?;
     // Reading can fail: not every number that PostgreSQL has fits into ours.
-    let response: Option<Option<Value>> = row.map(|row| row.try_get("answer")).transpose()?;
+    let response: Option<Option<Value>> = row.map(|row| row.try_get("response")).transpose()?;
     Ok(response.flatten())
 }

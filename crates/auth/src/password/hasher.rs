@@ -47,7 +47,7 @@ impl Hasher {
             let jobs = Arc::clone(&jobs);
             thread::Builder::new()
                 .name(format!("passwords-{number}"))
-                .spawn(move || work(&jobs))
+                .spawn(move || run_jobs(&jobs))
                 .expect("a few threads can be started when the service is");
         }
         Self { queue }
@@ -91,19 +91,19 @@ impl Hasher {
         Ok(())
     }
 
-    /// Runs `work` on one of the threads, unless the queue is full or the caller is dropped before
+    /// Runs `job` on one of the threads, unless the queue is full or the caller is dropped before
     /// it starts.
     async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> T + Send + 'static,
+        job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, AuthError> {
         let (sender, receiver) = oneshot::channel();
-        let job: Job = Box::new(move || {
+        let queued: Job = Box::new(move || {
             if !sender.is_closed() {
-                sender.send(work()).ok();
+                sender.send(job()).ok();
             }
         });
-        match self.queue.try_send(job) {
+        match self.queue.try_send(queued) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => return Err(AuthError::hash_queue_full()),
             Err(TrySendError::Disconnected(_)) => return Err(broken()),
@@ -113,7 +113,7 @@ impl Hasher {
 }
 
 /// Runs until the last handle is dropped.
-fn work(jobs: &Mutex<Receiver<Job>>) {
+fn run_jobs(jobs: &Mutex<Receiver<Job>>) {
     loop {
         // The thread that waits for the next job holds the lock.
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();

@@ -52,8 +52,8 @@ fn raise_oom_score(child: &Child) {
 fn limit_process(command: &mut StdCommand) {
     let files = rustix::process::getrlimit(Resource::Nofile);
     let files = files.maximum.unwrap_or(MAX_OPEN_FILES).min(MAX_OPEN_FILES);
-    let files = both(files);
-    let no_core = both(0);
+    let files = soft_and_hard_limit(files);
+    let no_core = soft_and_hard_limit(0);
     // SAFETY: between fork and exec only system calls are made, nothing is allocated.
     unsafe {
         command.pre_exec(move || {
@@ -67,7 +67,7 @@ fn limit_process(command: &mut StdCommand) {
 }
 
 /// A limit that cannot be raised again.
-fn both(limit: u64) -> Rlimit {
+fn soft_and_hard_limit(limit: u64) -> Rlimit {
     Rlimit {
         current: Some(limit),
         maximum: Some(limit),

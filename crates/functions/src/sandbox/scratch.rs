@@ -75,7 +75,7 @@ fn is_below_tmp(path: &Path) -> bool {
 /// Limits the size of every file. Writing beyond it is an error, and does not kill the process.
 fn limit_file_size(command: &mut Command, max_bytes: u64) {
     let inherited = rustix::process::getrlimit(Resource::Fsize).maximum;
-    let limit = super::both(inherited.unwrap_or(max_bytes).min(max_bytes));
+    let limit = super::soft_and_hard_limit(inherited.unwrap_or(max_bytes).min(max_bytes));
     // SAFETY: between fork and exec only system calls are made, nothing is allocated.
     unsafe {
         command.pre_exec(move || {

@@ -141,8 +141,8 @@ impl StreamWriter {
             .count_dropped(lost_records + std::mem::take(&mut self.buffered_records));
         self.buffer.clear();
         self.segment = None;
-        let pause = shared.config.retry_after.min(Duration::from_secs(3600));
-        self.retry_at = Some(Instant::now() + pause);
+        let backoff = shared.config.retry_after.min(Duration::from_secs(3600));
+        self.retry_at = Some(Instant::now() + backoff);
     }
 
     /// Closes a segment of an earlier day, or whose file was deleted.

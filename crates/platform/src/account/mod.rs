@@ -27,7 +27,7 @@ use tower::{Layer, ServiceExt, service_fn};
 
 use crate::Platform;
 use config::AccountConfig;
-use page::{PageKind, Site, Visit};
+use page::{PageKind, PageRequest, Site};
 use visitor::{SessionCheck, SessionChecks, Visitor};
 
 pub use assets::Assets;
@@ -103,7 +103,7 @@ async fn serve_page(
     }
     let public_url = request.extensions().get::<PublicUrl>();
     let site = Site::new(&project, &config, public_url);
-    let visit = Visit {
+    let page_request = PageRequest {
         language: language::choose(request.headers(), &config.page.languages).to_owned(),
         next: config
             .application
@@ -120,7 +120,7 @@ async fn serve_page(
         config,
         site,
         key,
-        visit,
+        request: page_request,
     };
     match kind.unwrap_or(PageKind::Root) {
         PageKind::Root => see_other(&format!("{}/account", page.site.mount)),
@@ -148,15 +148,19 @@ struct Page {
     config: Arc<AccountConfig>,
     site: Site,
     key: String,
-    visit: Visit,
+    request: PageRequest,
 }
 
 impl Page {
     async fn render(&self) -> Response {
         match self.assets.page().await {
-            Some(template) => {
-                page::render(&template, &self.config, &self.site, &self.key, &self.visit)
-            }
+            Some(template) => page::render(
+                &template,
+                &self.config,
+                &self.site,
+                &self.key,
+                &self.request,
+            ),
             None => page::not_built(),
         }
     }

@@ -89,9 +89,9 @@ impl Site {
     }
 }
 
-/// What depends on the request.
+/// What a page needs of the request for it.
 #[derive(Clone)]
-pub(super) struct Visit {
+pub(super) struct PageRequest {
     pub(super) language: String,
     /// Where to go afterwards, at another origin.
     pub(super) next: Option<CheckedNext>,
@@ -121,7 +121,7 @@ pub(super) fn render(
     config: &AccountConfig,
     site: &Site,
     key: &str,
-    visit: &Visit,
+    request: &PageRequest,
 ) -> Response {
     let title = config.title.as_deref();
     let settings = Settings {
@@ -133,15 +133,15 @@ pub(super) fn render(
         other_projects: &site.other_projects,
         title,
         logo: config.logo.as_deref(),
-        next: visit.next.as_ref(),
-        application: visit.application.as_deref(),
+        next: request.next.as_ref(),
+        application: request.application.as_deref(),
         page: &config.page,
     };
     let json = serde_json::to_string(&settings).unwrap_or_default();
     // A setting must not close the script element.
     let json = json.replace('<', "\\u003c");
     let icon = favicon(title, config.page.accent.as_deref());
-    let page = language::localise(template, &visit.language)
+    let page = language::localise(template, &request.language)
         .replace(FILES, &format!("\"{}/_account/assets/", site.mount))
         .replace(
             "<title>Account</title>",
@@ -259,8 +259,8 @@ mod tests {
         }
     }
 
-    fn visit() -> Visit {
-        Visit {
+    fn page_request() -> PageRequest {
+        PageRequest {
             language: "de".to_owned(),
             next: None,
             application: Some("https://app.test/".to_owned()),
@@ -271,7 +271,13 @@ mod tests {
     async fn settings_are_embedded_and_cannot_close_their_element() {
         let config = config("[plinth.account]\ntitle = '</script><b>'\naccent = '#123456'");
 
-        let response = render(TEMPLATE, &config, &site(), "sb_publishable_1", &visit());
+        let response = render(
+            TEMPLATE,
+            &config,
+            &site(),
+            "sb_publishable_1",
+            &page_request(),
+        );
 
         let body = to_bytes(response.into_body(), usize::MAX)
             .await
@@ -305,7 +311,7 @@ mod tests {
     fn the_content_security_policy_allows_own_scripts_only() {
         let config = config("[plinth.account]\nlogo = 'https://cdn.test/logo.svg'");
 
-        let response = render(TEMPLATE, &config, &site(), "k", &visit());
+        let response = render(TEMPLATE, &config, &site(), "k", &page_request());
 
         let header = |name: &str| {
             let value = response.headers().get(name).expect("the header");

@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use http::{Method, StatusCode};
 use serde::Deserialize;
 
-use super::{Failure, go_on, store_session};
+use super::{Failure, redirect_to_next, store_session};
 use crate::request_context::RequestContext;
 use crate::writer::SessionWriter;
 
@@ -31,7 +31,7 @@ pub(super) async fn callback(
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
     match complete(&context, &writer, &query).await {
-        Ok(()) => go_on(query.next.as_deref(), context.config()),
+        Ok(()) => redirect_to_next(query.next.as_deref(), context.config()),
         Err(failure) => failure.into_response(context.config()),
     }
 }

@@ -8,7 +8,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use url::form_urlencoded;
 
-use super::{Failure, go_on, store_session};
+use super::{Failure, redirect_to_next, store_session};
 use crate::html::escape_html;
 use crate::request_context::RequestContext;
 use crate::writer::SessionWriter;
@@ -93,7 +93,7 @@ pub(super) async fn confirm(
     }
     let link = Link::from_form(&body);
     match use_up(&context, &writer, &link).await {
-        Ok(()) => go_on(link.next.as_deref(), context.config()),
+        Ok(()) => redirect_to_next(link.next.as_deref(), context.config()),
         Err(failure) => failure.into_response(context.config()),
     }
 }

@@ -99,7 +99,7 @@ async fn store_session(writer: &SessionWriter, session: &StoredSession) -> Resul
 }
 
 /// Redirects to the next page, if it is safe.
-fn go_on(next: Option<&str>, config: &Config) -> Response {
+fn redirect_to_next(next: Option<&str>, config: &Config) -> Response {
     see_other(checked_next(next.unwrap_or("/"), &config.allowed_redirects))
 }
 

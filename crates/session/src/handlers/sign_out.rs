@@ -7,7 +7,7 @@ use http::StatusCode;
 use plinth_client::auth::Scope;
 use url::form_urlencoded;
 
-use super::{Failure, go_on};
+use super::{Failure, redirect_to_next};
 use crate::request_context::RequestContext;
 use crate::writer::SessionWriter;
 
@@ -32,9 +32,11 @@ pub(super) async fn sign_out(
         }
     };
     match writer.sign_out(scope).await {
-        Ok(()) => go_on(field("next").as_deref(), context.config()),
+        Ok(()) => redirect_to_next(field("next").as_deref(), context.config()),
         // This browser is signed out, which is what the user asked for.
-        Err(_) if scope == Scope::Local => go_on(field("next").as_deref(), context.config()),
+        Err(_) if scope == Scope::Local => {
+            redirect_to_next(field("next").as_deref(), context.config())
+        }
         Err(error) => Failure::from(error).into_response(context.config()),
     }
 }

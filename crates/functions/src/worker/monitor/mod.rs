@@ -168,7 +168,7 @@ impl Monitor {
         let assessment = assess(history, &sample, &self.limits);
         let is_lagging = assessment.is_lagging;
         self.worker.is_lagging.store(is_lagging, Ordering::Relaxed);
-        hold(
+        keep_project_open(
             &mut holds.warm_worker,
             assessment.holds_project,
             &self.project,
@@ -202,7 +202,7 @@ impl Monitor {
     fn handle_report(&self, report: Report, history: &mut History, holds: &mut Holds) {
         history.note_report(report, Instant::now());
         self.worker.activity.note_background_work(report.pending);
-        hold(
+        keep_project_open(
             &mut holds.background_work,
             report.pending > 0,
             &self.project,
@@ -236,8 +236,8 @@ impl Monitor {
     }
 }
 
-/// Takes or gives up a hold on the project.
-fn hold(held: &mut Option<KeepOpen>, is_needed: bool, project: &Project) {
+/// Keeps the project open for as long as that is needed.
+fn keep_project_open(held: &mut Option<KeepOpen>, is_needed: bool, project: &Project) {
     if is_needed {
         held.get_or_insert_with(|| project.keep_open());
     } else {

@@ -15,8 +15,8 @@ use crate::{
     Bundle, MAX_BUNDLE_BYTES, PlatformError, SourceFile, functions::bundle_too_large as too_large,
 };
 
-/// Allowance for headers and boundaries of the form.
-const FRAMING_BYTES: u64 = 4 * 1024 * 1024;
+/// Limit on headers and boundaries of the form together.
+const MAX_FRAMING_BYTES: u64 = 4 * 1024 * 1024;
 const MAX_METADATA_BYTES: usize = 1024 * 1024;
 
 /// A parsed deployment.
@@ -68,7 +68,7 @@ impl<S: Send + Sync> FromRequest<S> for DeployForm {
 }
 
 async fn read(body: Body, boundary: String) -> Result<DeployForm, PlatformError> {
-    let whole = MAX_BUNDLE_BYTES as u64 + FRAMING_BYTES;
+    let whole = MAX_BUNDLE_BYTES as u64 + MAX_FRAMING_BYTES;
     let constraints = Constraints::new().size_limit(SizeLimit::new().whole_stream(whole));
     let mut form = Multipart::with_constraints(body.into_data_stream(), boundary, constraints);
     let (mut metadata, mut files, mut left) = (None, Vec::new(), MAX_BUNDLE_BYTES);
