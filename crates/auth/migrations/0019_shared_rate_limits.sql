@@ -1,7 +1,7 @@
 -- Rate limits that several nodes count together, where `plinth.auth.rate_limit.shared` is on.
 --
 -- It belongs to Plinth, not to the schema `auth`: no dump should hold it, and GoTrue does not know it.
--- The table is not logged: a crash may forget the counts, and counting must not wait for the disk.
+-- The table is not logged: a crash may lose the counts, and counting must not wait for the disk.
 -- Pages have free space, because the same rows are updated again and again.
 
 create unlogged table plinth.auth_rate_limits (

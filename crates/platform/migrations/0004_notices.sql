@@ -1,4 +1,4 @@
--- Every node hears of a change that concerns how a project is served and takes it over live.
+-- Every node is notified of a change to how a project is served, and applies it live.
 create function platform.announce_project() returns trigger
 language plpgsql
 as $$

@@ -1,10 +1,10 @@
 -- The daily partitions of realtime.messages, named messages_YYYY_MM_DD after their day in UTC.
 --
 -- The service keeps the days from yesterday to three days ahead and drops what is past its time. But
--- a project may be copied from a template made weeks ago, or wake after a long sleep, and send a
+-- a project may be copied from a template made weeks ago, or be opened after a long time, and send a
 -- message before the service has looked after it. Then realtime.send adds the missing day itself.
 -- A default partition would catch such rows as well, but every later day would first have to be
--- searched for in it, and what it holds could only be forgotten row by row.
+-- searched for in it, and what it holds could only be deleted row by row.
 
 set local role supabase_realtime_admin;
 
@@ -63,7 +63,7 @@ as $$
 $$;
 
 -- What the service runs at start and every few hours. Dropping a day needs the whole table for a
--- moment; if somebody holds it, the day is left for the next run rather than have senders queue up.
+-- moment; if it is locked, the day is left for the next run rather than have senders queue up.
 create or replace function realtime.maintain_messages_days()
 returns void
 language plpgsql

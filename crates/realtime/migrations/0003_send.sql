@@ -1,7 +1,7 @@
 -- Broadcasting from SQL: functions that users call in their own functions and triggers.
 --
 -- They run with the caller's rights, so the insert policies on realtime.messages decide. A message
--- that cannot be sent must not undo the work it tells about: it ends as a warning.
+-- that cannot be sent must not undo the work that it notifies about: it ends as a warning.
 
 set local role supabase_realtime_admin;
 

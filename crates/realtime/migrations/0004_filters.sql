@@ -123,7 +123,7 @@ as $$
     select realtime.check_equality_op(op, type_, val_1, val_2, false)
 $$;
 
--- All filters must hold. One whose column is not part of the change, or whose answer is null, does
+-- All filters must hold. One whose column is not part of the change, or whose result is null, does
 -- not: what cannot be decided is not delivered.
 create or replace function realtime.is_visible_through_filters(
     columns realtime.wal_column[],

@@ -1,5 +1,5 @@
--- Who listens to the changes of which table. A row is checked when it is written, so that a wrong
--- column, operator or value is told to the one who asked, not found when a change comes by.
+-- Who subscribes to the changes of which table. A row is checked when it is written, so that the
+-- subscriber gets an error for a wrong column, operator or value, before the first change arrives.
 
 set local role supabase_realtime_admin;
 

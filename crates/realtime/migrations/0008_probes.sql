@@ -1,8 +1,8 @@
--- Whether somebody may read from a private channel is asked of the select policies on
--- realtime.messages: rows of that channel are put there, looked for with the asker's role and claims,
--- and taken back with the transaction. Putting them there is nothing that the asker may do, so this
--- function does it. Only `authenticator` may call it, the role that requests start from before they
--- become their caller; what it writes has no event, so that nobody would ever be told of it.
+-- Whether a caller may read from a private channel is asked of the select policies on
+-- realtime.messages: rows of that channel are inserted, selected with the caller's role and claims,
+-- and rolled back with the transaction. The caller may not insert them, so this function does it. Only
+-- `authenticator` may call it, the role that requests start from before they become their caller; the
+-- rows have no event, so that no subscriber would ever be notified of them.
 
 grant usage on schema realtime to authenticator;
 

@@ -1,5 +1,5 @@
--- Nodes that receive the WAL from another one and do not hear it write here that they live and how far
--- they are, since the broker may reach that node and not them. Unlogged: nothing of it is needed after
+-- Nodes that receive the WAL from another one, and get no heartbeats of it, write heartbeats and their
+-- position here, since the broker may reach that node and not them. Unlogged: nothing of it is needed after
 -- a crash, and it costs no WAL.
 
 set local role supabase_realtime_admin;

@@ -1,6 +1,6 @@
--- The REST service keeps what it knows of the schema in memory. These triggers tell it when that
--- is no longer true, so that a table can be asked for as soon as it is made. A notification is
--- sent when the transaction commits, and one suffices however much the transaction does.
+-- The REST service has a schema cache in memory. These triggers notify it when the cache is stale,
+-- so that a table can be asked for as soon as it is made. A notification is sent when the
+-- transaction commits, and one suffices however much the transaction does.
 
 create function plinth.announce_schema_change()
 returns event_trigger

@@ -35,7 +35,7 @@ create table if not exists storage.buckets (
         check (versioning_status in ('DISABLED', 'ENABLED', 'SUSPENDED')),
     constraint buckets_versioning_standard_only_check
         check (type = 'STANDARD' or versioning_status = 'DISABLED'),
-    -- Versions are described here before any writer keeps them: this check holds the door shut.
+    -- Versions are described here before any writer keeps them: this check prevents their use.
     constraint buckets_versioning_dark_check
         check (versioning_status = 'DISABLED')
 );

@@ -85,5 +85,5 @@ create trigger plinth_follow_deleted_objects
   when (old.version is not null)
   execute function plinth.follow_objects();
 
--- Before bytes are removed, nobody may refer to them: a user's SQL can copy a row.
+-- Before bytes are removed, no row may refer to them: a user's SQL can copy a row.
 create index if not exists idx_objects_version on storage.objects (version);

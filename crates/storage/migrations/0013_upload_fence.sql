@@ -1,9 +1,10 @@
--- Only the request whose turn it is may make an object of an upload over several requests.
+-- Only the request that holds the lease may make an object of an upload over several requests.
 --
--- Whoever lost its turn may not know that yet: it stood still for a while, and meanwhile another
--- node went on. So the turn is checked by the transaction that makes the object, with the upload's
--- row locked until it ends. The service says in a setting whose turn it believes it is; nobody can
--- guess one. Once the bytes belong to an object, rows that name them come and go as before.
+-- A request that lost its lease may not know that yet: it was suspended for a while, and meanwhile
+-- another node took over. So the lease is checked by the transaction that makes the object, with the
+-- upload's row locked until it ends. The service sets `plinth.upload_lease` to the lease that it
+-- holds; a lease cannot be guessed. Once the bytes belong to an object, rows that name them come and
+-- go as before.
 
 create or replace function plinth.follow_objects() returns trigger
 language plpgsql
@@ -35,5 +36,5 @@ begin
 end
 $$;
 
--- Stores tell by themselves how to go on.
+-- Stores report themselves where an upload continues.
 alter table plinth.resumable_upload drop column store_state;

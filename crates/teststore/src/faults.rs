@@ -14,14 +14,14 @@ use http::{Method, Request, StatusCode};
 /// What happens to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Fault {
-    /// The server answers it.
+    /// The server responds.
     #[default]
     None,
     /// 503, whatever is asked.
     Unavailable,
     /// It never gets a response.
     Hang,
-    /// The server answers it after so long.
+    /// The server responds after so long.
     Delay(Duration),
     /// 204 as if it were done, and nothing is done.
     FakeSuccess,

@@ -126,8 +126,8 @@ async fn call_s3(service: &s3s::service::S3Service, request: Request) -> Respons
     }
 }
 
-/// Whether a request aborts an upload that does not exist. `s3s-fs` answers `AccessDenied`; real
-/// stores answer `NoSuchUpload`.
+/// Whether a request aborts an upload that does not exist. `s3s-fs` responds with `AccessDenied`;
+/// real stores with `NoSuchUpload`.
 fn is_abort_of_unknown_upload(request: &Request, root: &Path) -> bool {
     let query = request.uri().query().unwrap_or_default();
     let id = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "uploadId");

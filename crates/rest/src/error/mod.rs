@@ -1,4 +1,4 @@
-//! Every error the REST service can answer with (rest contract §7).
+//! Every error the REST service responds with (rest contract §7).
 //!
 //! Messages, details and hints are fixed by the wire contract. [`RestError::render`] turns an error
 //! into a [`Rendered`] response; `sqlstate` does that for errors of PostgreSQL.
