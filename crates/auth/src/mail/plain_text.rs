@@ -3,8 +3,7 @@
 //! For the text part of mails and for the mailbox. It handles the HTML that mails contain, not all
 //! of HTML.
 
-/// Text and links of a page.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// Text and links of a page. Not `Debug`: it may contain one-time codes.
 pub(super) struct PlainText {
     pub(super) text: String,
     pub(super) links: Vec<String>,

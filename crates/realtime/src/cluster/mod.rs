@@ -16,6 +16,7 @@ mod wal_follower;
 mod wal_writer;
 
 use std::{
+    fmt,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -85,9 +86,9 @@ struct Outgoing {
 }
 
 /// How to reach the broker, and what this node is called.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ClusterConfig {
-    /// One address, or several separated by commas.
+    /// One address, or several separated by commas. May contain a password, which `Debug` omits.
     pub url: String,
     /// The node's name; a new run with the same name replaces the old one. May be empty.
     pub name: String,
@@ -101,6 +102,17 @@ pub struct ClusterConfig {
 impl ClusterConfig {
     /// The usual [`Self::follower_timeout`].
     pub const FOLLOWER_TIMEOUT: Duration = Duration::from_secs(30);
+}
+
+impl fmt::Debug for ClusterConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClusterConfig")
+            .field("url", &redact_password(&self.url))
+            .field("name", &self.name)
+            .field("max_retained_wal", &self.max_retained_wal)
+            .field("follower_timeout", &self.follower_timeout)
+            .finish()
+    }
 }
 
 /// Connecting to the broker failed for good.
@@ -314,7 +326,7 @@ impl NodeMessages {
     }
 }
 
-/// An address without its password, for error messages.
+/// Addresses without their passwords, for messages.
 fn redact_password(url: &str) -> String {
     url.split(',')
         .map(|url| match url.rsplit_once('@') {
@@ -335,5 +347,20 @@ mod tests {
             redact_password("nats://a:b@h:1,nats://h:2"),
             "nats://***@h:1,nats://h:2"
         );
+    }
+
+    #[test]
+    fn a_configuration_is_printed_without_its_password() {
+        let config = ClusterConfig {
+            url: "nats://user:sesame@broker:4222".to_owned(),
+            name: "a".to_owned(),
+            max_retained_wal: 1,
+            follower_timeout: ClusterConfig::FOLLOWER_TIMEOUT,
+        };
+
+        let printed = format!("{config:?}");
+
+        assert!(printed.contains("broker:4222"), "{printed}");
+        assert!(!printed.contains("sesame"), "{printed}");
     }
 }
