@@ -45,11 +45,13 @@ fn quote(text: &str, mark: char) -> String {
     let text = text.split('\0').next().unwrap_or_default();
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push(mark);
-    for c in text.chars() {
-        if c == mark {
+    // Hardly any name contains the mark, so whole pieces are copied.
+    for (index, piece) in text.split(mark).enumerate() {
+        if index > 0 {
+            quoted.push(mark);
             quoted.push(mark);
         }
-        quoted.push(c);
+        quoted.push_str(piece);
     }
     quoted.push(mark);
     quoted

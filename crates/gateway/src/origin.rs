@@ -40,6 +40,7 @@ pub(crate) struct Origin {
     pub(crate) authority: String,
     /// The host alone, for finding the project.
     pub(crate) host: String,
+    pub(crate) port: u16,
     /// The path prefix that a proxy removed.
     pub(crate) prefix: String,
     /// Our address of the connection.
@@ -55,7 +56,8 @@ impl Origin {
     ) -> Self {
         let peer_ip = peer.remote.ip().to_canonical();
         let is_trusted = config.trusts(peer_ip);
-        let forwarded = if is_trusted {
+        let is_forwarded = headers.keys().any(|name| is_one_of(name, &FORWARDING));
+        let forwarded = if is_trusted && headers.keys().any(|name| is_one_of(name, &REPLACED)) {
             Forwarded::read(headers)
         } else {
             Forwarded::default()
@@ -69,15 +71,17 @@ impl Origin {
             None => (host_text(peer.local.ip()), Some(peer.local.port())),
         };
         let default_port = if scheme == "https" { 443 } else { 80 };
-        let authority = match port {
-            Some(port) if port != default_port => format!("{host}:{port}"),
-            _ => host.clone(),
-        };
+        let port = port.unwrap_or(default_port);
+        let mut authority = host.clone();
+        if port != default_port {
+            authority.push(':');
+            authority.push_str(itoa::Buffer::new().format(port));
+        }
         let ip = client_ip(config, peer_ip, &forwarded.chain);
         let client = ClientAddress {
             ip,
             peer: peer_ip,
-            is_forwarded: headers.keys().any(|name| is_one_of(name, &FORWARDING)),
+            is_forwarded,
         };
         let prefix = forwarded.prefix.unwrap_or_default();
         Self {
@@ -86,6 +90,7 @@ impl Origin {
             scheme,
             authority,
             host,
+            port,
             prefix,
             local: SocketAddr::new(peer.local.ip().to_canonical(), peer.local.port()),
         }
@@ -101,14 +106,8 @@ impl Origin {
                 headers.remove(name);
             }
         }
-        let (_, port) = self.authority.rsplit_once(':').unwrap_or_default();
-        let port = match port.parse::<u16>() {
-            Ok(port) => port,
-            Err(_) if self.scheme == "https" => 443,
-            Err(_) => 80,
-        };
         let texts = [
-            (FOR, self.client.ip.to_string()),
+            (FOR, ip_text(self.client.ip)),
             (HOST_NAME, self.authority.clone()),
         ];
         for (name, text) in texts {
@@ -118,7 +117,7 @@ impl Origin {
             }
         }
         headers.insert(PROTO, HeaderValue::from_static(self.scheme));
-        headers.insert(PORT, HeaderValue::from(port));
+        headers.insert(PORT, HeaderValue::from(self.port));
         sent
     }
 }
@@ -168,6 +167,21 @@ fn client_ip(config: &GatewayConfig, peer: IpAddr, chain: &[Option<IpAddr>]) -> 
         }
     }
     client
+}
+
+/// Each request has one, and the formatting machinery takes several times as long.
+fn ip_text(ip: IpAddr) -> String {
+    let IpAddr::V4(ip) = ip else {
+        return ip.to_string();
+    };
+    let mut text = String::with_capacity("255.255.255.255".len());
+    for (index, octet) in ip.octets().into_iter().enumerate() {
+        if index > 0 {
+            text.push('.');
+        }
+        text.push_str(itoa::Buffer::new().format(octet));
+    }
+    text
 }
 
 fn host_text(ip: IpAddr) -> String {

@@ -90,6 +90,7 @@ mod tests {
             scheme: "http",
             authority: format!("{host}:8080"),
             host: host.to_owned(),
+            port: 8080,
             prefix: "/base".to_owned(),
             local: ([192, 0, 2, 1], 54321).into(),
         };

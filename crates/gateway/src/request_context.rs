@@ -137,7 +137,7 @@ fn with_path(uri: &Uri, path: &str) -> Uri {
         return uri.clone();
     }
     let target = match uri.query() {
-        Some(query) => PathAndQuery::try_from(format!("{path}?{query}")),
+        Some(query) => PathAndQuery::try_from([path, query].join("?")),
         None => PathAndQuery::try_from(path),
     };
     let mut parts = uri.clone().into_parts();

@@ -4,11 +4,12 @@
 //! without limit.
 
 use std::{
-    hash::{BuildHasher, Hasher, RandomState},
+    hash::{BuildHasher, Hasher},
     num::NonZeroUsize,
     sync::Arc,
 };
 
+use foldhash::fast::RandomState;
 use lru::LruCache;
 use postgres_types::Type;
 
@@ -34,6 +35,7 @@ pub(crate) enum CacheLookup {
 
 pub(super) struct Statements {
     cache: LruCache<u64, Entry>,
+    /// Faster over long texts than the standard one. It is seeded, and texts are compared.
     hasher: RandomState,
     names: u64,
     /// Evicted names, to be closed with the next request.
@@ -51,7 +53,7 @@ impl Statements {
     pub(super) fn new() -> Self {
         Self {
             cache: LruCache::new(CAPACITY),
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
             names: 0,
             dropped: Vec::new(),
         }
