@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::{
     Level, Query, QueryError, SearchError, Timestamp,
+    query::Prefilter,
     search::{Candidate, TimeTexts, candidates, read_segment},
     segment::{BoundsCache, Layout, Lines},
 };
@@ -124,16 +125,33 @@ impl Histogram {
     fn count(&mut self, candidate: &Candidate, query: &Query) -> Result<(), SearchError> {
         let content = read_segment(&candidate.segment)?;
         let times = TimeTexts::of(query);
-        let width = self.width.as_micros() as u64;
+        let prefilter = Prefilter::of(query);
         for line in Lines::backwards(&content).filter(|line| times.include(line.time_text)) {
-            let Some(record) = line.parse().filter(|record| query.matches(record)) else {
+            if !prefilter.admits(line.bytes) {
                 continue;
+            }
+            // Without terms, time and level decide, which need no parsing.
+            let head = if query.terms.is_empty() {
+                line.head()
+            } else {
+                None
             };
-            let since_start = record.time.as_micros().abs_diff(self.since.as_micros());
-            if let Some(bucket) = self.buckets.get_mut((since_start / width) as usize) {
-                bucket.counts[record.level as usize] += 1;
+            let counted = head.or_else(|| {
+                let record = line.parse().filter(|record| query.matches(record))?;
+                Some((record.time, record.level))
+            });
+            if let Some((time, level)) = counted {
+                self.add(time, level);
             }
         }
         Ok(())
+    }
+
+    fn add(&mut self, time: Timestamp, level: Level) {
+        let width = self.width.as_micros() as u64;
+        let since_start = time.as_micros().abs_diff(self.since.as_micros());
+        if let Some(bucket) = self.buckets.get_mut((since_start / width) as usize) {
+            bucket.counts[level as usize] += 1;
+        }
     }
 }

@@ -28,7 +28,8 @@ pub(crate) const LINE_PREFIX: &[u8] = b"{\"time\":\"";
 ///     .field("path", "/rest/v1/orders");
 /// assert_eq!(record.fields["status"], 200);
 /// ```
-// The order of the fields is the order in the file; `time` must stay first (`LINE_PREFIX`).
+// The order of the fields is the order in the file; `time` and `level` must stay first (`LINE_PREFIX`,
+// `line_level`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// When it happened.
@@ -128,6 +129,18 @@ fn weight_of(value: &Value) -> usize {
                 + 2
         }
     }
+}
+
+/// What stands between time and level.
+const LEVEL_PREFIX: &[u8] = b"\",\"level\":\"";
+
+/// The level of a line, which stands behind its time.
+pub(crate) fn line_level(line: &[u8]) -> Option<Level> {
+    let rest = line.get(LINE_PREFIX.len() + Timestamp::TEXT_LEN..)?;
+    let rest = rest.strip_prefix(LEVEL_PREFIX)?;
+    let name = rest.get(..memchr::memchr(b'"', rest)?)?;
+    let mut levels = Level::ALL.into_iter();
+    levels.find(|level| level.as_str().as_bytes() == name)
 }
 
 /// Whether `project` may name a folder: 1 to 64 lower-case letters, digits, `_` or `-`.

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fs, io};
 
 use crate::{
     Cursor, Query, Record, SearchError, Timestamp,
-    query::Position,
+    query::{Position, Prefilter},
     segment::{BoundsCache, Layout, Lines, Segment, Stream, TimeBounds},
 };
 
@@ -102,6 +102,7 @@ pub(crate) fn read_segment(segment: &Segment) -> Result<Vec<u8>, SearchError> {
 fn collect(candidate: &Candidate, query: &Query, newest: &mut Newest) -> Result<(), SearchError> {
     let content = read_segment(&candidate.segment)?;
     let times = TimeTexts::of(query);
+    let prefilter = Prefilter::of(query);
     let mut floor = newest.floor_text();
     for line in Lines::backwards(&content) {
         // Comparing the time as text avoids parsing most lines.
@@ -109,6 +110,7 @@ fn collect(candidate: &Candidate, query: &Query, newest: &mut Newest) -> Result<
             || floor
                 .as_ref()
                 .is_some_and(|floor| line.time_text < floor.as_bytes())
+            || !prefilter.admits(line.bytes)
         {
             continue;
         }

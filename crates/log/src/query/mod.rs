@@ -3,12 +3,14 @@
 mod cursor;
 mod parse;
 mod pattern;
+mod prefilter;
 mod term;
 
 pub use cursor::Cursor;
 pub use term::Term;
 
 pub(crate) use cursor::Position;
+pub(crate) use prefilter::Prefilter;
 
 use crate::{Level, QueryError, Record, Source, Timestamp, is_valid_project};
 

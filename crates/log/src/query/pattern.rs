@@ -1,5 +1,7 @@
 //! Comparing values without regard to case.
 
+use super::prefilter::Required;
+
 /// What a value must look like. Texts are held in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Pattern {
@@ -23,6 +25,18 @@ impl Pattern {
             [class @ b'1'..=b'5', b'x', b'x'] if key == "status" => Self::StatusClass(*class),
             bytes if bytes.contains(&b'*') => Self::Glob(value),
             _ => Self::Exact(value),
+        }
+    }
+
+    /// What the line of every record has whose value is like this.
+    pub(super) fn required(&self) -> Option<Required<'_>> {
+        match self {
+            Self::Exact(value) => Some(Required::Text(value)),
+            Self::Glob(glob) => {
+                let longest = glob.split('*').max_by_key(|part| part.len());
+                longest.map(Required::Text)
+            }
+            Self::StatusClass(class) => Some(Required::StatusClass(*class)),
         }
     }
 

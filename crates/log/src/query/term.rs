@@ -4,7 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::pattern::{Pattern, contains_ignoring_case};
+use super::{
+    pattern::{Pattern, contains_ignoring_case},
+    prefilter::Required,
+};
 use crate::{Level, QueryError, Record, Source};
 
 /// One condition of the query bar.
@@ -65,6 +68,19 @@ impl Term {
     pub fn excluding(mut self) -> Self {
         self.is_excluding = !self.is_excluding;
         self
+    }
+
+    /// What the line of every record has that meets the condition.
+    pub(super) fn required(&self) -> Option<Required<'_>> {
+        if self.is_excluding {
+            return None;
+        }
+        match &self.test {
+            Test::Text(text) => Some(Required::Text(text)),
+            Test::Level(level) => Some(Required::Level(*level)),
+            Test::Source(_) => None,
+            Test::Field { pattern, .. } => pattern.required(),
+        }
     }
 
     pub(super) fn matches(&self, record: &Record) -> bool {

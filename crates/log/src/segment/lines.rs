@@ -1,8 +1,8 @@
 //! Iterating over the lines of a segment in memory.
 
 use crate::{
-    Timestamp,
-    record::{LINE_PREFIX, Record},
+    Level, Timestamp,
+    record::{LINE_PREFIX, Record, line_level},
 };
 
 /// The lines of a segment with their offsets, last line first.
@@ -25,10 +25,7 @@ impl<'a> Iterator for Lines<'a> {
             if content.is_empty() && self.rest.is_empty() {
                 return None;
             }
-            let offset = content
-                .iter()
-                .rposition(|byte| *byte == b'\n')
-                .map_or(0, |at| at + 1);
+            let offset = memchr::memrchr(b'\n', content).map_or(0, |at| at + 1);
             self.rest = &self.rest[..offset];
             let bytes = &content[offset..];
             // Torn and foreign lines have no time; they are skipped.
@@ -48,10 +45,17 @@ pub(crate) struct Line<'a> {
     pub(crate) offset: u64,
     /// The time as written; compares as times do.
     pub(crate) time_text: &'a [u8],
-    bytes: &'a [u8],
+    pub(crate) bytes: &'a [u8],
 }
 
 impl Line<'_> {
+    /// Time and level, if the line is whole and begins with both.
+    pub(crate) fn head(&self) -> Option<(Timestamp, Level)> {
+        let time = std::str::from_utf8(self.time_text).ok()?.parse().ok()?;
+        let level = line_level(self.bytes)?;
+        self.bytes.ends_with(b"}").then_some((time, level))
+    }
+
     /// The record; `None` if the line is torn further on.
     pub(crate) fn parse(&self) -> Option<Record> {
         Record::parse_line(self.bytes)
@@ -67,7 +71,7 @@ pub(crate) fn line_time(line: &[u8]) -> Option<&[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Level, Source};
+    use crate::Source;
 
     fn line(message: &str) -> Vec<u8> {
         let mut line = Vec::new();
