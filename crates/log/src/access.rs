@@ -1,7 +1,13 @@
 //! Entries of the access log. There is one for every request, so each becomes its line directly,
 //! without the names and values of a [`Record`]. The line is the record's, byte for byte.
 
-use std::{borrow::Cow, fmt::Write, net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    borrow::Cow,
+    fmt::Write,
+    net::{IpAddr, Ipv4Addr},
+    sync::Arc,
+    time::Duration,
+};
 
 use http::Method;
 use serde::Serialize;
@@ -63,12 +69,68 @@ pub struct AccessLine<'a> {
     pub duration_ms: Option<&'a str>,
 }
 
-/// Texts of the last entry that was rendered, whose memory the next one reuses.
+/// Texts of the last entry that was rendered. The next one reuses their memory, and what they say of the
+/// client if it has the same: requests come in numbers from the same clients.
 #[derive(Debug, Default)]
 pub(crate) struct AccessTexts {
     message: String,
-    client: String,
     duration_ms: Vec<u8>,
+    client: ClientText,
+}
+
+/// The members of a line that tell who sent a request, rendered.
+#[derive(Debug)]
+struct ClientText {
+    ip: IpAddr,
+    host: String,
+    user_agent: Option<Box<[u8]>>,
+    /// The address as text.
+    text: String,
+    /// `,"client":…,"host":…,"user_agent":…`, redacted.
+    members: Vec<u8>,
+}
+
+impl Default for ClientText {
+    fn default() -> Self {
+        let mut text = Self {
+            ip: IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            host: String::new(),
+            user_agent: None,
+            text: String::new(),
+            members: Vec::new(),
+        };
+        text.render();
+        text
+    }
+}
+
+impl ClientText {
+    fn of(&mut self, entry: &AccessEntry) -> &Self {
+        let is_same = self.ip == entry.client
+            && self.host == entry.host
+            && self.user_agent == entry.user_agent;
+        if !is_same {
+            self.ip = entry.client;
+            self.host.clone_from(&entry.host);
+            self.user_agent.clone_from(&entry.user_agent);
+            self.render();
+        }
+        self
+    }
+
+    fn render(&mut self) {
+        self.text = self.ip.to_string();
+        let members = &mut self.members;
+        members.clear();
+        members.extend_from_slice(b",\"client\":\"");
+        members.extend_from_slice(self.text.as_bytes());
+        members.extend_from_slice(b"\",\"host\":");
+        write_text(members, &self.host);
+        if let Some(agent) = &self.user_agent {
+            members.extend_from_slice(b",\"user_agent\":");
+            write_text(members, &String::from_utf8_lossy(agent));
+        }
+    }
 }
 
 impl AccessEntry {
@@ -126,9 +188,7 @@ impl AccessEntry {
         let path = redact_text(&self.path);
         let request_id = redact_text(&self.request_id);
         let is_path_in_message = self.write_message(&path, &mut texts.message);
-        texts.client.clear();
-        // Writing to memory cannot fail.
-        let _ = write!(texts.client, "{}", self.client);
+        let client = texts.client.of(self);
         texts.duration_ms.clear();
         write_json(&mut texts.duration_ms, &self.milliseconds());
 
@@ -164,14 +224,7 @@ impl AccessEntry {
         write_json(out, &self.bytes);
         out.extend_from_slice(b",\"service\":");
         write_json(out, self.service);
-        out.extend_from_slice(b",\"client\":\"");
-        out.extend_from_slice(texts.client.as_bytes());
-        out.extend_from_slice(b"\",\"host\":");
-        write_text(out, &self.host);
-        if let Some(agent) = self.user_agent() {
-            out.extend_from_slice(b",\"user_agent\":");
-            write_text(out, &agent);
-        }
+        out.extend_from_slice(&client.members);
         if let Some(error) = &self.error {
             out.extend_from_slice(b",\"error\":");
             write_text(out, error);
@@ -191,7 +244,7 @@ impl AccessEntry {
             message: &texts.message,
             request_id: Some(request_id),
             project: &self.project,
-            client: Some(&texts.client),
+            client: Some(&client.text),
             duration_ms: std::str::from_utf8(&texts.duration_ms).ok(),
         })
     }
@@ -384,6 +437,41 @@ mod tests {
         }
         for entry in &unusual {
             check(entry);
+        }
+    }
+
+    #[test]
+    fn a_line_has_its_own_client_whatever_came_before() {
+        let first = entry("GET", "/");
+        let others = [
+            first.clone(),
+            AccessEntry {
+                client: "2001:db8::1".parse().unwrap(),
+                ..first.clone()
+            },
+            AccessEntry {
+                host: "shop.example".to_owned(),
+                ..first.clone()
+            },
+            AccessEntry {
+                user_agent: None,
+                ..first.clone()
+            },
+            AccessEntry {
+                user_agent: Some(b"curl"[..].into()),
+                ..first.clone()
+            },
+        ];
+        let mut texts = AccessTexts::default();
+        for other in &others {
+            for entry in [&first, other] {
+                let mut line = Vec::new();
+                let shown = entry
+                    .write_line(&mut line, &mut texts)
+                    .expect("a short one");
+                assert_eq!(shown.client, Some(&*entry.client.to_string()));
+                assert_eq!(String::from_utf8(line).unwrap(), check(entry));
+            }
         }
     }
 
