@@ -11,6 +11,7 @@ mod faults;
 mod functions;
 mod http_response;
 mod load;
+mod logs;
 mod machine;
 mod managed;
 mod memory;
@@ -58,6 +59,8 @@ enum Benchmark {
     Faults(faults::Options),
     /// The functions service over HTTP, beside Deno serving the same code by itself.
     Functions(functions::Options),
+    /// Searching the log, beside grep.
+    Logs(logs::Options),
     /// The realtime service over sockets, beside a bare program that writes the same bytes.
     Realtime(realtime::Options),
     /// Ten minutes of everything that channels do, with a plot of the memory that it takes.
@@ -89,6 +92,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
         Benchmark::Auth(options) => auth::run(options)?,
         Benchmark::Faults(options) => faults::run(options)?,
         Benchmark::Functions(options) => functions::run(options)?,
+        Benchmark::Logs(options) => logs::run(options)?,
         Benchmark::Realtime(options) => realtime::run(options)?,
         Benchmark::RealtimeSoak(options) => realtime::soak::run(options)?,
         Benchmark::Rest(options) => rest::run(options)?,
