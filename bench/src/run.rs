@@ -109,8 +109,8 @@ impl Spent {
     }
 }
 
-/// Everything about some sides, and what pgbench did beside them.
-pub(crate) fn table(sides: &[(&str, &[Run])], pgbench: &[PgbenchRun]) -> Table {
+/// Everything about some sides, and what pgbench did beside them with the statements of each.
+pub(crate) fn table(sides: &[(&str, &[Run])], pgbench: &[(&str, &[PgbenchRun])]) -> Table {
     let header = [
         "",
         "requests/s",
@@ -137,12 +137,11 @@ pub(crate) fn table(sides: &[(&str, &[Run])], pgbench: &[PgbenchRun]) -> Table {
         ]
     };
     let mut rows: Vec<Vec<String>> = sides.iter().map(row).collect();
-    if !pgbench.is_empty() {
-        let of =
-            |pick: fn(&PgbenchRun) -> f64| Summary::of(pgbench.iter().map(pick).collect()).median;
+    let with_pgbench = |&(name, runs): &(&str, &[PgbenchRun])| {
+        let of = |pick: fn(&PgbenchRun) -> f64| Summary::of(runs.iter().map(pick).collect()).median;
         let nothing = || "–".to_owned();
-        rows.push(vec![
-            "pgbench".to_owned(),
+        vec![
+            name.to_owned(),
             decimals(of(|run| run.sample.per_second)),
             format!("{:.2} (mean)", of(|run| run.sample.mean_ms)),
             nothing(),
@@ -150,8 +149,10 @@ pub(crate) fn table(sides: &[(&str, &[Run])], pgbench: &[PgbenchRun]) -> Table {
             decimals(of(|run| run.postgres_us)),
             nothing(),
             nothing(),
-        ]);
-    }
+        ]
+    };
+    let measured = pgbench.iter().filter(|(_, runs)| !runs.is_empty());
+    rows.extend(measured.map(with_pgbench));
     Table::new(&header, rows)
 }
 

@@ -95,7 +95,7 @@ pub(crate) fn details(stages: &[Stage]) -> Vec<Detail> {
             .collect();
         Detail {
             title: stage.title(),
-            table: run::table(&rows, &stage.pgbench),
+            table: run::table(&rows, &[("pgbench", &stage.pgbench)]),
         }
     };
     stages.iter().map(detail).collect()

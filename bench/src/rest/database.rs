@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use tokio::{runtime::Runtime, sync::Mutex};
 use tokio_postgres::Client;
 
+use super::recorder::Recorder;
 use crate::{
     managed::{self, Login},
     work_folder,
@@ -72,10 +73,6 @@ impl Database {
         managed::pid(&self.server)
     }
 
-    pub(crate) fn runtime(&self) -> &Runtime {
-        &self.runtime
-    }
-
     /// For the full server, which makes roles and schemas.
     pub(crate) fn superuser_url(&self) -> String {
         self.superuser().url()
@@ -101,6 +98,14 @@ impl Database {
             password: PASSWORD.to_owned(),
             database: DATABASE.to_owned(),
         }
+    }
+
+    /// Leads this login to a socket that records what is sent.
+    pub(crate) fn record(&self, login: &mut Login) -> anyhow::Result<Recorder> {
+        let _inside = self.runtime.enter();
+        let recorder = Recorder::start(&login.socket)?;
+        login.socket_dir = recorder.socket_dir().to_owned();
+        Ok(recorder)
     }
 
     /// Tables, policies and the login. The roles must be there.

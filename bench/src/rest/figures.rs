@@ -40,14 +40,10 @@ fn of_stage(stage: &Stage) -> Vec<Measure> {
         )
     };
     let mut measures = Vec::new();
-    if !stage.pgbench.is_empty() {
-        let pgbench: Vec<f64> = stage
-            .pgbench
-            .iter()
-            .map(|run| run.sample.per_second)
-            .collect();
-        for who in [ServerKind::Alone, ServerKind::Full] {
-            measures.push(compare(who, ("pgbench", pgbench.clone()), OF_PGBENCH));
+    for who in [ServerKind::Alone, ServerKind::Full] {
+        if let Some(runs) = stage.pgbench_of(who) {
+            let pgbench = runs.iter().map(|run| run.sample.per_second).collect();
+            measures.push(compare(who, ("pgbench", pgbench), OF_PGBENCH));
         }
     }
     let peers = [
@@ -100,7 +96,17 @@ fn table(stage: &Stage) -> Table {
     let rows: Vec<_> = rows
         .map(|(who, runs)| (who.name(), runs.as_slice()))
         .collect();
-    run::table(&rows, &stage.pgbench)
+    let names: Vec<_> = stage
+        .pgbench
+        .iter()
+        .map(|(who, _)| format!("pgbench, {}", who.statements()))
+        .collect();
+    let pgbench: Vec<_> = names
+        .iter()
+        .zip(&stage.pgbench)
+        .map(|(name, (_, runs))| (name.as_str(), runs.as_slice()))
+        .collect();
+    run::table(&rows, &pgbench)
 }
 
 /// What a large result costs in memory, beyond the bodies that are on their way.

@@ -62,13 +62,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
     let plinth = program::find()?;
     eprintln!("preparing a server ...");
     let database = Database::start()?;
-    let installation = Installation::new(&plinth)?.with([
-        "--database-url".to_owned(),
-        database.superuser_url(),
-        "--set".to_owned(),
-        format!("plinth.pool.size={POOL}"),
-    ]);
-    let (full, _) = installation.start()?;
+    let pool = ["--set".to_owned(), format!("plinth.pool.size={POOL}")];
+    let installation = Installation::new(&plinth)?.with(pool);
+    // Started twice: once to record what it sends.
+    let mut recorded_login = database.superuser();
+    let recorder = database.record(&mut recorded_login)?;
+    let (full, _) = installation.start_with(&["--database-url", &recorded_login.url()])?;
     let status = full.status()?;
     let (key, jwt_secret) = (status.notes("ANON_KEY")?, status.notes("JWT_SECRET")?);
     database.fill()?;
@@ -78,12 +77,19 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Report> {
         key: &key,
         jwt_secret: &jwt_secret,
     };
-    let pgbench = starting.pgbench(&plinth)?;
+    let full_side = starting.side(ServerKind::Full, installation.port(), full.pid());
+    let pgbench = [
+        (ServerKind::Alone, starting.pgbench_of_alone(&plinth)?),
+        (ServerKind::Full, starting.pgbench(&full_side, &recorder)?),
+    ];
+    full.stop()?;
+    drop(recorder);
+    let (full, _) = installation.start_with(&["--database-url", &database.superuser_url()])?;
     let mut programs = vec![starting.alone(&plinth)?];
     let mut setting = vec![format!(
         "PostgreSQL {}, {}",
         database.version(),
-        pgbench.version()
+        pgbench[0].1.version()
     )];
     if !options.without_peers {
         starting.peers(&mut programs, &mut setting);

@@ -21,13 +21,23 @@ use crate::work_folder;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub(crate) sql: String,
-    pub(crate) values: Vec<String>,
+    /// `None` for NULL and for what is no text.
+    pub(crate) values: Vec<Option<String>>,
 }
+
+impl Sent {
+    pub(crate) fn has_value(&self, value: &str) -> bool {
+        self.values.iter().flatten().any(|sent| sent == value)
+    }
+}
+
+/// What was sent, each statement after the number of its connection.
+type Recorded = Vec<(usize, Sent)>;
 
 /// Listens until it is dropped.
 pub(crate) struct Recorder {
     folder: TempDir,
-    sent: Arc<Mutex<Vec<Sent>>>,
+    sent: Arc<Mutex<Recorded>>,
     listening: JoinHandle<()>,
 }
 
@@ -51,10 +61,10 @@ impl Recorder {
         self.folder.path()
     }
 
-    /// The last whole transaction, from BEGIN to COMMIT.
-    pub(crate) fn last_transaction(&self) -> anyhow::Result<Vec<Sent>> {
+    /// The last whole transaction with this value, from BEGIN to COMMIT.
+    pub(crate) fn last_transaction_with(&self, value: &str) -> anyhow::Result<Vec<Sent>> {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        last_transaction(&sent)
+        last_transaction_with(&sent, value)
     }
 }
 
@@ -64,28 +74,47 @@ impl Drop for Recorder {
     }
 }
 
-fn last_transaction(sent: &[Sent]) -> anyhow::Result<Vec<Sent>> {
-    let begins = |sent: &Sent, word| sent.sql.trim_start().to_lowercase().starts_with(word);
-    let end = sent.iter().rposition(|sent| begins(sent, "commit"));
-    let end = end.context("no COMMIT was sent")?;
-    let begin = sent[..end].iter().rposition(|sent| begins(sent, "begin"));
+fn last_transaction_with(recorded: &Recorded, value: &str) -> anyhow::Result<Vec<Sent>> {
+    let last = recorded
+        .iter()
+        .rev()
+        .find(|(_, sent)| sent.has_value(value));
+    let (connection, _) = last.with_context(|| format!("{value} was not sent"))?;
+    let of_connection = recorded.iter().filter(|(number, _)| number == connection);
+    let sent: Vec<&Sent> = of_connection.map(|(_, sent)| sent).collect();
+
+    let is = |sent: &Sent, word| sent.sql.trim_start().to_lowercase().starts_with(word);
+    let place = sent
+        .iter()
+        .rposition(|sent| sent.has_value(value))
+        .unwrap_or_default();
+    let begin = sent[..place].iter().rposition(|sent| is(sent, "begin"));
     let begin = begin.context("no BEGIN was sent")?;
-    Ok(sent[begin..=end].to_vec())
+    let end = sent[place..].iter().position(|sent| is(sent, "commit"));
+    let end = place + end.context("no COMMIT was sent")?;
+    Ok(sent[begin..=end]
+        .iter()
+        .map(|sent| (*sent).clone())
+        .collect())
 }
 
-async fn listen(listener: UnixListener, socket: PathBuf, sent: Arc<Mutex<Vec<Sent>>>) {
-    while let Ok((client, _)) = listener.accept().await {
+async fn listen(listener: UnixListener, socket: PathBuf, sent: Arc<Mutex<Recorded>>) {
+    for number in 0.. {
+        let Ok((client, _)) = listener.accept().await else {
+            return;
+        };
         if let Ok(server) = UnixStream::connect(&socket).await {
             // It ends with either side.
-            tokio::spawn(pass_on(client, server, sent.clone()));
+            tokio::spawn(pass_on(number, client, server, sent.clone()));
         }
     }
 }
 
 async fn pass_on(
+    number: usize,
     client: UnixStream,
     server: UnixStream,
-    sent: Arc<Mutex<Vec<Sent>>>,
+    sent: Arc<Mutex<Recorded>>,
 ) -> anyhow::Result<()> {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
@@ -101,7 +130,7 @@ async fn pass_on(
         let new = session.receive(&buffer[..count])?;
         sent.lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .extend(new);
+            .extend(new.into_iter().map(|sent| (number, sent)));
         to_server.write_all(&buffer[..count]).await?;
     }
 }
@@ -158,7 +187,7 @@ impl Session {
                 let sql = self.prepared.get(&name);
                 Ok(Some(Sent {
                     sql: sql.context("a statement that was not prepared")?.clone(),
-                    values: Result::from_iter::<Vec<anyhow::Result<String>>>(values)?,
+                    values: Result::from_iter::<Vec<anyhow::Result<_>>>(values)?,
                 }))
             }
             _ => Ok(None),
@@ -173,6 +202,8 @@ impl Fields<'_> {
     fn text(&mut self) -> anyhow::Result<String> {
         let end = self.0.iter().position(|byte| *byte == 0);
         let text = self.take(end.context("a text without end")?)?;
+        let text = str::from_utf8(text).context("a name that is no text")?;
+        let text = text.to_owned();
         self.take(1)?;
         Ok(text)
     }
@@ -183,19 +214,20 @@ impl Fields<'_> {
         Ok(u16::from_be_bytes(*count))
     }
 
-    fn value(&mut self) -> anyhow::Result<String> {
+    fn value(&mut self) -> anyhow::Result<Option<String>> {
         let (length, rest) = self.0.split_first_chunk().context("no length")?;
         self.0 = rest;
-        let length =
-            usize::try_from(i32::from_be_bytes(*length)).context("NULL is not expected")?;
-        self.take(length)
+        let Ok(length) = usize::try_from(i32::from_be_bytes(*length)) else {
+            return Ok(None);
+        };
+        let value = self.take(length)?;
+        Ok(str::from_utf8(value).ok().map(str::to_owned))
     }
 
-    fn take(&mut self, length: usize) -> anyhow::Result<String> {
-        let (text, rest) = self.0.split_at_checked(length).context("too short")?;
+    fn take(&mut self, length: usize) -> anyhow::Result<&[u8]> {
+        let (taken, rest) = self.0.split_at_checked(length).context("too short")?;
         self.0 = rest;
-        let text = std::str::from_utf8(text).context("a value that is no text")?;
-        Ok(text.to_owned())
+        Ok(taken)
     }
 }
 
@@ -227,7 +259,7 @@ mod tests {
     fn statements_are_recorded_with_their_values_however_the_bytes_arrive() {
         let sent = |sql: &str, values: &[&str]| Sent {
             sql: sql.to_owned(),
-            values: values.iter().map(|&value| value.to_owned()).collect(),
+            values: values.iter().map(|&value| Some(value.to_owned())).collect(),
         };
         let mut session = Session::default();
         let pieces = conversation();
@@ -241,7 +273,30 @@ mod tests {
             sent("COMMIT", &[]),
         ];
         assert_eq!(recorded, expected);
-        assert_eq!(last_transaction(&recorded).unwrap(), expected);
-        assert!(last_transaction(&recorded[..2]).is_err());
+    }
+
+    #[test]
+    fn a_transaction_is_that_of_one_connection() {
+        let sent = |connection: usize, sql: &str, value: Option<&str>| {
+            let values = vec![value.map(str::to_owned)];
+            let sql = sql.to_owned();
+            (connection, Sent { sql, values })
+        };
+        let recorded = vec![
+            sent(0, "begin", None),
+            sent(1, "begin", None),
+            sent(0, "select $1", Some("7")),
+            sent(1, "select 2", None),
+            sent(1, "commit", None),
+            sent(0, "COMMIT", None),
+            sent(0, "begin", None),
+        ];
+
+        let found = last_transaction_with(&recorded, "7").unwrap();
+
+        let found: Vec<&str> = found.iter().map(|sent| sent.sql.as_str()).collect();
+        assert_eq!(found, ["begin", "select $1", "COMMIT"]);
+        assert!(last_transaction_with(&recorded, "8").is_err());
+        assert!(last_transaction_with(&recorded[..5].to_vec(), "7").is_err());
     }
 }

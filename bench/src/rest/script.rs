@@ -11,7 +11,12 @@ use crate::pgbench::{Script, with_names};
 /// The same statements with the same values, but for the row's id, which is drawn anew.
 pub(crate) fn script(sent: &[Sent], id: i32) -> anyhow::Result<Script> {
     let id = id.to_string();
-    let is_about_row = |sent: &Sent| sent.values.contains(&id);
+    let is_about_row = |sent: &Sent| sent.has_value(&id);
+    let is_text = |sent: &Sent| sent.values.iter().all(Option::is_some);
+    ensure!(
+        sent.iter().all(is_text),
+        "not all values are text: {sent:?}"
+    );
     ensure!(
         sent.iter().filter(|sent| is_about_row(sent)).count() == 1,
         "not exactly one statement is about row {id}: {sent:?}"
@@ -23,7 +28,7 @@ pub(crate) fn script(sent: &[Sent], id: i32) -> anyhow::Result<Script> {
     for (number, sent) in sent.iter().enumerate() {
         let sql = with_names(&sent.sql, |parameter| {
             match sent.values.get(parameter - 1) {
-                Some(value) if *value == id => ":wanted".to_owned(),
+                Some(Some(value)) if *value == id => ":wanted".to_owned(),
                 _ => format!(":v{number}_{parameter}"),
             }
         });
@@ -33,7 +38,8 @@ pub(crate) fn script(sent: &[Sent], id: i32) -> anyhow::Result<Script> {
         } else {
             format!("{sql};\n")
         });
-        let named = (1..).zip(&sent.values).filter(|(_, value)| **value != id);
+        let values_sent = (1..).zip(sent.values.iter().flatten());
+        let named = values_sent.filter(|(_, value)| **value != id);
         values.extend(named.map(|(i, value)| (format!("v{number}_{i}"), value.clone())));
     }
     Ok(Script {
@@ -58,7 +64,7 @@ mod tests {
     fn sent(sql: &str, values: &[&str]) -> Sent {
         Sent {
             sql: sql.to_owned(),
-            values: values.iter().map(|&value| value.to_owned()).collect(),
+            values: values.iter().map(|&value| Some(value.to_owned())).collect(),
         }
     }
 

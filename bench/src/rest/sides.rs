@@ -35,6 +35,14 @@ impl ServerKind {
         }
     }
 
+    /// For pgbench running what this program sends.
+    pub(crate) fn statements(self) -> &'static str {
+        match self {
+            Self::Full => "statements of plinth start",
+            _ => "statements of plinth serve rest",
+        }
+    }
+
     pub(crate) fn is_ours(self) -> bool {
         matches!(self, Self::Alone | Self::Full)
     }

@@ -24,8 +24,8 @@ const CONNECTED_PER_SECOND: u16 = 16;
 pub(crate) struct Stage {
     pub(crate) workload: Workload,
     pub(crate) connections: u16,
-    /// Only for single rows.
-    pub(crate) pgbench: Vec<PgbenchRun>,
+    /// With the statements of each of ours; only for single rows.
+    pub(crate) pgbench: Vec<(ServerKind, Vec<PgbenchRun>)>,
     pub(crate) runs: Vec<(ServerKind, Vec<Run>)>,
 }
 
@@ -53,13 +53,19 @@ impl Stage {
         Some(runs)
     }
 
+    /// What pgbench did with the statements of one of ours.
+    pub(crate) fn pgbench_of(&self, who: ServerKind) -> Option<&[PgbenchRun]> {
+        let (_, runs) = self.pgbench.iter().find(|(side, _)| *side == who)?;
+        Some(runs)
+    }
+
     /// All rounds. A peer that cannot do the work is left out; the sentences say so.
     pub(crate) fn measure(
         &mut self,
         options: &Options,
         database: &Database,
         sides: &[&Side],
-        pgbench: &Pgbench,
+        pgbench: &[(ServerKind, Pgbench)],
         steal_guard: &mut StealGuard,
     ) -> anyhow::Result<Vec<String>> {
         eprintln!("{}:", self.title());
@@ -72,6 +78,9 @@ impl Stage {
                 Err(error) => sentences.push(sentence("Left out", &error)),
             }
         }
+        if self.workload == Workload::OneRow {
+            self.pgbench = pgbench.iter().map(|(who, _)| (*who, Vec::new())).collect();
+        }
         self.runs = ready
             .iter()
             .map(|ready| (ready.side.who, Vec::new()))
@@ -79,7 +88,7 @@ impl Stage {
         let duration = Duration::from_secs(options.seconds.into());
         for round in 1..=options.rounds {
             let mut notes = format!("  round {round}:");
-            if self.workload == Workload::OneRow {
+            for ((_, pgbench), (who, runs)) in pgbench.iter().zip(&mut self.pgbench) {
                 // Its clock starts before it connects.
                 let seconds = options.seconds + self.connections / CONNECTED_PER_SECOND;
                 let pid = database.pid()?;
@@ -88,8 +97,9 @@ impl Stage {
                         pgbench.run(PGBENCH_THREADS, self.connections, seconds)
                     })
                 })?;
-                notes.push_str(&format!(" pgbench {:.0}/s", run.sample.per_second));
-                self.pgbench.push(run);
+                let (what, rate) = (who.statements(), run.sample.per_second);
+                notes.push_str(&format!(" pgbench, {what} {rate:.0}/s"));
+                runs.push(run);
             }
             for (ready, (who, runs)) in ready.iter().zip(&mut self.runs) {
                 let run = steal_guard.take(|| ready.run(database, self.connections, duration))?;

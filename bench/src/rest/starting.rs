@@ -27,19 +27,21 @@ pub(crate) struct Starting<'a> {
 }
 
 impl Starting<'_> {
-    /// Records what Plinth sends and gives it to pgbench.
-    pub(crate) fn pgbench(&self, plinth: &Path) -> anyhow::Result<Pgbench> {
+    /// pgbench with what `plinth serve rest` sends.
+    pub(crate) fn pgbench_of_alone(&self, plinth: &Path) -> anyhow::Result<Pgbench> {
         let mut login = self.database.login();
-        let _inside = self.database.runtime().enter();
-        let recorder = Recorder::start(&login.socket)?;
-        login.socket_dir = recorder.socket_dir().to_owned();
-        let (side, recorded) =
+        let recorder = self.database.record(&mut login)?;
+        let (side, _recorded) =
             self.postgrest(ServerKind::Alone, &login, plinth, &["serve", "rest"])?;
+        self.pgbench(&side, &recorder)
+    }
+
+    /// pgbench with what this side sends to a recorder for one row.
+    pub(crate) fn pgbench(&self, side: &Side, recorder: &Recorder) -> anyhow::Result<Pgbench> {
         for _ in 0..RECORDED_REQUESTS {
             side.prepare(Workload::OneRow, self.database)?;
         }
-        drop(recorded);
-        let transaction = recorder.last_transaction()?;
+        let transaction = recorder.last_transaction_with(&FIRST_ID.to_string())?;
         let script = script::script(&transaction, FIRST_ID)?;
         let pgbench = Pgbench::find()?.with_script(script, &self.database.login())?;
         pgbench.check()?;

@@ -111,6 +111,11 @@ impl Installation {
 
     /// Starts the server; how long until `/health` and `/ready` both answered 200.
     pub(crate) fn start(&self) -> anyhow::Result<(Running<'_>, Duration)> {
+        self.start_with(&[])
+    }
+
+    /// The same, with more arguments for this time.
+    pub(crate) fn start_with(&self, more: &[&str]) -> anyhow::Result<(Running<'_>, Duration)> {
         let log = File::create(self.log())?;
         let begun = Instant::now();
         let mut command = self.command(&["start"]);
@@ -119,6 +124,7 @@ impl Installation {
             .args(["--port", &self.port.to_string()])
             .args(["--db-port", &self.db_port.to_string()])
             .args(&self.arguments)
+            .args(more)
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
