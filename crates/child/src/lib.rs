@@ -3,6 +3,10 @@
 //! Linux sends the parent-death signal when the *thread* that forked a process ends, not when its
 //! whole process does. A thread of an async runtime may end at any time, so all processes are started
 //! by one thread of our own, which is created on first use and never ends.
+//!
+//! [`public_folder`] holds copies of programs for users who cannot reach the originals.
+
+pub mod public_folder;
 
 use std::{
     io,
