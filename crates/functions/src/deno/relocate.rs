@@ -3,14 +3,19 @@
 use std::{
     fs::{self, OpenOptions, Permissions},
     io,
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _},
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU32, Ordering},
 };
 
+use plinth_child::public_folder::{self, PARTIAL_PREFIX, create_public};
 use serde::Deserialize;
 
 use crate::account::Account;
+
+/// How the name of a copy's folder begins; the version follows.
+const COPY_PREFIX: &str = "deno-";
+/// The file in it.
+const PROGRAM: &str = "deno";
 
 /// The manifest of the npm package.
 #[derive(Deserialize)]
@@ -39,18 +44,17 @@ pub(super) fn make_runnable(program: PathBuf, system_dir: &Path) -> PathBuf {
 
 /// A folder for each version, so that servers of several versions do not disturb each other.
 fn copy(program: &Path, system_dir: &Path) -> io::Result<PathBuf> {
-    let folder = system_dir.join(format!("deno-{}", version(program)));
-    create_public(&folder)?;
-    let folder = folder.canonicalize()?;
-    if !is_roots_own(&folder) {
-        let message = format!("other users than root may write to {}", folder.display());
-        return Err(io::Error::other(message));
-    }
-    let copy = folder.join("deno");
+    let name = format!("{COPY_PREFIX}{}", version(program));
     let size = fs::metadata(program)?.len();
-    if !fs::symlink_metadata(&copy).is_ok_and(|found| found.is_file() && found.len() == size) {
-        replace(program, &folder, &copy)?;
-    }
+    let folder = public_folder::use_copy(system_dir, &name, |folder| {
+        create_public(folder)?;
+        let copy = folder.join(PROGRAM);
+        if fs::symlink_metadata(&copy).is_ok_and(|found| found.is_file() && found.len() == size) {
+            return Ok(());
+        }
+        replace(program, folder, &copy)
+    })?;
+    let copy = folder.join(PROGRAM);
     if Account::can_read(&copy) {
         return Ok(copy);
     }
@@ -60,9 +64,9 @@ fn copy(program: &Path, system_dir: &Path) -> io::Result<PathBuf> {
 
 /// Renamed at the end, so that no process sees a partial copy.
 fn replace(program: &Path, folder: &Path, copy: &Path) -> io::Result<()> {
-    static COPIES: AtomicU32 = AtomicU32::new(0);
-    let number = COPIES.fetch_add(1, Ordering::Relaxed);
-    let temporary = folder.join(format!(".copy-{}-{number}", std::process::id()));
+    let temporary = folder.join(format!("{PARTIAL_PREFIX}{PROGRAM}"));
+    // Of a server that was killed: there is one at a time.
+    _ = fs::remove_file(&temporary);
     let copied = write(program, &temporary).and_then(|()| fs::rename(&temporary, copy));
     if copied.is_err() {
         _ = fs::remove_file(&temporary);
@@ -81,18 +85,6 @@ fn write(program: &Path, temporary: &Path) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(0o755))
 }
 
-/// Whether only root can put something at this path. A folder with the sticky bit keeps what is root's.
-fn is_roots_own(folder: &Path) -> bool {
-    const WRITABLE_BY_OTHERS: u32 = 0o022;
-    const STICKY: u32 = 0o1000;
-    folder.ancestors().all(|step| {
-        step.symlink_metadata().is_ok_and(|found| {
-            let is_kept = step != folder && found.mode() & STICKY != 0;
-            found.uid() == 0 && (is_kept || found.mode() & WRITABLE_BY_OTHERS == 0)
-        })
-    })
-}
-
 fn version(program: &Path) -> String {
     let manifest = fs::read(program.with_file_name("package.json")).ok();
     let manifest = manifest.and_then(|text| serde_json::from_slice::<Manifest>(&text).ok());
@@ -106,24 +98,9 @@ fn version(program: &Path) -> String {
         .unwrap_or_else(|| "unknown".to_owned())
 }
 
-/// The process may have a strict umask; these folders are for others to traverse.
-fn create_public(folder: &Path) -> io::Result<()> {
-    let missing: Vec<&Path> = folder
-        .ancestors()
-        .take_while(|step| !step.exists())
-        .collect();
-    for step in missing.iter().rev() {
-        match fs::create_dir(step) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => fs::set_permissions(step, Permissions::from_mode(0o755))?,
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::chown;
+    use std::os::unix::fs::{MetadataExt as _, chown};
 
     use super::*;
 

@@ -4,8 +4,9 @@
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use plinth_child::public_folder::{self, PARTIAL_PREFIX};
 use serde_json::Value;
 
 use super::{Binaries, Source, package_root};
@@ -39,11 +40,16 @@ pub(crate) fn make_readable(
 
     let package = package_root(&binaries.bin_dir);
     let name = package_version(package).unwrap_or_else(|| binaries.version.text.clone());
-    let copy = system_dir.join("runtime").join(name);
-    if !copy.is_dir() {
-        copy_once(&package.join("native"), &copy)
-            .map_err(|cause| Error::file("copy the PostgreSQL programs to", &copy, &cause))?;
-    }
+    let folder = system_dir.join("runtime");
+    let native = package.join("native");
+    let copy = public_folder::use_copy(&folder, &name, |copy| copy_once(&native, copy));
+    let copy = copy.map_err(|cause| {
+        Error::file(
+            "copy the PostgreSQL programs to",
+            &folder.join(&name),
+            &cause,
+        )
+    })?;
     let bin_dir = copy.join("bin");
     if !is_runnable(&bin_dir) {
         return Err(unreadable(&bin_dir));
@@ -65,33 +71,19 @@ fn package_version(package: &Path) -> Option<String> {
     (is_plain && !version.starts_with('.')).then(|| version.to_owned())
 }
 
-/// Copies beside the destination and renames, so that no process sees a partial copy.
+/// Copies beside the destination and renames, so that a copy that broke off is not taken for one.
 fn copy_once(from: &Path, to: &Path) -> io::Result<()> {
-    let parent = to.parent().unwrap_or(to);
-    create_public(parent)?;
-    let temporary = parent.join(format!(".copy-{}", std::process::id()));
+    if to.is_dir() {
+        return Ok(());
+    }
+    let temporary = to.with_file_name(format!("{PARTIAL_PREFIX}{}", std::process::id()));
+    // Of a process that was killed and had the same id.
+    _ = fs::remove_dir_all(&temporary);
     let copied = copy_tree(from, &temporary).and_then(|()| fs::rename(&temporary, to));
     if copied.is_err() {
         _ = fs::remove_dir_all(&temporary);
     }
-    // Another process may have finished the same copy first.
-    if to.is_dir() { Ok(()) } else { copied }
-}
-
-/// The process may have a strict umask; these folders are for others to read.
-fn create_public(folder: &Path) -> io::Result<()> {
-    let missing: Vec<PathBuf> = folder
-        .ancestors()
-        .take_while(|step| !step.exists())
-        .map(Path::to_owned)
-        .collect();
-    for step in missing.iter().rev() {
-        match fs::create_dir(step) {
-            Err(cause) if cause.kind() != io::ErrorKind::AlreadyExists => return Err(cause),
-            _ => fs::set_permissions(step, Permissions::from_mode(0o755))?,
-        }
-    }
-    Ok(())
+    copied
 }
 
 fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
@@ -125,6 +117,14 @@ mod tests {
             uid: 4_000_001,
             gid: 4_000_001,
         }
+    }
+
+    fn is_root() -> bool {
+        let is_root = rustix::process::geteuid().is_root();
+        if !is_root {
+            eprintln!("skipped: only root copies programs");
+        }
+        is_root
     }
 
     fn folder(mode: u32) -> tempfile::TempDir {
@@ -170,6 +170,9 @@ mod tests {
 
     #[test]
     fn a_private_package_is_copied_once_with_its_links() {
+        if !is_root() {
+            return;
+        }
         let (private, system) = (folder(0o700), folder(0o755));
         let binaries = package(private.path(), Source::Package);
 
@@ -181,9 +184,49 @@ mod tests {
                 system.path().join("runtime/18.4.0-beta.17/bin")
             );
             assert!(copy.bin_dir.join("postmaster").is_symlink());
-            let left = fs::read_dir(system.path().join("runtime")).unwrap().count();
-            assert_eq!(left, 1, "no temporary copy stays behind");
+            let entries = fs::read_dir(system.path().join("runtime")).unwrap();
+            let folders = entries.filter(|entry| entry.as_ref().unwrap().path().is_dir());
+            assert_eq!(folders.count(), 1, "no temporary copy stays behind");
         }
+    }
+
+    #[test]
+    fn a_copy_is_not_used_where_others_than_root_may_write() {
+        if !is_root() {
+            return;
+        }
+        let (private, system) = (folder(0o700), folder(0o755));
+        let binaries = package(private.path(), Source::Package);
+        let attempt = || make_readable(binaries.clone(), Some(&stranger()), system.path());
+        let copy = attempt().unwrap().bin_dir;
+        let set = |path: &Path, mode| {
+            fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+        };
+
+        for open in [copy.parent().unwrap(), system.path()] {
+            set(open, 0o777);
+            let error = attempt().unwrap_err().to_string();
+            assert!(error.contains("other users than root may write"), "{error}");
+            set(open, 0o755);
+        }
+        assert_eq!(attempt().unwrap().bin_dir, copy);
+    }
+
+    #[test]
+    fn a_copy_that_broke_off_is_made_again() {
+        if !is_root() {
+            return;
+        }
+        let (private, system) = (folder(0o700), folder(0o755));
+        let binaries = package(private.path(), Source::Package);
+        let partial = format!("{PARTIAL_PREFIX}{}", std::process::id());
+        let partial = system.path().join("runtime").join(partial);
+        public_folder::create_public(&partial).unwrap();
+
+        let copy = make_readable(binaries, Some(&stranger()), system.path()).unwrap();
+
+        assert!(copy.bin_dir.join("initdb").is_file());
+        assert!(!partial.exists());
     }
 
     #[test]
