@@ -2,14 +2,21 @@
 //!
 //! It is in the state folder, unless Plinth is root and the users of workers cannot enter that. Then it
 //! is in a folder of the system while the server runs, and is moved back when it stops, so that
-//! deleting the state folder deletes everything.
+//! deleting the state folder deletes everything. After a kill, the next server on the machine moves it
+//! back. Databases are never touched here.
 
 use std::{
     ffi::OsStr,
     fs, io,
-    os::unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    os::unix::{
+        ffi::OsStrExt as _,
+        fs::{MetadataExt as _, OpenOptionsExt as _},
+    },
     path::{Path, PathBuf},
 };
+
+use plinth_child::public_folder;
+use rustix::fs::OFlags;
 
 use crate::failure::Outcome;
 
@@ -21,6 +28,12 @@ const FUNCTIONS: &str = "functions";
 const LOCATION_FILE: &str = "functions-location";
 /// Extension of a file beside such a folder, with the path of its state folder.
 const OWNER_EXTENSION: &str = "owner";
+/// How the name of a folder begins that is being removed.
+const REMOVED_PREFIX: &str = "removed-";
+/// File in the state folder that a server locks as long as it runs.
+const LOCK: &str = "lock";
+/// Name of the folder with copies of programs, in the system's one.
+const COPIES: &str = "runtime";
 
 /// Where prepared functions are while the server runs.
 pub(super) fn open(state: &Path) -> Outcome<PathBuf> {
@@ -64,47 +77,142 @@ fn external_folder(state: &Path, system_dir: &Path) -> PathBuf {
 /// Moves the folder back into the state folder. Where that fails, as on another file system, it is removed:
 /// functions are prepared again at the next start.
 pub(super) fn move_back(state: &Path) {
-    move_back_from(state, Path::new(SYSTEM_DIR));
+    let system_dir = Path::new(SYSTEM_DIR);
+    if let Some(aside) = move_back_from(state, system_dir) {
+        remove_aside(&aside);
+    }
 }
 
-fn move_back_from(state: &Path, system_dir: &Path) {
+/// Returns what could not be moved, under another name.
+fn move_back_from(state: &Path, system_dir: &Path) -> Option<PathBuf> {
     let location = state.join(LOCATION_FILE);
     let (true, Ok(state)) = (location.exists(), state.canonicalize()) else {
-        return;
+        return None;
     };
     let external = external_folder(&state, system_dir);
-    if external.symlink_metadata().is_ok()
-        && fs::rename(&external, state.join(FUNCTIONS)).is_err()
-        && let Err(error) = fs::remove_dir_all(&external)
+    let mut aside = None;
+    if external.symlink_metadata().is_ok() && fs::rename(&external, state.join(FUNCTIONS)).is_err()
     {
-        tracing::warn!("{} cannot be removed: {error}", external.display());
-        return;
+        aside = set_aside(&external);
+        aside.as_ref()?;
     }
     _ = fs::remove_file(external.with_extension(OWNER_EXTENSION));
     _ = fs::remove_file(location);
+    aside
 }
 
-/// Removes function folders outside of state folders that no longer exist. It may take long.
-pub(super) fn remove_orphaned() {
-    if rustix::process::geteuid().is_root() {
-        remove_orphans(Path::new(SYSTEM_DIR));
+/// Renames a folder, because removing it takes long.
+fn set_aside(folder: &Path) -> Option<PathBuf> {
+    let name = folder.file_name()?.to_str()?;
+    let number = uuid::Uuid::new_v4().simple();
+    let aside = folder.with_file_name(format!("{REMOVED_PREFIX}{name}-{number}"));
+    match fs::rename(folder, &aside) {
+        Ok(()) => Some(aside),
+        Err(error) => {
+            tracing::warn!("{} cannot be removed: {error}", folder.display());
+            None
+        }
     }
 }
 
-/// Removes folders whose state folder does not exist any more.
+fn remove_aside(aside: &Path) {
+    if let Err(error) = fs::remove_dir_all(aside) {
+        tracing::warn!("{} cannot be removed: {error}", aside.display());
+    }
+}
+
+/// Removes from the system's folder what no server uses: function folders of servers that do not run
+/// any more, and copies of programs. It may take long.
+pub(super) fn remove_orphaned() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let Ok(system_dir) = Path::new(SYSTEM_DIR).canonicalize() else {
+        return;
+    };
+    // Somebody else could say there that any folder is to be renamed or removed.
+    if !public_folder::is_roots_own(&system_dir) {
+        return;
+    }
+    remove_orphans(&system_dir);
+    let copies = system_dir.join(COPIES);
+    if let Err(error) = public_folder::remove_unused_copies(&copies, is_program_copy) {
+        tracing::warn!("unused programs in {} remain: {error}", copies.display());
+    }
+}
+
+/// Copies are named after Deno, or after a version of PostgreSQL alone. People may have other things
+/// there.
+fn is_program_copy(name: &str) -> bool {
+    name.starts_with("deno-") || name.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// Removes the folders of state folders that do not exist any more, and moves those back whose server
+/// was killed.
 fn remove_orphans(system_dir: &Path) {
     let entries = fs::read_dir(system_dir).into_iter().flatten().flatten();
-    let paths = entries.map(|entry| entry.path());
-    let is_owner_file = |path: &PathBuf| path.extension().is_some_and(|end| end == OWNER_EXTENSION);
-    for owner_file in paths.filter(is_owner_file) {
-        let Ok(state) = fs::read(&owner_file) else {
-            continue;
-        };
-        let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
-        let state = Path::new(OsStr::from_bytes(&state));
-        if state.symlink_metadata().is_err_and(is_missing) {
-            _ = fs::remove_dir_all(owner_file.with_extension(""));
+    for path in entries.map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.starts_with(REMOVED_PREFIX) {
+            remove_aside(&path);
+        } else if path.extension().is_some_and(|end| end == OWNER_EXTENSION)
+            && let Ok(state) = fs::read(&path)
+        {
+            remove_if_unused(&path, Path::new(OsStr::from_bytes(&state)), system_dir);
+        }
+    }
+}
+
+fn remove_if_unused(owner_file: &Path, state: &Path, system_dir: &Path) {
+    let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+    let folder = owner_file.with_extension("");
+    if state.symlink_metadata().is_err_and(is_missing) {
+        _ = fs::remove_dir_all(folder);
+        _ = fs::remove_file(owner_file);
+        return;
+    }
+    // Not locked for longer than that takes: the server may be starting again.
+    let Some(lock) = StateLock::acquire(state) else {
+        return;
+    };
+    let mut aside = move_back_from(state, system_dir);
+    if owner_file.exists() {
+        // The state folder is another one by now.
+        aside = set_aside(&folder);
+        if folder.symlink_metadata().is_err() {
             _ = fs::remove_file(owner_file);
+        }
+    }
+    drop(lock);
+    if let Some(aside) = aside {
+        remove_aside(&aside);
+    }
+}
+
+/// Keeps the server of a state folder from starting. None where there is no file to lock: then no server
+/// has run there.
+struct StateLock(Option<fs::File>);
+
+impl StateLock {
+    /// `None` while a server runs.
+    fn acquire(state: &Path) -> Option<Self> {
+        // What a file says could be any folder, with a pipe of that name in it.
+        let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+        let mut options = fs::File::options();
+        let options = options.read(true).custom_flags(flags.bits().cast_signed());
+        match options.open(state.join(LOCK)) {
+            Ok(file) => file.try_lock().ok().map(|()| Self(Some(file))),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Some(Self(None)),
+            Err(_) => None,
+        }
+    }
+}
+
+impl Drop for StateLock {
+    /// Unlocks explicitly: a child process between fork and exec shares the descriptor.
+    fn drop(&mut self) {
+        if let Some(file) = &self.0 {
+            _ = file.unlock();
         }
     }
 }
@@ -142,7 +250,7 @@ mod tests {
         fs::create_dir(&external).expect("created");
         fs::write(external.join("prepared"), "").expect("written");
         assert_eq!(names(system).len(), 2);
-        move_back_from(state, system);
+        assert!(move_back_from(state, system).is_none());
         assert_eq!(names(system), [""; 0]);
         assert_eq!(names(state), ["functions"]);
 
@@ -164,7 +272,7 @@ mod tests {
         // In place of another file system: a folder with something in it is not replaced.
         fs::create_dir_all(state.join("functions/newer")).expect("created");
 
-        move_back_from(state, system);
+        remove_aside(&move_back_from(state, system).expect("what is left"));
 
         assert_eq!(names(system), [""; 0]);
         assert_eq!(names(state), ["functions"]);
@@ -176,11 +284,18 @@ mod tests {
         let (state, system) = (state.expect("a folder"), system.expect("a folder"));
         move_out(state.path(), system.path()).expect("a place");
 
-        move_back_from(state.path(), system.path());
+        assert!(move_back_from(state.path(), system.path()).is_none());
 
         assert_eq!(names(system.path()), [""; 0]);
         assert_eq!(names(state.path()), [""; 0]);
-        move_back_from(state.path(), system.path());
+        assert!(move_back_from(state.path(), system.path()).is_none());
+    }
+
+    /// What a server that runs now has locked.
+    fn lock(state: &Path) -> fs::File {
+        let lock = fs::File::create(state.join(LOCK)).unwrap();
+        lock.lock().unwrap();
+        lock
     }
 
     #[test]
@@ -188,6 +303,7 @@ mod tests {
         let system_dir = tempfile::tempdir().unwrap();
         let state = tempfile::tempdir().unwrap();
         let gone = state.path().join("gone");
+        let _lock = lock(state.path());
         let create = |name: &str, owner: Option<&Path>| {
             let folder = system_dir.path().join(name);
             fs::create_dir(&folder).unwrap();
@@ -201,11 +317,69 @@ mod tests {
         let used = create("functions-1", Some(state.path()));
         let orphan = create("functions-2", Some(&gone));
         let unknown = create("functions-3", None);
+        let removed = create("removed-functions-4", None);
+        let database = create("0123456789abcdef-shop", None);
 
         remove_orphans(system_dir.path());
 
         assert!(used.is_dir() && used.with_extension(OWNER_EXTENSION).is_file());
         assert!(!orphan.exists() && !orphan.with_extension(OWNER_EXTENSION).exists());
-        assert!(unknown.is_dir());
+        assert!(unknown.is_dir() && database.join("file").is_file());
+        assert!(!removed.exists());
+    }
+
+    #[test]
+    fn what_a_killed_server_left_outside_is_moved_back_by_another_one() {
+        let (state, system) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let state = state.path().canonicalize().unwrap();
+        let system = system.path();
+        let running = lock(&state);
+        let external = move_out(&state, system).unwrap();
+        fs::create_dir(&external).unwrap();
+        fs::write(external.join("prepared"), "").unwrap();
+        fs::create_dir_all(state.join("database")).unwrap();
+
+        remove_orphans(system);
+        assert!(external.join("prepared").is_file());
+
+        running.unlock().unwrap();
+        remove_orphans(system);
+        assert_eq!(names(system), [""; 0]);
+        assert_eq!(names(&state), ["database", "functions", "lock"]);
+        assert!(state.join("functions/prepared").is_file());
+        // It can start.
+        lock(&state);
+    }
+
+    #[test]
+    fn what_a_killed_server_left_is_removed_where_it_cannot_be_moved_back() {
+        let (state, system) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (replaced, system) = (state.path().canonicalize().unwrap(), system.path());
+        let blocked = replaced.join("blocked");
+        fs::create_dir(&blocked).unwrap();
+        for state in [&blocked, &replaced] {
+            let external = move_out(state, system).unwrap();
+            fs::create_dir(&external).unwrap();
+        }
+        // Instead of another file system: a folder with something in it is not replaced.
+        fs::create_dir_all(blocked.join("functions/newer")).unwrap();
+        // The folder was deleted, and there is another one.
+        fs::remove_file(replaced.join(LOCATION_FILE)).unwrap();
+
+        remove_orphans(system);
+
+        assert_eq!(names(system), [""; 0]);
+        assert_eq!(names(&blocked), ["functions"]);
+        assert_eq!(names(&replaced), ["blocked"]);
+    }
+
+    #[test]
+    fn only_copies_of_programs_are_removed() {
+        for name in ["deno-2.1.0", "18.4.0-beta.17", "17.2"] {
+            assert!(is_program_copy(name), "{name}");
+        }
+        for name in ["node_modules", "package.json", "deno", "users"] {
+            assert!(!is_program_copy(name), "{name}");
+        }
     }
 }

@@ -369,6 +369,18 @@ fn no_file_in_the_system_folder_outlives_its_server() {
         .expect_status(200);
     assert_eq!(server.stop().code(), Some(0));
     assert!(!location.exists() && !location.with_extension("owner").exists());
+
+    let killed = Instance::start(&folder, &[]);
+    assert!(location.is_dir());
+    killed.kill9();
+    let other = Folder::new();
+    let other = Instance::start(&other, &[]);
+    let limit = Duration::from_secs(60);
+    eventually(limit, "no file of the killed server", || {
+        let is_there = location.exists() || location.with_extension("owner").exists();
+        (!is_there).then_some(())
+    });
+    assert_eq!(other.stop().code(), Some(0));
 }
 
 /// The folder with the packages that tests use.

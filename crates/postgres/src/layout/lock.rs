@@ -4,9 +4,15 @@ use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::create_private;
 use crate::error::{Error, Result};
+
+/// How long another server may look at the folder of one that was killed.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
+const LOCK_RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Held for as long as this process may use the state folder.
 #[derive(Debug)]
@@ -47,7 +53,7 @@ impl InstanceLock {
             .truncate(false)
             .mode(0o600);
         let mut file = options.open(&path).map_err(failed)?;
-        match file.try_lock() {
+        match lock_soon(&file) {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let (pid, path) = (holder(&mut file), state_dir.to_owned());
@@ -58,6 +64,20 @@ impl InstanceLock {
         // The pid only informs people, so a full disk must not stop us here.
         _ = write_pid(&mut file);
         Ok(Self { file })
+    }
+}
+
+/// Waits a moment: other servers lock the folder of one that was killed for as long as it takes to
+/// rename a folder.
+fn lock_soon(file: &File) -> Result<(), TryLockError> {
+    let deadline = Instant::now() + LOCK_TIMEOUT;
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                thread::sleep(LOCK_RETRY_INTERVAL);
+            }
+            locked => return locked,
+        }
     }
 }
 
