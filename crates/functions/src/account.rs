@@ -10,6 +10,9 @@ use std::{
     process::Command,
 };
 
+/// Begins the name of a directory of packages.
+const DENO_DIR: &str = "deno";
+
 /// A user and group of the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Account(pub(crate) u32);
@@ -35,6 +38,32 @@ impl Account {
         found.mode() & wanted == wanted && path.ancestors().skip(1).all(can_traverse)
     }
 
+    /// Whether a process runs as this user. Only Linux says so.
+    pub(crate) fn has_processes(self) -> bool {
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let mut statuses =
+            processes.filter_map(|process| fs::read_to_string(process.path().join("status")).ok());
+        statuses.any(|status| self.is_user_of(&status))
+    }
+
+    /// Whether the process with that `/proc/<pid>/status` has this user as any of its four. One that
+    /// only waits to be reaped does nothing any more.
+    fn is_user_of(self, status: &str) -> bool {
+        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        let has_ended =
+            field("State:").is_some_and(|state| state.trim_start().starts_with(['Z', 'X']));
+        let mut users = field("Uid:")
+            .into_iter()
+            .flat_map(str::split_ascii_whitespace);
+        !has_ended && users.any(|user| user.parse() == Ok(self.0))
+    }
+
+    /// The user whose directory of packages has this name.
+    pub(crate) fn of_deno_dir(name: &str) -> Option<Self> {
+        let number = name.strip_prefix(DENO_DIR)?.strip_prefix('-')?;
+        number.parse().ok().map(Self)
+    }
+
     /// Makes the user the owner of a directory and everything in it.
     pub(crate) fn take_ownership(self, path: &Path) -> io::Result<()> {
         let found = fs::symlink_metadata(path)?;
@@ -50,6 +79,14 @@ impl Account {
             }
         }
         Ok(())
+    }
+}
+
+/// The name of a directory of packages: one per user, because another one could not add to it.
+pub(crate) fn deno_dir_name(account: Option<Account>) -> String {
+    match account {
+        Some(Account(number)) => format!("{DENO_DIR}-{number}"),
+        None => DENO_DIR.to_owned(),
     }
 }
 
@@ -87,5 +124,45 @@ mod tests {
         set(&inside, 0o755);
         set(folder.path(), 0o700);
         assert!(!Account::can_read(&inside));
+    }
+
+    #[test]
+    fn a_process_is_the_users_whichever_of_its_ids_is() {
+        let user = Account(61_200);
+        let check =
+            |status: &str, expected| assert_eq!(user.is_user_of(status), expected, "{status}");
+
+        check(
+            "Name:\tdeno\nState:\tS (sleeping)\nUid:\t61200\t61200\t61200\t61200\n",
+            true,
+        );
+        check(
+            "State:\tR (running)\nUid:\t0\t0\t61200\t0\nGid:\t0\t0\t0\t0\n",
+            true,
+        );
+        check(
+            "State:\tS (sleeping)\nUid:\t0\t0\t0\t0\nGid:\t61200\t0\t0\t0\n",
+            false,
+        );
+        check("State:\tS (sleeping)\nUid:\t612001\t6120\t0\t0\n", false);
+        check(
+            "State:\tZ (zombie)\nUid:\t61200\t61200\t61200\t61200\n",
+            false,
+        );
+        check("", false);
+    }
+
+    #[test]
+    fn a_directory_of_packages_says_whose_it_is() {
+        let user = Account(61_200);
+
+        assert_eq!(Account::of_deno_dir(&deno_dir_name(Some(user))), Some(user));
+        for name in [
+            deno_dir_name(None),
+            "deno-".to_owned(),
+            "deployed-61200".to_owned(),
+        ] {
+            assert_eq!(Account::of_deno_dir(&name), None, "{name}");
+        }
     }
 }

@@ -27,6 +27,7 @@ mod verify;
 mod worker;
 
 pub use crate::metrics::describe_metrics;
+pub use accounts::UserTable;
 pub use config::FunctionsConfig;
 pub use deno::Deno;
 pub use error::error_reference;

@@ -627,6 +627,7 @@ async fn other_nodes_are_notified_of_a_deployment_once() {
     assert_eq!(runner.changes(), 3, "functions know the project's keys");
     let gone = plinth_project::ProjectRef::generate();
     app.platform.apply_notification(gone.as_str()).await;
+    app.platform.drain().await;
     assert_eq!(*runner.removed.lock().expect("no panic"), [gone]);
     app.platform.apply_notification("nonsense").await;
     stop.cancel();

@@ -18,7 +18,11 @@ use super::{
     Function, Origin, is_valid_slug,
     scan::{Fingerprints, fingerprint, scan},
 };
-use crate::{account::Account, code::Code, metrics::FunctionMetrics};
+use crate::{
+    account::{Account, deno_dir_name},
+    code::Code,
+    metrics::FunctionMetrics,
+};
 
 /// Bytes of all paths of static files outside of the folder; a single argument has at most twice as many.
 const MAX_STATIC_PATH_BYTES: usize = 64 << 10;
@@ -360,12 +364,8 @@ fn readable_static_files(
     files.into_iter().filter(fits).collect()
 }
 
-/// One directory per user: another one could not add packages to it.
 pub(super) fn deno_dir(home: &Path, account: Option<Account>) -> PathBuf {
-    match account {
-        Some(Account(number)) => home.join(format!("deno-{number}")),
-        None => home.join("deno"),
-    }
+    home.join(deno_dir_name(account))
 }
 
 /// The path without `.` and `..`.

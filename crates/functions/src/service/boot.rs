@@ -2,6 +2,7 @@
 //! in it.
 
 use std::{
+    io,
     net::IpAddr,
     sync::{Arc, atomic::Ordering},
     time::Instant,
@@ -14,6 +15,7 @@ use url::Url;
 
 use super::{FunctionsService, prewarmed::ProcessProfile};
 use crate::{
+    accounts::AccountHold,
     catalog::{Function, variables},
     config::{FunctionsConfig, Policy},
     deno::NOT_INSTALLED,
@@ -113,6 +115,12 @@ impl ProjectWorkerFactory {
         booted
     }
 
+    /// To be held while a process of the function is started.
+    fn hold_account(&self, function: &Function) -> io::Result<AccountHold> {
+        let accounts = &self.service.0.accounts;
+        accounts.hold(self.project.reference(), function.code.account)
+    }
+
     /// Only developers get the detail.
     fn boot_error(&self, function: &Function, detail: String, is_transient: bool) -> FunctionError {
         let is_developing = self.service.0.parts.is_developing && function.is_in_folder();
@@ -174,6 +182,8 @@ impl Boot<'_> {
         let timeout = self.generation.config.limits.wait;
         let permit = self.factory.service.acquire_process_permit(timeout).await?;
         let began = Instant::now();
+        let hold = self.factory.hold_account(&self.generation.function);
+        let _hold = hold.map_err(|error| self.error(error.to_string(), true))?;
         let process = Process::start(&self.spec, None).await;
         let process = process.map_err(|message| self.error(message, true))?;
         let started = worker::start(self.launch(process, permit, began)).await;

@@ -27,7 +27,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub(crate) use self::project_cache::FoundFunction;
 use self::{directories::RuntimeDirs, prewarmed::PrewarmedProcesses, project_cache::ProjectCache};
 use crate::{
-    accounts::Accounts,
+    accounts::{Accounts, UserTable},
     catalog::{FolderFunctions, SourcesInUse},
     deno::Deno,
     pool::{Generation, Pool},
@@ -39,6 +39,8 @@ pub struct FunctionsParts {
     pub deno: Deno,
     /// Where prepared code and packages are kept. It may be deleted while Plinth is stopped.
     pub home: PathBuf,
+    /// Which project has which system user.
+    pub users: UserTable,
     /// The folder with `supabase/functions` in it, whose functions are the default project's.
     pub folder: Option<PathBuf>,
     /// Whether callers of the folder's functions develop them, and get detailed errors.
@@ -88,7 +90,7 @@ impl FunctionsService {
         let folder = parts.folder.as_deref().map(FolderFunctions::new);
         Self(Arc::new(Inner {
             folder,
-            accounts: Accounts::new(parts.home.clone()),
+            accounts: Accounts::new(parts.home.clone(), parts.users.clone()),
             parts,
             runtime_dirs: OnceLock::new(),
             runtime_dirs_lock: Mutex::default(),

@@ -46,6 +46,10 @@ impl FunctionsService {
         if !function.is_in_folder() {
             self.0.sources_in_use.add(function);
         }
+        // Held before anything is written as the user: a project that is being removed must not be
+        // unpacked again.
+        let hold = self.0.accounts.hold(reference, code.account);
+        let _hold = hold.map_err(|error| PrepareError::transient(error.to_string()))?;
         self.create_directories(reference, code).map_err(|error| {
             PrepareError::transient(format!(
                 "the directories of the function cannot be created: {error}"
@@ -102,6 +106,7 @@ impl FunctionsService {
 
     /// Creates the directories of the code, owned by its user.
     pub(super) fn create_directories(&self, project: &ProjectRef, code: &Code) -> io::Result<()> {
+        create_traversable(&self.0.parts.home)?;
         create_traversable(&self.project_home(project))?;
         if let Some(parent) = code.work_dir.parent() {
             create_traversable(parent)?;

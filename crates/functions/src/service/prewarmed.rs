@@ -235,6 +235,8 @@ impl FunctionsService {
             scratch_bytes: profile.scratch_bytes,
         };
         let candidates = self.candidates(project, &function.code);
+        let accounts = &self.0.accounts;
+        let _hold = accounts.hold(project.reference(), profile.account).ok()?;
         match Process::start(&spec, Some(candidates)).await {
             Ok(process) => Some(PrewarmedProcess {
                 profile,

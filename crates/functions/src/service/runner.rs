@@ -13,13 +13,14 @@ use uuid::Uuid;
 
 use super::{FunctionsService, directories::TRIAL_PREFIX, prepare::denied_for_imports};
 use crate::{
+    accounts::Processes,
     catalog,
     deno::{self, NOT_INSTALLED},
 };
 
-/// How long processes that were killed may still write to a directory that is removed.
-const REMOVE_TIMEOUT: Duration = Duration::from_secs(5);
-const REMOVE_RETRY_INTERVAL: Duration = Duration::from_millis(20);
+/// How long processes that were killed, or are being started, may still use a directory that is removed.
+const REMOVE_TIMEOUT: Duration = Duration::from_secs(20);
+const REMOVE_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
 impl FunctionRunner for FunctionsService {
     fn prepare<'a>(
@@ -36,6 +37,7 @@ impl FunctionRunner for FunctionsService {
             let trial = home.join(format!("{TRIAL_PREFIX}{}", Uuid::new_v4().simple()));
             let _trial = Trial(trial.clone());
             let account = self.0.accounts.of(project.reference())?;
+            let _hold = self.0.accounts.hold(project.reference(), account)?;
             let code = catalog::deployed_code(source, trial.clone(), &home, account);
             self.create_directories(project.reference(), &code)?;
             copy_folder(folder, &code.root)?;
@@ -73,23 +75,38 @@ impl FunctionRunner for FunctionsService {
                 projects.remove(project);
             }
             self.retire_pools(project, Some(Duration::ZERO));
-            remove_home(&self.project_home(project)).await?;
-            // Nothing belongs to the user any more.
-            self.0.accounts.release(project)
+            let deadline = Instant::now() + REMOVE_TIMEOUT;
+            loop {
+                let is_last = Instant::now() >= deadline;
+                let processes = if is_last {
+                    Processes::MayRemain
+                } else {
+                    Processes::MustEnd
+                };
+                let (service, project) = (self.clone(), project.clone());
+                let removing = self
+                    .0
+                    .tasks
+                    .spawn_blocking(move || service.remove_traces(&project, processes));
+                match removing.await.unwrap_or_else(|error| Err(error.into())) {
+                    Err(_) if !is_last => tokio::time::sleep(REMOVE_RETRY_INTERVAL).await,
+                    removed => return removed,
+                }
+            }
         })
     }
 }
 
-/// Removes a directory that processes which are being killed may still write to.
-async fn remove_home(home: &Path) -> io::Result<()> {
-    let deadline = Instant::now() + REMOVE_TIMEOUT;
-    loop {
-        match fs::remove_dir_all(home) {
-            Ok(()) => return Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) if Instant::now() >= deadline => return Err(error),
-            Err(_) => tokio::time::sleep(REMOVE_RETRY_INTERVAL).await,
+impl FunctionsService {
+    /// Removes the directory of a project and releases its user. Fails while processes that are being
+    /// killed may still write to it: another project with the same user could read that.
+    fn remove_traces(&self, project: &ProjectRef, processes: Processes) -> io::Result<()> {
+        self.0.accounts.ensure_unused(project, processes)?;
+        match fs::remove_dir_all(self.project_home(project)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
+        self.0.accounts.release(project, processes)
     }
 }
 

@@ -266,6 +266,9 @@ async fn nothing_of_a_deleted_project_stays() {
         .home()
         .join(functions.project.reference().as_str());
     assert!(home.is_dir());
+    if rustix::process::geteuid().is_root() {
+        assert_eq!(functions.system_users().len(), 1);
+    }
 
     functions
         .service
@@ -274,6 +277,12 @@ async fn nothing_of_a_deleted_project_stays() {
         .unwrap();
 
     assert!(!home.exists());
+    if rustix::process::geteuid().is_root() {
+        // Its user goes to the next project: nothing may run as that user any more.
+        let processes = functions.processes();
+        assert!(processes.is_empty(), "{processes:?}");
+        assert_eq!(functions.system_users(), [""; 0]);
+    }
     until(async || functions.processes().is_empty()).await;
     functions
         .service

@@ -15,7 +15,7 @@ use std::{
 
 use axum::Extension;
 use plinth_db::{DbError, PoolConfig};
-use plinth_functions::{Deno, FunctionsParts, FunctionsService, routes};
+use plinth_functions::{Deno, FunctionsParts, FunctionsService, UserTable, routes};
 use plinth_log::{LogStore, Query, Record, Source, WriterThread};
 use plinth_project::{
     BoxFuture, DeployedFunction, FunctionEnvironment, FunctionHost, FunctionRunner as _,
@@ -108,6 +108,10 @@ impl TestFunctions {
         let service = FunctionsService::new(FunctionsParts {
             deno: Deno::find(&runtime_dirs).for_workers(),
             home: folder.path().join("home"),
+            users: UserTable {
+                path: folder.path().join("users"),
+                state: folder.path().to_owned(),
+            },
             folder: Some(folder.path().to_owned()),
             is_developing: !options.is_production,
             max_workers: options.max_workers,
@@ -149,6 +153,14 @@ impl TestFunctions {
 
     pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
+    }
+
+    /// The system users that projects have.
+    pub(crate) fn system_users(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path().join("users")).expect("a table");
+        let names = entries.map(|entry| entry.expect("an entry").file_name());
+        let names = names.map(|name| name.to_string_lossy().into_owned());
+        names.filter(|name| !name.starts_with('.')).collect()
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) {

@@ -84,9 +84,16 @@ impl Platform {
         let name = ProjectName::Ref(project.clone());
         match self.load_project(&name).await {
             Err(PlatformError::NotFound(_)) => {
-                if let Err(error) = runner.remove_project(project).await {
-                    tracing::warn!(%project, "removing functions of a deleted project failed: {error}");
-                }
+                let (runner, project) = (runner.clone(), project.clone());
+                // It waits for processes to end, and other notifications must not wait with it.
+                self.0.tasks.spawn(async move {
+                    if let Err(error) = runner.remove_project(&project).await {
+                        tracing::warn!(
+                            %project,
+                            "removing functions of a deleted project failed: {error}"
+                        );
+                    }
+                });
             }
             Ok(_) | Err(_) => runner.reload(project).await,
         }

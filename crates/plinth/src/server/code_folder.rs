@@ -16,6 +16,7 @@ use std::{
 };
 
 use plinth_child::public_folder;
+use plinth_functions::UserTable;
 use rustix::fs::OFlags;
 
 use crate::failure::Outcome;
@@ -34,6 +35,8 @@ const REMOVED_PREFIX: &str = "removed-";
 const LOCK: &str = "lock";
 /// Name of the folder with copies of programs, in the system's one.
 const COPIES: &str = "runtime";
+/// Name of the folder that says which project has which system user.
+const USERS: &str = "users";
 
 /// Where prepared functions are while the server runs.
 pub(super) fn open(state: &Path) -> Outcome<PathBuf> {
@@ -72,6 +75,35 @@ fn move_out(state: &Path, system_dir: &Path) -> io::Result<PathBuf> {
 fn external_folder(state: &Path, system_dir: &Path) -> PathBuf {
     let hash = plinth_token::credential_hash(&state.to_string_lossy());
     system_dir.join(format!("{FUNCTIONS}-{}", &hash[..16]))
+}
+
+/// Where it is written which project of this machine has which system user.
+pub(super) fn user_table(state: &Path, home: &Path) -> Outcome<UserTable> {
+    let state = state.canonicalize()?;
+    let path = if rustix::process::geteuid().is_root() {
+        shared_user_table(Path::new(SYSTEM_DIR)).unwrap_or_else(|error| {
+            tracing::warn!(
+                "projects of another Plinth on this machine may have the same system users: {error}"
+            );
+            home.join(USERS)
+        })
+    } else {
+        home.join(USERS)
+    };
+    Ok(UserTable { path, state })
+}
+
+/// The table of all installations, if nobody else can replace it.
+fn shared_user_table(system_dir: &Path) -> io::Result<PathBuf> {
+    public_folder::create_public(system_dir)?;
+    let system_dir = system_dir.canonicalize()?;
+    let table = system_dir.join(USERS);
+    let found = if table.exists() { &table } else { &system_dir };
+    if !public_folder::is_roots_own(found) {
+        let message = format!("other users than root may write to {}", found.display());
+        return Err(io::Error::other(message));
+    }
+    Ok(table)
 }
 
 /// Moves the folder back into the state folder. Where that fails, as on another file system, it is removed:
@@ -228,6 +260,8 @@ fn is_traversable(folder: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn names(folder: &Path) -> Vec<String> {
@@ -371,6 +405,22 @@ mod tests {
         assert_eq!(names(system), [""; 0]);
         assert_eq!(names(&blocked), ["functions"]);
         assert_eq!(names(&replaced), ["blocked"]);
+    }
+
+    #[test]
+    fn the_users_of_all_installations_are_in_one_table() {
+        let system = tempfile::tempdir().unwrap();
+        let home = system.path().canonicalize().unwrap().join("plinth");
+
+        let table = shared_user_table(&home);
+
+        if rustix::process::geteuid().is_root() {
+            assert_eq!(table.unwrap(), home.join("users"));
+            fs::set_permissions(&home, fs::Permissions::from_mode(0o777)).unwrap();
+            shared_user_table(&home).unwrap_err();
+        } else {
+            table.unwrap_err();
+        }
     }
 
     #[test]

@@ -94,9 +94,12 @@ pub(super) fn service(
         api_url: internal_url(startup, endpoints, ports, workers)?,
         database: workers.address.filter(|_| endpoints.database.is_some()),
     };
+    let state = startup.folder.state();
+    let home = code_folder::open(state)?;
     Ok(FunctionsService::new(FunctionsParts {
         deno: Deno::find(&runtime_dirs()).for_workers(),
-        home: code_folder::open(startup.folder.state())?,
+        users: code_folder::user_table(state, &home)?,
+        home,
         folder: Some(startup.folder.root.clone()),
         is_developing: startup.mode == ServerMode::Development,
         max_workers,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::Router;
-use plinth_functions::{Deno, FunctionsParts, FunctionsService};
+use plinth_functions::{Deno, FunctionsParts, FunctionsService, UserTable};
 use plinth_project::{BoxFuture, FunctionEnvironment, FunctionHost, ProjectRef};
 use plinth_token::Secret;
 
@@ -32,6 +32,10 @@ pub(super) fn routes(folder: &Path, url: &str) -> Router {
         internal_address: None,
         deno: Deno::find(&runtime_dirs).for_workers(),
         home: folder.join("home"),
+        users: UserTable {
+            path: folder.join("users"),
+            state: folder.to_owned(),
+        },
         folder: Some(folder.to_owned()),
         is_developing: true,
         max_workers: None,
