@@ -11,9 +11,12 @@ pub(crate) enum CredentialError {
     Missing,
     #[error("Invalid JWT format")]
     Malformed,
-    /// In the words of the other services.
+    /// As the edge says it for the other services: unknown, revoked, expired or of another project.
     #[error("Invalid API key")]
     UnknownKey,
+    /// The same for a legacy key, which an operator disabled.
+    #[error("Legacy API keys are disabled")]
+    LegacyKeyDisabled,
     /// Signed with the project's shared secret, or said to be.
     #[error("Invalid JWT")]
     InvalidLegacyToken,
@@ -40,16 +43,25 @@ pub(crate) fn verify(
     headers: &HeaderMap,
     now: i64,
 ) -> Result<(), CredentialError> {
-    let text = match presented(headers) {
+    let presented = presented(headers);
+    let text = match presented {
         Presented::Nothing => return Err(CredentialError::Missing),
         Presented::Unusable => return Err(CredentialError::Malformed),
         Presented::Token(text) | Presented::Key(text) => text,
     };
     match Credentials::read_bearer(project, text, now) {
         Ok(_) => Ok(()),
-        Err(CallerError::Missing) => Err(CredentialError::Malformed),
-        Err(CallerError::UnknownApiKey) => Err(CredentialError::UnknownKey),
-        Err(CallerError::LegacyKeyDisabled | CallerError::Token(_)) => Err(invalid_token(text)),
+        Err(error) => Err(rejection(&presented, &error)),
+    }
+}
+
+/// A wrong key gets the text that it gets from every service, whatever is wrong with it.
+fn rejection(presented: &Presented<'_>, error: &CallerError) -> CredentialError {
+    match (error, presented) {
+        (CallerError::LegacyKeyDisabled, _) => CredentialError::LegacyKeyDisabled,
+        (CallerError::Token(_), Presented::Token(text)) => invalid_token(text),
+        (CallerError::UnknownApiKey | CallerError::Token(_), _) => CredentialError::UnknownKey,
+        (CallerError::Missing, _) => CredentialError::Malformed,
     }
 }
 
@@ -87,6 +99,7 @@ fn invalid_token(token: &str) -> CredentialError {
 #[cfg(test)]
 mod tests {
     use base64::Engine as _;
+    use plinth_token::TokenError;
 
     use super::*;
 
@@ -131,6 +144,22 @@ mod tests {
                 &[("authorization", header), ("apikey", "sb_secret_x")],
                 Presented::Key("sb_secret_x"),
             );
+        }
+    }
+
+    #[test]
+    fn a_wrong_key_is_rejected_as_one_also_if_it_is_a_token() {
+        let (key, token) = (Presented::Key("a.b.c"), Presented::Token("a.b.c"));
+        let expired = CallerError::Token(TokenError::Expired);
+
+        let unknown = CredentialError::UnknownKey;
+        assert_eq!(rejection(&key, &expired), unknown);
+        assert_eq!(rejection(&key, &CallerError::UnknownApiKey), unknown);
+        assert_eq!(rejection(&token, &expired), CredentialError::Malformed);
+        for presented in [&key, &token] {
+            let disabled = CallerError::LegacyKeyDisabled;
+            let expected = CredentialError::LegacyKeyDisabled;
+            assert_eq!(rejection(presented, &disabled), expected);
         }
     }
 

@@ -53,10 +53,11 @@ error_codes! {
         "The function has verify_jwt, and the request has no credential.",
         "Send an access token as bearer or an API key in the header apikey, or set verify_jwt to false.";
     MalformedCredential: 401 "UNAUTHORIZED_INVALID_JWT_FORMAT",
-        "The credential is neither a JWT nor an API key of the project.",
+        "The bearer token is no JWT, or the key is not one of the project.",
         "Send the header as `Authorization: Bearer <token>`, with a key or token of this project.";
     InvalidLegacyToken: 401 "UNAUTHORIZED_LEGACY_JWT",
-        "The HS256 token has expired, or was not signed with the project's JWT secret.",
+        "The HS256 token has expired, was not signed with the project's JWT secret, or is a legacy key, \
+         which an operator disabled.",
         "Refresh the session, or use the keys of this project.";
     InvalidAsymmetricToken: 401 "UNAUTHORIZED_ASYMMETRIC_JWT",
         "The ES256 or RS256 token has expired, or was not signed with a key of the project.",

@@ -87,7 +87,9 @@ impl FunctionError {
                 CredentialError::Malformed | CredentialError::UnknownKey => {
                     ErrorCode::MalformedCredential
                 }
-                CredentialError::InvalidLegacyToken => ErrorCode::InvalidLegacyToken,
+                CredentialError::LegacyKeyDisabled | CredentialError::InvalidLegacyToken => {
+                    ErrorCode::InvalidLegacyToken
+                }
                 CredentialError::InvalidAsymmetricToken => ErrorCode::InvalidAsymmetricToken,
                 CredentialError::UnsupportedAlgorithm(_) => ErrorCode::UnsupportedAlgorithm,
             },

@@ -1,6 +1,8 @@
 //! Requests that reach no worker: names, methods, credentials, sizes (functions contract §1, §4, §5).
 
 use http::Method;
+use plinth_project::ProjectKeys;
+use plinth_token::credential_hash;
 use serde_json::json;
 
 use crate::support::{
@@ -107,63 +109,93 @@ async fn an_error_has_its_reason_under_every_name_that_clients_look_for() {
     let functions = TestFunctions::of("throw new Error('never started');").await;
     let expired = sign(&json!({ "role": "anon", "exp": now() - 3600 }));
     let forged = format!("{}x", user_token(ANN));
+    let legacy = sign(&json!({ "role": "anon", "iss": "supabase" }));
+    let mut keys = ProjectKeys::clone(&functions.project.keys());
+    keys.disabled_legacy = vec![credential_hash(&legacy)];
+    functions.project.replace_keys(keys);
+    let bearer = |text: &str| vec![("authorization", format!("Bearer {text}"))];
+    let api_key = |text: &str| vec![("apikey", text.to_owned())];
     let cases = [
         (
-            None,
+            vec![],
             "UNAUTHORIZED_NO_AUTH_HEADER",
             "Missing authorization header",
         ),
         (
-            Some("Bearer nonsense".to_owned()),
+            bearer("nonsense"),
             "UNAUTHORIZED_INVALID_JWT_FORMAT",
             "Invalid JWT format",
         ),
         (
-            Some("Basic YTpi".to_owned()),
+            vec![("authorization", "Basic YTpi".to_owned())],
             "UNAUTHORIZED_INVALID_JWT_FORMAT",
             "Invalid JWT format",
         ),
         (
-            Some("Bearer sb_secret_unknown".to_owned()),
+            bearer("sb_secret_unknown"),
             "UNAUTHORIZED_INVALID_JWT_FORMAT",
             "Invalid API key",
         ),
+        (bearer(&expired), "UNAUTHORIZED_LEGACY_JWT", "Invalid JWT"),
+        (bearer(&forged), "UNAUTHORIZED_LEGACY_JWT", "Invalid JWT"),
         (
-            Some(format!("Bearer {expired}")),
-            "UNAUTHORIZED_LEGACY_JWT",
-            "Invalid JWT",
-        ),
-        (
-            Some(format!("Bearer {forged}")),
-            "UNAUTHORIZED_LEGACY_JWT",
-            "Invalid JWT",
-        ),
-        (
-            Some("Bearer eyJhbGciOiJFUzI1NiJ9.e30.AAAA".to_owned()),
+            bearer("eyJhbGciOiJFUzI1NiJ9.e30.AAAA"),
             "UNAUTHORIZED_ASYMMETRIC_JWT",
             "Invalid JWT",
         ),
         (
-            Some("Bearer eyJhbGciOiJub25lIn0.e30.AAAA".to_owned()),
+            bearer("eyJhbGciOiJub25lIn0.e30.AAAA"),
             "UNAUTHORIZED_UNSUPPORTED_TOKEN_ALGORITHM",
             "Unsupported JWT algorithm none",
         ),
+        // A wrong key has the text that it has in all services, whatever it looks like.
+        (
+            api_key("sb_publishable_unknown"),
+            "UNAUTHORIZED_INVALID_JWT_FORMAT",
+            "Invalid API key",
+        ),
+        (
+            api_key("nonsense"),
+            "UNAUTHORIZED_INVALID_JWT_FORMAT",
+            "Invalid API key",
+        ),
+        (
+            api_key(&expired),
+            "UNAUTHORIZED_INVALID_JWT_FORMAT",
+            "Invalid API key",
+        ),
+        (
+            api_key(&forged),
+            "UNAUTHORIZED_INVALID_JWT_FORMAT",
+            "Invalid API key",
+        ),
+        (
+            api_key(&legacy),
+            "UNAUTHORIZED_LEGACY_JWT",
+            "Legacy API keys are disabled",
+        ),
+        (
+            bearer(&legacy),
+            "UNAUTHORIZED_LEGACY_JWT",
+            "Legacy API keys are disabled",
+        ),
     ];
 
-    for (header, code, message) in cases {
+    for (headers, code, message) in cases {
         let mut request = functions.client.get(functions.url("hello"));
-        if let Some(header) = &header {
-            request = request.header("authorization", header);
+        for (name, value) in &headers {
+            request = request.header(*name, value);
         }
         let response = request.send().await.unwrap();
-        assert_eq!(response.status(), 401, "{header:?}");
-        assert_eq!(response.headers()["sb-error-code"], code, "{header:?}");
+        assert_eq!(response.status(), 401, "{headers:?}");
+        assert_eq!(response.headers()["sb-error-code"], code, "{headers:?}");
         assert_eq!(response.headers()["access-control-allow-origin"], "*");
         assert!(!response.headers().contains_key("x-relay-error"));
         let body: serde_json::Value = response.json().await.unwrap();
         assert_eq!(
             body,
-            json!({ "code": code, "message": message, "msg": message })
+            json!({ "code": code, "message": message, "msg": message }),
+            "{headers:?}"
         );
     }
     assert!(functions.processes().is_empty(), "no process was started");
