@@ -51,8 +51,8 @@ pub fn describe_metrics() {
     describe_counter!(CPU, Unit::Milliseconds, "CPU time of worker processes.");
     describe_counter!(
         ENDED,
-        "Worker processes that ended, by reason: left (shut down in order), crashed, or the limit \
-         that they were killed for."
+        "Worker processes that ended, by reason: shut_down (in order), crashed, or the limit that \
+         they were killed for."
     );
     describe_counter!(
         RESTARTS,

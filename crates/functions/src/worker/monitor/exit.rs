@@ -87,7 +87,7 @@ impl ExitRecord {
             level: Level::Info,
             message: "shutdown".to_owned(),
             detail: ("reason", reason.into()),
-            reason: "left",
+            reason: "shut_down",
         }
     }
 
@@ -171,6 +171,12 @@ mod tests {
         assert_eq!(exit(&History::new(Instant::now()), libc::SIGKILL), crashed);
         assert_eq!(exit(&retiring(false), 1 << 8), crashed);
         assert_eq!(exit(&retiring(true), 1 << 8), WorkerExit::Requested);
+    }
+
+    #[test]
+    fn a_requested_exit_is_counted_as_shut_down() {
+        let requested = Some(ShutdownReason::EarlyDrop);
+        assert_eq!(ExitRecord::shutdown(requested).reason, "shut_down");
     }
 
     #[test]
