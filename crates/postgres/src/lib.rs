@@ -24,6 +24,6 @@ pub use layout::{InstanceLock, remove_cluster};
 pub use log_line::{Level, LogEntry};
 pub use proxy::{
     ConnectionLimit, DatabaseProxy, DatabaseProxyError, ErrorResponse, OtherServer,
-    OtherServerFuture, Route, Routed,
+    OtherServerFuture, Route, Routed, Sqlstate,
 };
 pub use server::{Connection, Options, Server, State};

@@ -8,7 +8,9 @@ use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::Arc;
 
-use plinth_postgres::{ConnectionLimit, DatabaseProxy, ErrorResponse, Route, Routed, Server};
+use plinth_postgres::{
+    ConnectionLimit, DatabaseProxy, ErrorResponse, Route, Routed, Server, Sqlstate,
+};
 use support::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -28,7 +30,12 @@ struct OneProject;
 impl Route for OneProject {
     fn route(&self, user: &str, database: &str) -> Result<Routed, ErrorResponse> {
         let (user, database) = match user {
-            "stranger" => return Err(ErrorResponse::new("28000", "strangers do not pass")),
+            "stranger" => {
+                return Err(ErrorResponse::new(
+                    Sqlstate::InvalidAuthorization,
+                    "strangers do not pass",
+                ));
+            }
             _ if user == format!("postgres.{REF}") => (&*format!("owner_{REF}"), REF),
             _ => (user, database),
         };

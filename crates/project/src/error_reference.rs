@@ -5,7 +5,7 @@
 pub struct ErrorEntry {
     /// As in the response body.
     pub code: &'static str,
-    /// HTTP statuses of the code, ascending; empty for errors on a WebSocket.
+    /// HTTP statuses of the code, ascending; empty where there is no HTTP response.
     pub statuses: Vec<u16>,
     /// What happened, in one sentence.
     pub meaning: &'static str,

@@ -2,6 +2,7 @@
 //!
 //! `cargo xtask docs` writes the pages; a test below fails while one of them is stale.
 
+use plinth_postgres::Sqlstate;
 use plinth_project::ErrorEntry;
 
 use super::{
@@ -20,7 +21,7 @@ Messages of the protocols that Plinth speaks are kept as their clients know them
 Codes are listed by the service that responds, and the exit codes of `plinth` at the end.
 ";
 
-/// The services in the order of the page, each with its own codes.
+/// The services and the database port in the order of the page, each with its own codes.
 fn services() -> Vec<(&'static str, Vec<ErrorEntry>)> {
     vec![
         ("Edge (all paths)", plinth_gateway::error_reference()),
@@ -51,7 +52,21 @@ fn services() -> Vec<(&'static str, Vec<ErrorEntry>)> {
             "Platform API (`/v1`, `/platform`)",
             plinth_platform::error_reference(),
         ),
+        (
+            "Database port (SQLSTATEs of the proxy; others are PostgreSQL's)",
+            database_proxy_errors(),
+        ),
     ]
+}
+
+fn database_proxy_errors() -> Vec<ErrorEntry> {
+    let entry = |sqlstate: &Sqlstate| ErrorEntry {
+        code: sqlstate.code(),
+        statuses: Vec::new(),
+        meaning: sqlstate.meaning(),
+        next_step: sqlstate.next_step(),
+    };
+    Sqlstate::ALL.iter().map(entry).collect()
 }
 
 pub(super) fn run(command: ReferenceCommand) -> Outcome {
@@ -88,7 +103,7 @@ fn render_errors(services: Vec<(&str, Vec<ErrorEntry>)>) -> String {
     page
 }
 
-/// Errors on a WebSocket have no status.
+/// Errors on a WebSocket and of the database port have no status.
 fn render_statuses(statuses: &[u16]) -> String {
     if statuses.is_empty() {
         return "–".to_owned();

@@ -8,7 +8,7 @@ use std::{
 
 use plinth_platform::{IsolatedServer, Platform, PlatformError, References, owner_sql};
 use plinth_postgres::{
-    ConnectionLimit, ErrorResponse, OtherServer, OtherServerFuture, Route, Routed,
+    ConnectionLimit, ErrorResponse, OtherServer, OtherServerFuture, Route, Routed, Sqlstate,
 };
 use plinth_project::{LoginKind, ProjectRef};
 
@@ -69,7 +69,10 @@ impl Route for ProxyRouter {
                     database = routed.database,
                     "cannot reach a database: {error}"
                 );
-                ErrorResponse::new("57P03", "the database cannot be started, try again later")
+                ErrorResponse::new(
+                    Sqlstate::CannotConnectNow,
+                    "the database cannot be started, try again later",
+                )
             })
         })
     }
@@ -89,7 +92,7 @@ fn route(references: &References, user: &str, database: &str) -> Result<Routed, 
             "user \"{user}\" cannot log in here: connect as \"postgres\", or as \
              \"postgres.<ref>\" to the project with that ref"
         );
-        return Err(ErrorResponse::new("28000", message));
+        return Err(ErrorResponse::new(Sqlstate::InvalidAuthorization, message));
     };
     let is_default = reference == references.default;
     let own = if is_default {
@@ -100,7 +103,7 @@ fn route(references: &References, user: &str, database: &str) -> Result<Routed, 
     // Tools connect to the database that the hosted service calls so, or name none.
     if ![own, "postgres", user].contains(&database) {
         let message = format!("database \"{database}\" does not exist");
-        return Err(ErrorResponse::new("3D000", message));
+        return Err(ErrorResponse::new(Sqlstate::InvalidCatalogName, message));
     }
     Ok(Routed {
         user: LoginKind::Owner.role_name(&reference),
@@ -133,7 +136,7 @@ mod tests {
         let routed = super::route(&references, user, database);
         routed
             .map(|routed| (routed.user, routed.database))
-            .map_err(|error| error.sqlstate)
+            .map_err(|error| error.sqlstate.code())
     }
 
     #[test]

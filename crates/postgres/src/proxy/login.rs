@@ -128,7 +128,7 @@ mod tests {
 
     use tokio::io::{DuplexStream, duplex};
 
-    use super::super::ErrorResponse;
+    use super::super::error_response;
     use super::*;
 
     fn message(kind: u8, body: &[u8]) -> Vec<u8> {
@@ -220,7 +220,7 @@ mod tests {
         for (sqlstate, expected) in [("28P01", true), ("28000", true), ("53300", false)] {
             let (mut client, mut client_side) = duplex(4096);
             let (mut server_side, mut server) = duplex(4096);
-            let error = ErrorResponse::new(sqlstate, "C28 is no code here").render();
+            let error = error_response::render(sqlstate, "C28 is no code here");
             server.write_all(&error).await.expect("sent");
 
             let decision = try_login(&mut client_side, &mut server_side).await;

@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use connection::{Connection, Port};
-pub use error_response::ErrorResponse;
+pub use error_response::{ErrorResponse, Sqlstate};
 use failed_logins::FailedLogins;
 pub use packet::{Packet, PacketError, Parameter, Startup};
 use pending_logins::PendingLogins;

@@ -1,6 +1,6 @@
 //! The first packet of a connection: parsing and rendering. Nothing here touches a socket.
 
-use super::ErrorResponse;
+use super::{ErrorResponse, Sqlstate};
 
 /// PostgreSQL's own limit for start-up packets.
 pub(super) const MAX_LENGTH: usize = 10_000;
@@ -57,9 +57,9 @@ impl PacketError {
     /// The error sent to the client.
     pub fn response(&self) -> ErrorResponse {
         let sqlstate = match self {
-            Self::Length | Self::Layout => "08P01",
-            Self::Version { .. } => "0A000",
-            Self::NoUser | Self::Name(_) => "28000",
+            Self::Length | Self::Layout => Sqlstate::ProtocolViolation,
+            Self::Version { .. } => Sqlstate::FeatureNotSupported,
+            Self::NoUser | Self::Name(_) => Sqlstate::InvalidAuthorization,
         };
         ErrorResponse::new(sqlstate, self.to_string())
     }
