@@ -4,7 +4,7 @@
 
 mod support;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::process::Command;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use plinth_postgres::{
 use support::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_postgres::{
     NoTls,
     config::{SslMode, SslNegotiation},
@@ -54,9 +54,11 @@ struct TestProxy {
 
 impl TestProxy {
     async fn new(socket: std::path::PathBuf, max_connections: u32) -> Self {
-        let proxy = DatabaseProxy::bind("127.0.0.1:0".parse().unwrap())
-            .await
-            .unwrap();
+        let proxy = DatabaseProxy::bind("127.0.0.1:0".parse().unwrap());
+        Self::serve(proxy.await.unwrap(), socket, max_connections)
+    }
+
+    fn serve(proxy: DatabaseProxy, socket: std::path::PathBuf, max_connections: u32) -> Self {
         let proxy = proxy.with_limit(ConnectionLimit::new(max_connections));
         let (address, shutdown) = (proxy.local_addr().unwrap(), CancellationToken::new());
         let task = tokio::spawn(proxy.serve(Arc::new(OneProject), socket, shutdown.clone()));
@@ -156,8 +158,55 @@ async fn psql_reaches_a_project_by_its_suffix() {
     server.stop(TEST_TIMEOUT).await;
 }
 
+/// Code of users on this machine, which has an address of its own to connect to.
+#[cfg(target_os = "linux")]
 #[tokio::test]
-async fn sessions_cancel_requests_and_limits_work_through_the_door() {
+async fn untrusted_clients_without_a_password_leave_connections_to_others() {
+    const MAX_CONNECTIONS: u32 = 20;
+    let project = project_folder();
+    let server = server_with_project(project.path()).await;
+    let untrusted: IpAddr = "127.80.76.73".parse().unwrap();
+    let proxy = DatabaseProxy::bind("0.0.0.0:0".parse().unwrap());
+    let proxy = proxy.await.unwrap().with_untrusted_address(Some(untrusted));
+    let proxy = TestProxy::serve(proxy, server.connection().socket(), MAX_CONNECTIONS);
+    let mut startup = b"\0\x03\0\0user\0postgres.".to_vec();
+    startup.extend_from_slice(REF.as_bytes());
+    startup.extend_from_slice(b"\0database\0postgres\0\0");
+    let length = u32::try_from(startup.len() + 4).unwrap();
+    let startup = [&length.to_be_bytes(), &startup[..]].concat();
+
+    let (asked, mut asked_for_password) = tokio::sync::mpsc::unbounded_channel();
+    let mut pending = JoinSet::new();
+    for _ in 0..2 * MAX_CONNECTIONS {
+        let (startup, asked) = (startup.clone(), asked.clone());
+        let mut client = TcpStream::connect((untrusted, proxy.address.port()))
+            .await
+            .unwrap();
+        pending.spawn(async move {
+            client.write_all(&startup).await.unwrap();
+            asked.send(client.read_u8().await).unwrap();
+            // It never sends one.
+            std::future::pending::<()>().await;
+        });
+    }
+    // As many as may log in at a time.
+    for _ in 0..16 {
+        let reply = asked_for_password.recv().await.unwrap();
+        assert_eq!(reply.unwrap(), b'R');
+    }
+
+    let user = format!("postgres.{REF}");
+    let config = proxy.config(&user, "open sesame");
+    let (client, connection) = config.connect(NoTls).await.unwrap();
+    tokio::spawn(connection);
+    client.batch_execute("select 1").await.unwrap();
+    pending.shutdown().await;
+    proxy.close().await;
+    server.stop(TEST_TIMEOUT).await;
+}
+
+#[tokio::test]
+async fn sessions_cancel_requests_and_limits_work_through_the_proxy() {
     let project = project_folder();
     let server = server_with_project(project.path()).await;
     let proxy = TestProxy::new(server.connection().socket(), 2).await;
@@ -372,7 +421,7 @@ async fn a_busy_port_is_named() {
 }
 
 #[tokio::test]
-async fn closing_the_door_ends_open_sessions() {
+async fn closing_the_proxy_ends_open_sessions() {
     let project = project_folder();
     let server = server_with_project(project.path()).await;
     let proxy = TestProxy::new(server.connection().socket(), 10).await;

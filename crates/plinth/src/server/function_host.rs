@@ -30,7 +30,8 @@ const WORKER_ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 80, 76, 73);
 pub(super) struct WorkerListeners {
     pub(super) api: Option<TcpListener>,
     pub(super) database: Option<DatabaseProxy>,
-    address: Option<IpAddr>,
+    /// Where workers connect to, if that is an address of their own.
+    pub(super) address: Option<IpAddr>,
 }
 
 impl WorkerListeners {

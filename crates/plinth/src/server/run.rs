@@ -157,7 +157,9 @@ async fn serve(
         let limit = ConnectionLimit::new(platform.cluster().connection_slots.for_tools());
         let router = Arc::new(ProxyRouter::new(&platform));
         for proxy in workers.database.into_iter().chain([proxy]) {
-            let proxy = proxy.with_limit(limit.clone());
+            let proxy = proxy
+                .with_limit(limit.clone())
+                .with_untrusted_address(workers.address);
             listeners.open_database_proxy(proxy, router.clone(), server.connection().socket());
         }
     }

@@ -82,7 +82,7 @@ fn a_cancel_request_reaches_its_statement() {
             cancel
                 .cancel_query(tokio_postgres::NoTls)
                 .await
-                .expect("the door is open");
+                .expect("the proxy accepts connections");
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         sleeping
@@ -293,7 +293,7 @@ fn superuser_password(folder: &Folder) -> String {
 }
 
 #[test]
-fn connections_survive_noise_at_the_door() {
+fn the_database_proxy_survives_malformed_packets() {
     use std::io::Write;
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
@@ -308,16 +308,61 @@ fn connections_survive_noise_at_the_door() {
         b"\x00\x00\x00\x09\x00\x03\x00\x00\x00",
         b"\x00\x00\x00\x0cuser\x00\x00\x00\x00",
     ] {
-        let mut stream = std::net::TcpStream::connect(address).expect("the door");
+        let mut stream = std::net::TcpStream::connect(address).expect("the database proxy");
         stream.write_all(noise).expect("written");
     }
     // A silent client does not block others.
     let _silent: Vec<_> = (0..50)
-        .map(|_| std::net::TcpStream::connect(address).expect("the door"))
+        .map(|_| std::net::TcpStream::connect(address).expect("the database proxy"))
         .collect();
 
     eventually(Duration::from_secs(30), "an honest connection", || {
         try_rows(server.db_url(), "select 1").ok()
     });
     assert!(!server.stderr().contains("panicked"), "{}", server.stderr());
+}
+
+/// Functions connect to an address of their own: one of a project without a password of another one's owner
+/// must not be able to keep all connections for tools.
+#[cfg(target_os = "linux")]
+#[test]
+fn pending_logins_of_functions_leave_connections_to_tools() {
+    use std::{
+        io::{Read as _, Write as _},
+        net::TcpStream,
+        sync::mpsc,
+    };
+
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    let url = server.db_url().to_owned();
+    let port = url::Url::parse(&url)
+        .expect("a URL")
+        .port()
+        .expect("its port");
+    let mut startup = 196_608_u32.to_be_bytes().to_vec();
+    startup.extend_from_slice(b"user\0postgres\0database\0postgres\0\0");
+    let length = u32::try_from(startup.len() + 4).expect("a short packet");
+    let startup = [&length.to_be_bytes(), &startup[..]].concat();
+
+    // More than tools and functions have in all, each in a thread that never sends a password.
+    let (asked, asked_for_password) = mpsc::channel();
+    for _ in 0..80 {
+        let (startup, asked) = (startup.clone(), asked.clone());
+        std::thread::spawn(move || {
+            let mut client = TcpStream::connect(("127.80.76.73", port)).expect("a connection");
+            client.write_all(&startup).expect("written");
+            let mut kind = [0];
+            _ = client.read_exact(&mut kind);
+            _ = asked.send(kind);
+            // Until the server closes it.
+            _ = client.read_to_end(&mut Vec::new());
+        });
+    }
+    for _ in 0..16 {
+        let kind = asked_for_password.recv_timeout(Duration::from_secs(60));
+        assert_eq!(kind.expect("a reply"), *b"R");
+    }
+
+    assert_eq!(value(&url, "select 1"), "1");
 }

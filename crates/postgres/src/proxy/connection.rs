@@ -15,7 +15,7 @@ use tokio_rustls::TlsAcceptor;
 use super::failed_logins::{Attempt, FailedLogins};
 use super::login::{self, Decision};
 use super::packet::{Packet, PacketError, Startup, body_length};
-use super::pending_logins::{PendingLogins, Waiting};
+use super::pending_logins::{PendingLogin, PendingLogins};
 use super::relay::relay;
 use super::{ConnectionLimit, ErrorResponse, Route};
 
@@ -46,7 +46,7 @@ pub(super) struct Connection<'a> {
     pub(super) port: &'a Port,
     pub(super) peer: IpAddr,
     /// Dropped once the client has logged in.
-    pub(super) waiting: Waiting,
+    pub(super) pending_login: PendingLogin,
 }
 
 impl Connection<'_> {
@@ -134,8 +134,8 @@ impl Connection<'_> {
         };
         let other = timeout(SERVER_START_TIMEOUT, self.port.router.server(&routed)).await;
         let other = other.map_err(|_| ErrorResponse::cannot_connect_now())??;
-        let turn = self.waiting.turn().await;
-        let turn = turn.ok_or_else(ErrorResponse::too_many_connections)?;
+        let login_permit = self.pending_login.acquire_login_permit().await;
+        let login_permit = login_permit.ok_or_else(ErrorResponse::too_many_connections)?;
         let limit = other
             .as_ref()
             .map_or(&self.port.limit, |other| &other.limit);
@@ -149,7 +149,7 @@ impl Connection<'_> {
         let login = login::relay(client, &mut server, &self.port.failed_logins, &attempt);
         match timeout(LOGIN_TIMEOUT, login).await {
             Ok(Ok(Decision::Accepted)) => {
-                drop((turn, self.waiting));
+                drop((login_permit, self.pending_login));
                 // Either side may close the connection at any time.
                 _ = relay(client, &mut server, self.port.router.as_ref()).await;
             }
@@ -159,7 +159,7 @@ impl Connection<'_> {
                 check: _check,
             })) => {
                 // Who waits for an error takes no place from others.
-                drop((server, permit, turn));
+                drop((server, permit, login_permit));
                 if is_wrong_credential {
                     self.delay_rejection(user, &attempt).await;
                 }
@@ -317,7 +317,7 @@ mod tests {
         let connection = Connection {
             port: &port,
             peer,
-            waiting: port.pending_logins.enter(peer).unwrap(),
+            pending_login: port.pending_logins.enter(peer).unwrap(),
         };
 
         connection.serve(accepted).await;

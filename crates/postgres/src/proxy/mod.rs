@@ -16,7 +16,7 @@ mod relay;
 
 use std::any::Any;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -102,6 +102,7 @@ pub struct DatabaseProxy {
     listener: TcpListener,
     tls: Option<Arc<rustls::ServerConfig>>,
     limit: ConnectionLimit,
+    untrusted_address: Option<IpAddr>,
 }
 
 /// How many connections may be open at once; cloned to several proxies it holds for all together.
@@ -138,6 +139,7 @@ impl DatabaseProxy {
             listener,
             limit: ConnectionLimit::new(DEFAULT_MAX_CONNECTIONS),
             tls: None,
+            untrusted_address: None,
         })
     }
 
@@ -153,6 +155,14 @@ impl DatabaseProxy {
     #[must_use]
     pub fn with_limit(mut self, limit: ConnectionLimit) -> Self {
         self.limit = limit;
+        self
+    }
+
+    /// Clients that connect to this address of the machine are bounded before they have logged in as a
+    /// network of other machines is, all together: they may be code of users.
+    #[must_use]
+    pub fn with_untrusted_address(mut self, address: Option<IpAddr>) -> Self {
+        self.untrusted_address = address;
         self
     }
 
@@ -181,7 +191,13 @@ impl DatabaseProxy {
                     continue;
                 }
             };
-            let Some(waiting) = port.pending_logins.enter(peer) else {
+            let (peer, pending_login) = match self.untrusted_address {
+                Some(address) if is_connected_to(&client, address) => {
+                    (address, port.pending_logins.enter_untrusted(address))
+                }
+                _ => (peer, port.pending_logins.enter(peer)),
+            };
+            let Some(pending_login) = pending_login else {
                 continue;
             };
             set_keepalive(&client);
@@ -190,7 +206,7 @@ impl DatabaseProxy {
                 let connection = Connection {
                     port: &port,
                     peer,
-                    waiting,
+                    pending_login,
                 };
                 connection.serve(client).await;
             };
@@ -200,6 +216,11 @@ impl DatabaseProxy {
         tasks.close();
         tasks.wait().await;
     }
+}
+
+fn is_connected_to(client: &TcpStream, address: IpAddr) -> bool {
+    let local = client.local_addr();
+    local.is_ok_and(|local| local.ip().to_canonical() == address)
 }
 
 /// Enables TCP keep-alive: a client that vanished would hold a server connection for ever.

@@ -1,8 +1,8 @@
 //! Bounds the connections that are logging in. The limit of connections is for sessions: clients of one
 //! network without a password must not be able to exhaust it for the others.
 //!
-//! Further ones wait for their turn. Those of this machine do not: they may be of a proxy, which has clients of
-//! its own.
+//! Further ones are queued. Those of this machine are not: they may be of a proxy, which has clients of its own.
+//! Code of users on this machine counts as a network of its own.
 
 use std::{
     collections::HashMap,
@@ -20,12 +20,12 @@ use super::failed_logins::network;
 
 /// Connections of one network that log in to a server at a time.
 const MAX_LOGINS: usize = 16;
-/// Connections of one network without a session, those that wait among them.
+/// Connections of one network without a session, those that are queued among them.
 const MAX_OPEN_OF_NETWORK: usize = 128;
 /// Connections of all networks without a session, and those of this machine.
 const MAX_OPEN: usize = 512;
-/// How long a connection waits.
-const TURN_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a connection may be queued.
+const LOGIN_QUEUE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Connections without a session, by network.
 #[derive(Debug)]
@@ -43,15 +43,15 @@ struct Network {
 
 /// A connection that has no session yet.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct PendingLogin {
     /// `None` for a connection of this machine.
     network: Option<Arc<Network>>,
     _permits: Vec<OwnedSemaphorePermit>,
 }
 
-/// The turn of a connection that is logging in. Dropped when that is decided.
+/// Held by a connection that is logging in. Dropped when that is decided.
 #[derive(Debug)]
-pub(super) struct Turn(#[expect(dead_code, reason = "held")] Option<OwnedSemaphorePermit>);
+pub(super) struct LoginPermit(#[expect(dead_code, reason = "held")] Option<OwnedSemaphorePermit>);
 
 impl Default for PendingLogins {
     fn default() -> Self {
@@ -65,17 +65,23 @@ impl Default for PendingLogins {
 
 impl PendingLogins {
     /// `None` if there are too many already.
-    pub(super) fn enter(&self, peer: IpAddr) -> Option<Waiting> {
+    pub(super) fn enter(&self, peer: IpAddr) -> Option<PendingLogin> {
         let acquire = |open: &Arc<Semaphore>| Arc::clone(open).try_acquire_owned().ok();
         if peer.to_canonical().is_loopback() {
-            return Some(Waiting {
+            return Some(PendingLogin {
                 network: None,
                 _permits: vec![acquire(&self.local)?],
             });
         }
+        self.enter_untrusted(peer)
+    }
+
+    /// The same for a client that is queued wherever it is.
+    pub(super) fn enter_untrusted(&self, peer: IpAddr) -> Option<PendingLogin> {
+        let acquire = |open: &Arc<Semaphore>| Arc::clone(open).try_acquire_owned().ok();
         let network = self.network(network(peer));
         let permits = vec![acquire(&network.open)?, acquire(&self.remote)?];
-        Some(Waiting {
+        Some(PendingLogin {
             network: Some(network),
             _permits: permits,
         })
@@ -96,14 +102,18 @@ impl PendingLogins {
     }
 }
 
-impl Waiting {
+impl PendingLogin {
     /// Waits until the connection may log in; `None` if that takes too long.
-    pub(super) async fn turn(&self) -> Option<Turn> {
+    pub(super) async fn acquire_login_permit(&self) -> Option<LoginPermit> {
         let Some(network) = &self.network else {
-            return Some(Turn(None));
+            return Some(LoginPermit(None));
         };
-        let permit = timeout(TURN_TIMEOUT, Arc::clone(&network.logins).acquire_owned()).await;
-        Some(Turn(Some(permit.ok()?.ok()?)))
+        let permit = timeout(
+            LOGIN_QUEUE_TIMEOUT,
+            Arc::clone(&network.logins).acquire_owned(),
+        )
+        .await;
+        Some(LoginPermit(Some(permit.ok()?.ok()?)))
     }
 }
 
@@ -111,7 +121,7 @@ impl Waiting {
 mod tests {
     use super::*;
 
-    fn enter(pending: &PendingLogins, peer: &str) -> Option<Waiting> {
+    fn enter(pending: &PendingLogins, peer: &str) -> Option<PendingLogin> {
         pending.enter(peer.parse().expect("an address"))
     }
 
@@ -120,15 +130,15 @@ mod tests {
         let pending = PendingLogins::default();
         let one = enter(&pending, "192.0.2.1").expect("a place");
         let other = enter(&pending, "192.0.2.2").expect("a place");
-        let mut turns = Vec::new();
+        let mut permits = Vec::new();
         for _ in 0..MAX_LOGINS {
-            turns.push(one.turn().await.expect("a turn"));
+            permits.push(one.acquire_login_permit().await.expect("a permit"));
         }
 
-        assert!(one.turn().await.is_none());
-        assert!(other.turn().await.is_some());
-        turns.pop();
-        assert!(one.turn().await.is_some());
+        assert!(one.acquire_login_permit().await.is_none());
+        assert!(other.acquire_login_permit().await.is_some());
+        permits.pop();
+        assert!(one.acquire_login_permit().await.is_some());
     }
 
     #[tokio::test(start_paused = true)]
@@ -153,12 +163,34 @@ mod tests {
         let pending = PendingLogins::default();
         let mut open = Vec::new();
         for _ in 0..MAX_OPEN {
-            let waiting = enter(&pending, "::ffff:127.0.0.1").expect("a place");
-            let turn = waiting.turn().await.expect("a turn");
-            open.push((waiting, turn));
+            let pending_login = enter(&pending, "::ffff:127.0.0.1").expect("a place");
+            let permit = pending_login
+                .acquire_login_permit()
+                .await
+                .expect("a permit");
+            open.push((pending_login, permit));
         }
         assert!(enter(&pending, "127.0.0.1").is_none());
         assert!(enter(&pending, "192.0.2.1").is_some());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn untrusted_clients_of_this_machine_are_queued() {
+        let pending = PendingLogins::default();
+        let address = "127.80.76.73".parse().expect("an address");
+        let mut open = Vec::new();
+        while let Some(untrusted) = pending.enter_untrusted(address) {
+            open.push(untrusted);
+        }
+        assert_eq!(open.len(), MAX_OPEN_OF_NETWORK);
+        let mut permits = Vec::new();
+        for untrusted in &open[..MAX_LOGINS] {
+            permits.push(untrusted.acquire_login_permit().await.expect("a permit"));
+        }
+        assert!(open[MAX_LOGINS].acquire_login_permit().await.is_none());
+
+        let trusted = enter(&pending, "127.0.0.1").expect("a place");
+        assert!(trusted.acquire_login_permit().await.is_some());
     }
 
     #[test]
