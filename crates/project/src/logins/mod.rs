@@ -61,8 +61,8 @@ impl LoginKind {
             LoginKind::Authenticator => &["authenticator"],
             LoginKind::Service => &[
                 "supabase_auth_admin",
-                "plinth_storage",
                 "supabase_realtime_admin",
+                "plinth_storage",
             ],
         }
     }
@@ -123,10 +123,23 @@ pub fn create_sql(cluster: &Cluster, reference: &ProjectRef, logins: &Logins) ->
         sql.push_str(&create_one_sql(cluster, kind, reference));
         sql.push_str(&password_sql(kind, reference, logins.password(kind)));
     }
+    for kind in kinds(cluster) {
+        sql.push_str(&reserve_connections_sql(cluster, kind, reference));
+    }
     sql
 }
 
-/// One login with everything but its password.
+/// Lets a login use reserved connections. Comes after all other grants of a transaction: a grant locks the
+/// granted role, and two transactions that lock roles in different orders can deadlock.
+fn reserve_connections_sql(cluster: &Cluster, kind: LoginKind, reference: &ProjectRef) -> String {
+    if !cluster.has_reserved_connections() || kind == LoginKind::Owner {
+        return String::new();
+    }
+    let name = QuotedIdent::new(&kind.role_name(reference));
+    format!("grant pg_use_reserved_connections to {name} with inherit true, set false;\n")
+}
+
+/// One login with everything but its password and the use of reserved connections.
 fn create_one_sql(cluster: &Cluster, kind: LoginKind, reference: &ProjectRef) -> String {
     let name = QuotedIdent::new(&kind.role_name(reference));
     let literal = QuotedLiteral::new(&kind.role_name(reference));
@@ -140,11 +153,6 @@ fn create_one_sql(cluster: &Cluster, kind: LoginKind, reference: &ProjectRef) ->
     for assumed in kind.assumes() {
         let options = cluster.assume_only();
         sql.push_str(&format!("grant {assumed} to {name}{options};\n"));
-    }
-    if cluster.has_reserved_connections() && kind != LoginKind::Owner {
-        sql.push_str(&format!(
-            "grant pg_use_reserved_connections to {name} with inherit true, set false;\n"
-        ));
     }
     sql
 }

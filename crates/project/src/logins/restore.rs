@@ -8,7 +8,9 @@ use plinth_db::{DbError, QuotedIdent};
 use plinth_token::matches_scram_verifier;
 use tokio_postgres::{Client, Row};
 
-use super::{LoginKind, Logins, create_one_sql, enter_one_sql, kinds, password_sql};
+use super::{
+    LoginKind, Logins, create_one_sql, enter_one_sql, kinds, password_sql, reserve_connections_sql,
+};
 use crate::{Cluster, ProjectRef};
 
 const INSPECT: &str = include_str!("inspect.sql");
@@ -28,7 +30,7 @@ pub(crate) async fn restore(
 ) -> Result<Vec<String>, DbError> {
     let found = inspect(admin, cluster, reference, database).await?;
     let mut differences = Vec::new();
-    let mut sql = String::new();
+    let (mut sql, mut reserving) = (String::new(), String::new());
     for kind in kinds(cluster) {
         let name = kind.role_name(reference);
         let row = found.iter().find(|login| login.name == name);
@@ -40,12 +42,14 @@ pub(crate) async fn restore(
             continue;
         }
         sql.push_str(&restore_sql(cluster, kind, reference, database));
+        reserving.push_str(&reserve_connections_sql(cluster, kind, reference));
         // The owner chooses its password; a login that is new needs one.
         if kind != LoginKind::Owner || row.is_none() {
             sql.push_str(&password_sql(kind, reference, logins.password(kind)));
         }
         differences.push(format!("{name} {}", of_login.join(" and ")));
     }
+    sql.push_str(&reserving);
     if !differences.is_empty() {
         let transaction = admin.transaction().await?;
         transaction.batch_execute(&sql).await?;
