@@ -3,7 +3,7 @@
 mod support;
 
 use plinth_platform::PlatformError;
-use plinth_project::{OpenError, ProjectName};
+use plinth_project::{OpenError, ProjectName, Service};
 use plinth_settings::keys;
 use plinth_testkit::{TestServer, until};
 use support::TestPlatform;
@@ -137,7 +137,7 @@ async fn an_idle_project_holds_no_connection() {
     drop(
         project
             .db
-            .as_service(plinth_project::Service::Auth)
+            .as_service(Service::Auth)
             .await
             .expect("a connection"),
     );
@@ -156,6 +156,32 @@ async fn an_idle_project_holds_no_connection() {
         .as_owner()
         .await
         .expect("it wakes up");
+}
+
+#[tokio::test]
+async fn a_project_with_a_request_in_flight_is_not_idle() {
+    let app = TestPlatform::start().await;
+    let name = app.project("Shop").await;
+    let other = app.project("Other").await;
+    let (project, other) = (app.open(&name).await, app.open(&other).await);
+    let connect = async || project.db.as_service(Service::Auth).await;
+    let in_flight = connect().await.expect("a connection");
+
+    // Times of use are whole seconds, so this takes up to one.
+    until(async || {
+        app.registry.close_idle(std::time::Duration::ZERO);
+        other.closed().is_cancelled()
+    })
+    .await;
+    assert!(!project.closed().is_cancelled());
+    drop(connect().await.expect("a connection"));
+
+    drop(in_flight);
+    until(async || {
+        app.registry.close_idle(std::time::Duration::ZERO);
+        project.closed().is_cancelled()
+    })
+    .await;
 }
 
 #[tokio::test]

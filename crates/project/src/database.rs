@@ -444,6 +444,13 @@ impl ProjectDb {
         self.pools().get(&PoolKind::Caller).map(Pool::usage)
     }
 
+    /// Whether a request has a connection, or waits for one.
+    pub(crate) fn is_in_use(&self) -> bool {
+        let pools = self.pools();
+        let mut usages = pools.values().map(Pool::usage);
+        usages.any(|usage| usage.in_use > 0 || usage.waiting > 0)
+    }
+
     fn pool(&self, kind: PoolKind) -> Pool {
         let mut pools = self.pools();
         let pool = pools.entry(kind).or_insert_with(|| {

@@ -212,7 +212,8 @@ impl Registry {
     pub fn close_idle(&self, idle: Duration) {
         let oldest = now() - i64::try_from(idle.as_secs()).unwrap_or(i64::MAX);
         for project in self.open_projects() {
-            let is_idle = project.last_used() < oldest && !project.is_kept_open();
+            let is_idle =
+                project.last_used() < oldest && !project.is_kept_open() && !project.db.is_in_use();
             if is_idle && project.kind() != ProjectKind::Platform {
                 self.close(project.reference());
             } else {
