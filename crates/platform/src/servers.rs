@@ -196,10 +196,11 @@ impl Platform {
             let message = format!("project {reference} is {status}");
             return Err(PlatformError::Conflict(message));
         }
-        let slots = self.isolated_server(&name).await?.cluster.connection_slots;
+        // Until it is started for the connection, its lease keeps it from being stopped.
+        let server = self.isolated_server(&name).await?;
         Ok(Some(IsolatedServer {
             running: self.server_runner()?.start(&name).await?,
-            tool_connections: slots.for_tools(),
+            tool_connections: server.cluster.connection_slots.for_tools(),
             name,
         }))
     }

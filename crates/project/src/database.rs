@@ -95,7 +95,7 @@ struct Inner {
     is_locked: watch::Sender<bool>,
     repair: LoginRepair,
     /// Keeps the server of an isolated project running.
-    _lease: ServerLease,
+    lease: ServerLease,
 }
 
 /// Connection targets by role.
@@ -193,7 +193,7 @@ impl ProjectDb {
             lock: Arc::default(),
             is_locked: watch::Sender::new(false),
             repair: LoginRepair::default(),
-            _lease: lease,
+            lease,
         }))
     }
 
@@ -394,6 +394,11 @@ impl ProjectDb {
             client,
             _guard: guard,
         })
+    }
+
+    /// Whether its server may be stopped once this is closed.
+    pub(crate) fn is_on_stoppable_server(&self) -> bool {
+        self.0.lease.is_of_stoppable_server()
     }
 
     /// Where settings of callers' roles are stored.

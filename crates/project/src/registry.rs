@@ -210,7 +210,7 @@ impl Registry {
 
     /// Closes idle connections, and projects without a request for `idle`.
     pub fn close_idle(&self, idle: Duration) {
-        let oldest = now() - i64::try_from(idle.as_secs()).unwrap_or(i64::MAX);
+        let oldest = idle_since(idle);
         for project in self.open_projects() {
             let is_idle =
                 project.last_used() < oldest && !project.is_kept_open() && !project.db.is_in_use();
@@ -220,6 +220,25 @@ impl Registry {
                 project.db.close_idle();
             }
         }
+    }
+
+    /// Closes the project without a request for longest, and for `min_idle` at least, among those whose
+    /// servers can then be stopped. False if there is none.
+    pub fn close_least_recently_used(&self, min_idle: Duration) -> bool {
+        let oldest = idle_since(min_idle);
+        let idle = self.open_projects().into_iter().filter(|project| {
+            project.db.is_on_stoppable_server()
+                && project.last_used() < oldest
+                && !project.is_kept_open()
+                // Closing it would fail the requests that wait for a connection, and free no server
+                // before the others end.
+                && !project.db.is_in_use()
+        });
+        let Some(project) = idle.min_by_key(Project::last_used) else {
+            return false;
+        };
+        self.close(project.reference());
+        true
     }
 
     async fn open(
@@ -342,6 +361,11 @@ async fn prepare_database(
         tracing::warn!(project = %reference, "checking the roles failed: {error}");
     }
     Ok(())
+}
+
+/// The last request of a project is before this time if it has been idle for so long.
+fn idle_since(idle: Duration) -> i64 {
+    now().saturating_sub(i64::try_from(idle.as_secs()).unwrap_or(i64::MAX))
 }
 
 fn now() -> i64 {

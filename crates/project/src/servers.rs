@@ -38,15 +38,18 @@ impl ServerName {
 /// While it exists, the server is not stopped for being idle. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct ServerLease {
-    _token: Option<Arc<dyn Any + Send + Sync>>,
+    token: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl ServerLease {
     /// The runner counts the references to `token`.
     pub fn new(token: Arc<dyn Any + Send + Sync>) -> Self {
-        Self {
-            _token: Some(token),
-        }
+        Self { token: Some(token) }
+    }
+
+    /// Whether it is of a server that may be stopped once there is no lease.
+    pub fn is_of_stoppable_server(&self) -> bool {
+        self.token.is_some()
     }
 }
 

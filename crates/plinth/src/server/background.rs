@@ -17,7 +17,7 @@ use plinth_storage::StorageService;
 use tokio::sync::watch;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::isolated::IsolatedServers;
+use super::isolated::{self, IsolatedServers};
 
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 const TRASH_INTERVAL: Duration = Duration::from_secs(3600);
@@ -85,7 +85,7 @@ impl Background {
         let mut ticker = self.every(IDLE_CHECK_INTERVAL);
         self.tasks.spawn(async move {
             while ticker.next().await {
-                servers.stop_idle().await;
+                servers.stop_idle(isolated::IDLE_TIMEOUT).await;
             }
         });
     }

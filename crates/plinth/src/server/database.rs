@@ -74,6 +74,7 @@ impl Database {
             startup.folder.isolated(),
             options.binaries.clone(),
             settings.get(keys::plinth::ISOLATION_SETTINGS),
+            settings.get(keys::plinth::ISOLATION_MAX_RUNNING),
             on_log.clone(),
         )?;
         let server = Server::start(options, move |entry| on_log(None, entry)).await?;

@@ -1,6 +1,8 @@
 //! The PostgreSQL servers of isolated projects: started on first use, stopped when there is no
 //! lease.
 
+mod capacity;
+
 use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
@@ -10,12 +12,14 @@ use std::{
 
 use plinth_db::DbError;
 use plinth_postgres::{LogEntry, Options, Server, binaries::Search};
-use plinth_project::{BoxFuture, ProjectRef, RunningServer, ServerLease, ServerRunner};
-use tokio::{sync::OwnedMutexGuard, task::JoinSet};
+use plinth_project::{BoxFuture, ProjectRef, Registry, RunningServer, ServerLease, ServerRunner};
+use tokio::{sync::OwnedSemaphorePermit, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use capacity::Capacity;
+
 /// How long a server runs on without a lease.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the last statement before an idle stop may take.
 const CLEANUP_TIMEOUT: Duration = Duration::from_secs(2);
 /// After a failed start, others fail at once for this long; doubled each time up to the maximum.
@@ -57,6 +61,7 @@ struct Inner {
     slots: Mutex<HashMap<ProjectRef, Slot>>,
     /// The sockets of those that run.
     running: Mutex<HashMap<ProjectRef, PathBuf>>,
+    capacity: Capacity,
     /// Cancelled when the program shuts down; ends a start in progress, which may be a long recovery.
     closed: CancellationToken,
 }
@@ -84,14 +89,16 @@ struct Running {
     /// Its other references are leases.
     token: Arc<()>,
     idle_since: Option<Instant>,
+    permit: OwnedSemaphorePermit,
 }
 
 impl IsolatedServers {
-    /// `settings` are PostgreSQL parameters beyond [`DEFAULTS`].
+    /// `settings` are PostgreSQL parameters beyond [`DEFAULTS`]; at most `max_running` run at once.
     pub(super) fn new(
         folder: PathBuf,
         binaries: Search,
         settings: &BTreeMap<String, String>,
+        max_running: usize,
         on_log: OnLog,
     ) -> Result<Self, plinth_postgres::Error> {
         plinth_postgres::config::check(settings)?;
@@ -106,36 +113,28 @@ impl IsolatedServers {
             on_log,
             slots: Mutex::default(),
             running: Mutex::default(),
+            capacity: Capacity::new(max_running),
             closed: CancellationToken::new(),
         })))
     }
 
-    /// Stops servers that have had no lease for [`IDLE_TIMEOUT`]. Called periodically.
-    pub(super) async fn stop_idle(&self) {
-        let slots: Vec<_> = {
-            let slots = self.0.slots();
-            let slots = slots.iter();
-            slots
-                .map(|(name, slot)| (name.clone(), slot.clone()))
-                .collect()
-        };
+    /// Sets whose projects may be closed when too many servers run.
+    pub(super) fn attach_registry(&self, registry: Registry) {
+        let first = self.0.capacity.attach_registry(registry);
+        debug_assert!(first, "the registry is attached once");
+    }
+
+    /// Stops servers that have had no lease for `timeout`. Called periodically.
+    pub(super) async fn stop_idle(&self, timeout: Duration) {
         let mut stopping = JoinSet::new();
-        for (name, slot) in slots {
+        for (name, slot) in self.0.list_slots() {
             // One that is being started or stopped is not idle.
             let Ok(mut state) = slot.try_lock_owned() else {
                 continue;
             };
-            if let State::Running(running) = &mut *state
-                && running.is_idle_for(IDLE_TIMEOUT)
-            {
+            if state.idle_time().is_some_and(|idle| idle >= timeout) {
                 let inner = self.0.clone();
-                stopping.spawn(async move {
-                    tracing::debug!(project = %name, "stopping the idle PostgreSQL of a project");
-                    if let State::Running(running) = &*state {
-                        drop_replication_slots(&running.server).await;
-                    }
-                    inner.stop(&name, &mut state).await;
-                });
+                stopping.spawn(async move { inner.stop_without_lease(&name, &mut state).await });
             }
         }
         while stopping.join_next().await.is_some() {}
@@ -169,11 +168,20 @@ impl IsolatedServers {
 }
 
 impl Inner {
-    async fn stop(&self, name: &ProjectRef, state: &mut OwnedMutexGuard<State>) {
+    async fn stop(&self, name: &ProjectRef, state: &mut State) {
         self.running().remove(name);
-        if let State::Running(running) = std::mem::take(&mut **state) {
+        if let State::Running(running) = std::mem::take(state) {
             running.server.stop(STOP_TIMEOUT).await;
+            drop(running.permit);
         }
+    }
+
+    async fn stop_without_lease(&self, name: &ProjectRef, state: &mut State) {
+        tracing::debug!(project = %name, "stopping the idle PostgreSQL of a project");
+        if let State::Running(running) = state {
+            drop_replication_slots(&running.server).await;
+        }
+        self.stop(name, state).await;
     }
 
     /// Starts the server if it does not run.
@@ -193,12 +201,14 @@ impl Inner {
             State::Failed(failed) => (failed.backoff * 2).min(MAX_BACKOFF),
             State::Stopped => MIN_BACKOFF,
         };
+        let permit = self.acquire_permit().await?;
         match self.launch(name, is_new).await {
             Ok(server) => {
                 let running = Running {
                     server,
                     token: Arc::default(),
                     idle_since: None,
+                    permit,
                 };
                 let access = running.access();
                 self.running().insert(name.clone(), access.socket.clone());
@@ -266,12 +276,30 @@ impl Inner {
         self.slots().entry(name.clone()).or_default().clone()
     }
 
+    fn list_slots(&self) -> Vec<(ProjectRef, Slot)> {
+        let slots = self.slots();
+        let entries = slots.iter();
+        entries
+            .map(|(name, slot)| (name.clone(), slot.clone()))
+            .collect()
+    }
+
     fn slots(&self) -> MutexGuard<'_, HashMap<ProjectRef, Slot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn running(&self) -> MutexGuard<'_, HashMap<ProjectRef, PathBuf>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// How long a running server has had no lease.
+    fn idle_time(&mut self) -> Option<Duration> {
+        match self {
+            Self::Running(running) => running.idle_time(),
+            Self::Stopped | Self::Failed(_) => None,
+        }
     }
 }
 
@@ -284,13 +312,13 @@ impl Running {
         }
     }
 
-    /// Whether it has had no lease for so long; the first call without one begins the time.
-    fn is_idle_for(&mut self, timeout: Duration) -> bool {
+    /// How long it has had no lease; the first call without one begins the time.
+    fn idle_time(&mut self) -> Option<Duration> {
         if Arc::strong_count(&self.token) > 1 {
             self.idle_since = None;
-            return false;
+            return None;
         }
-        self.idle_since.get_or_insert_with(Instant::now).elapsed() >= timeout
+        Some(self.idle_since.get_or_insert_with(Instant::now).elapsed())
     }
 }
 

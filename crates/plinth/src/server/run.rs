@@ -90,6 +90,9 @@ async fn serve(
     let registry = registry(&platform, &startup.settings, logs, &startup.loader);
     let endpoints = startup.endpoints(&ports, database.external_url())?;
     platform.attach(registry.clone(), endpoints.clone());
+    if let Some(isolated) = database.isolated() {
+        isolated.attach_registry(registry.clone());
+    }
     // Before anything is stored or removed.
     let store_lock = match database.server() {
         Some(_) => None,

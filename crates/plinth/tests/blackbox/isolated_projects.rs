@@ -345,6 +345,72 @@ fn its_server_sleeps_when_idle_and_wakes_by_itself() {
     assert!(state.with_file_name("elsewhere").exists());
 }
 
+/// The status of a request to a project's REST service.
+fn status(server: &Instance<'_>, project: &Made) -> u16 {
+    project.http(server).get(&project.rest("")).status
+}
+
+#[test]
+fn no_more_servers_run_at_once_than_configured() {
+    let folder = Folder::with(&[("config.toml", "[plinth.isolation]\nmax_running = 1\n")]);
+    let server = Instance::start(&folder, &[]);
+    let first = Made::create(&server, "first", &["--isolated"]);
+    let second = Made::create(&server, "second", &["--isolated"]);
+    assert!(!first.is_running(&folder), "it was stopped for the second");
+    let session = Session::open(&first.url);
+    assert!(
+        !second.is_running(&folder),
+        "it was stopped for the session"
+    );
+    assert_eq!(status(&server, &first), 200);
+
+    let rejected = second.http(&server).get(&second.rest(""));
+
+    assert_eq!(rejected.status, 503, "{rejected:?}");
+    assert_eq!(rejected.code(), "database_unavailable");
+    assert!(rejected.header("retry-after").is_some(), "{rejected:?}");
+    let denied = try_rows(&second.url, "select 1").unwrap_err();
+    assert!(denied.contains("57P03"), "{denied}");
+    assert!(!second.is_running(&folder));
+    assert_eq!(status(&server, &first), 200);
+    server.http().get("/auth/v1/health").expect_status(200);
+
+    // Now the first is only open, which is no reason to keep the second waiting.
+    drop(session);
+    eventually(LIMIT, "the second project is served", || {
+        (status(&server, &second) == 200).then_some(())
+    });
+    assert!(!first.is_running(&folder));
+}
+
+#[test]
+fn a_server_that_does_not_start_is_tried_again() {
+    let folder = Folder::with(&[("config.toml", "[plinth.pool]\nproject_idle = \"1s\"\n")]);
+    let server = Instance::start(&folder, &[]);
+    let shop = Made::create(&server, "shop", &["--isolated"]);
+    shop.expect_stopped(&folder);
+    let config = shop.data_dir(&folder).join("postgresql.conf");
+    let sound = std::fs::read_to_string(&config).expect("readable");
+    std::fs::write(&config, format!("{sound}\nno_such_setting = 1\n")).expect("writable");
+
+    // Most of them fail without another attempt.
+    for _ in 0..20 {
+        let failed = shop.http(&server).get(&shop.rest(""));
+        assert_eq!(failed.status, 503, "{failed:?}");
+        assert_eq!(failed.code(), "database_unavailable");
+    }
+    assert!(!shop.is_running(&folder));
+    let log = server.stderr();
+    let attempts = log.matches("the PostgreSQL of a project does not start");
+    assert!((1..10).contains(&attempts.count()), "{log}");
+    server.http().get("/auth/v1/health").expect_status(200);
+
+    std::fs::write(&config, sound).expect("writable");
+    eventually(LIMIT, "it starts", || {
+        (status(&server, &shop) == 200).then_some(())
+    });
+}
+
 #[test]
 fn an_external_postgres_has_no_isolated_projects() {
     let Some(external) = ExternalPostgres::start() else {

@@ -74,6 +74,11 @@ keys! {
     /// projects whose owners do not trust each other.
     pub const ISOLATION_DEFAULT: Key<bool> = flag("plinth.isolation.default", false);
 
+    /// Maximum number of isolated projects whose PostgreSQL servers run at once. Requests to further ones
+    /// wait up to 10 s until another one is idle, and fail with 503.
+    pub const ISOLATION_MAX_RUNNING: Key<usize> =
+        integer("plinth.isolation.max_running", AT_LEAST_ONE, 64);
+
     /// PostgreSQL parameters (`postgresql.conf`) of the servers of isolated projects.
     pub const ISOLATION_SETTINGS: Key<BTreeMap<String, String>> = table("plinth.isolation.settings");
 
