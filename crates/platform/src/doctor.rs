@@ -1,8 +1,15 @@
 //! The checks of `plinth doctor` that need the running server and its database.
 
+use std::time::Duration;
+
+use plinth_project::{ProjectRef, ProjectServers as _, ServerName};
 use serde_json::{Value, json};
+use tokio_postgres::Client;
 
 use crate::{Platform, PlatformError, databases};
+
+/// How long the checks of the server of an isolated project may take.
+const SERVER_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// Result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +79,16 @@ impl Check {
         }
     }
 
+    fn is_ok(&self) -> bool {
+        self.severity == Severity::Ok
+    }
+
+    /// The same check of an isolated project's server.
+    fn of_project(mut self, reference: &ProjectRef) -> Self {
+        self.name = format!("{} ({reference})", self.name);
+        self
+    }
+
     /// The body in the API.
     pub fn to_json(&self) -> Value {
         json!({
@@ -88,9 +105,6 @@ impl Platform {
         let row = admin
             .query_one(
                 "select current_setting('server_version'), current_setting('wal_level'),
-                        (select count(*) from pg_replication_slots where not active),
-                        (select count(*) from pg_stat_activity where backend_type = 'client backend'),
-                        current_setting('max_connections')::int,
                         abs(extract(epoch from clock_timestamp())::float8 - $1::float8),
                         (select array_agg(name::text) from pg_available_extensions
                          where name in ('pgcrypto', 'uuid-ossp', 'citext', 'pg_trgm'))",
@@ -109,19 +123,10 @@ impl Platform {
                 "set wal_level = logical and restart PostgreSQL",
             ),
         });
-        checks.push(connections(row.get(3), row.get(4)));
-        checks.extend(logins_at_their_limit(&admin).await?);
-        checks.push(match row.get::<_, i64>(2) {
-            0 => Check::ok("replication slots", "none is abandoned"),
-            slots => Check::warning(
-                "replication slots",
-                format!("{slots} inactive slot(s) hold back WAL"),
-                "drop unused ones: select pg_drop_replication_slot(…)",
-            ),
-        });
-        checks.push(clock(row.get(5)));
+        checks.extend(server_checks(&admin).await?);
+        checks.push(clock(row.get(2)));
         checks.push(extensions(
-            row.get::<_, Option<Vec<String>>>(6).unwrap_or_default(),
+            row.get::<_, Option<Vec<String>>>(3).unwrap_or_default(),
         ));
         checks.push(self.template_check(&admin).await?);
         checks.push(match self.orphan_databases().await? {
@@ -133,7 +138,6 @@ impl Platform {
             ),
         });
         checks.extend(self.unfinished_projects().await?);
-        checks.push(api_role_memberships(&admin).await?);
         checks.extend(self.role_checks(&admin).await?);
         if !self.cluster().has_owner_logins {
             checks.push(Check::warning(
@@ -146,10 +150,41 @@ impl Platform {
         checks.push(self.publishable_key_check().await?);
         checks.extend(self.shared_origin_check().await?);
         checks.extend(self.isolated_projects_check().await?);
+        for reference in self.isolated_servers().running {
+            checks.extend(self.isolated_server_checks(&reference).await);
+        }
         Ok(checks)
     }
 
-    async fn template_check(&self, admin: &tokio_postgres::Client) -> Result<Check, PlatformError> {
+    /// What is wrong with the server of an isolated project, which runs.
+    async fn isolated_server_checks(&self, reference: &ProjectRef) -> Vec<Check> {
+        let name = ServerName::Isolated(reference.clone());
+        if !self.is_running(&name) {
+            // It has stopped since; starting it could stop another.
+            return Vec::new();
+        }
+        let checking = async {
+            let server = self.server(&name).await?;
+            server_checks(&server.administrator().connect().await?).await
+        };
+        let error = match tokio::time::timeout(SERVER_TIMEOUT, checking).await {
+            Ok(Ok(checks)) => {
+                let problems = checks.into_iter().filter(|check| !check.is_ok());
+                return problems.map(|check| check.of_project(reference)).collect();
+            }
+            Ok(Err(PlatformError::Unavailable(error))) => error.to_string(),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "timeout".to_owned(),
+        };
+        let check = Check::error(
+            "postgres",
+            format!("cannot be checked: {error}"),
+            "find the reason in the log: plinth logs --source postgres",
+        );
+        vec![check.of_project(reference)]
+    }
+
+    async fn template_check(&self, admin: &Client) -> Result<Check, PlatformError> {
         Ok(
             if databases::template_is_current(admin, &self.0.schemas).await? {
                 Check::ok("template", "has every system schema at its current version")
@@ -207,14 +242,30 @@ impl Platform {
     }
 }
 
-/// Roles are shared by all projects: a role that one project's owner grants to an API role is granted
-/// in every project.
-async fn api_role_memberships(admin: &tokio_postgres::Client) -> Result<Check, PlatformError> {
+/// The checks of each server that has projects.
+async fn server_checks(admin: &Client) -> Result<Vec<Check>, PlatformError> {
+    let sql =
+        "select (select count(*) from pg_stat_activity where backend_type = 'client backend'),
+                      current_setting('max_connections')::int,
+                      (select count(*) from pg_replication_slots where not active)";
+    let row = admin.query_one(sql, &[]).await?;
+    let mut checks = vec![connections(row.get(0), row.get(1))];
+    checks.extend(logins_at_their_limit(admin).await?);
+    checks.push(replication_slots(row.get(2)));
+    checks.push(api_role_memberships(admin).await?);
+    Ok(checks)
+}
+
+/// Roles are shared by all projects of a server: a role that one project's owner grants to an API role
+/// is granted in every project. The only project of a server, which has one service login, may do that.
+async fn api_role_memberships(admin: &Client) -> Result<Check, PlatformError> {
     let sql = "select r.rolname::text || ' to ' || m.rolname::text
                from pg_catalog.pg_auth_members a
                join pg_catalog.pg_roles r on r.oid = a.roleid
                join pg_catalog.pg_roles m on m.oid = a.member
                where m.rolname in ('anon', 'authenticated', 'service_role')
+                 and (select count(*) > 1 from pg_catalog.pg_roles
+                      where rolname ~ '^service_[a-z]{20}$')
                order by 1";
     let granted: Vec<String> = admin
         .query(sql, &[])
@@ -228,7 +279,7 @@ async fn api_role_memberships(admin: &tokio_postgres::Client) -> Result<Check, P
         Check::warning(
             "API roles",
             format!(
-                "a project has granted {}, which holds in all projects",
+                "a project has granted {}, which holds in all projects of its server",
                 granted.join(", ")
             ),
             "revoke it, and grant the rights themselves instead",
@@ -237,9 +288,7 @@ async fn api_role_memberships(admin: &tokio_postgres::Client) -> Result<Check, P
 }
 
 /// Logins whose next connection PostgreSQL rejects.
-async fn logins_at_their_limit(
-    admin: &tokio_postgres::Client,
-) -> Result<Option<Check>, PlatformError> {
+async fn logins_at_their_limit(admin: &Client) -> Result<Option<Check>, PlatformError> {
     let sql = "select r.rolname || ' (' || count(*) || ')'
                from pg_catalog.pg_stat_activity a
                join pg_catalog.pg_roles r on r.oid = a.usesysid
@@ -272,6 +321,17 @@ fn connections(used: i64, limit: i32) -> Check {
         )
     } else {
         Check::ok("connections", message)
+    }
+}
+
+fn replication_slots(inactive: i64) -> Check {
+    match inactive {
+        0 => Check::ok("replication slots", "none is abandoned"),
+        slots => Check::warning(
+            "replication slots",
+            format!("{slots} inactive slot(s) hold back WAL"),
+            "drop unused ones: select pg_drop_replication_slot(…)",
+        ),
     }
 }
 

@@ -75,7 +75,8 @@ impl Platform {
                 "restore the platform's database that knows them, or remove .plinth/isolated/<ref>",
             )
         } else {
-            let message = format!("{} PostgreSQL server(s), {running} running", known.len());
+            let (count, running) = (known.len(), running.len());
+            let message = format!("{count} PostgreSQL server(s), {running} running");
             Check::ok("isolated projects", message)
         }))
     }

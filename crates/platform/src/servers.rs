@@ -31,8 +31,8 @@ pub(crate) struct Isolated {
 pub(crate) struct Servers {
     /// Those with a data folder.
     pub(crate) existing: Vec<ProjectRef>,
-    /// How many run.
-    pub(crate) running: usize,
+    /// Those that run.
+    pub(crate) running: Vec<ProjectRef>,
 }
 
 /// A server of an isolated project, for connections of owners and their tools.
@@ -172,9 +172,10 @@ impl Platform {
     /// The servers of isolated projects.
     pub(crate) fn isolated_servers(&self) -> Servers {
         let runner = self.0.servers.get();
+        let running = runner.map_or_else(Vec::new, |runner| runner.list_running());
         Servers {
             existing: runner.map_or_else(Vec::new, |runner| runner.list()),
-            running: runner.map_or(0, |runner| runner.list_running().len()),
+            running: running.into_iter().map(|(name, _)| name).collect(),
         }
     }
 

@@ -7,13 +7,13 @@ use tokio_postgres::{Client, NoTls};
 use crate::support::{Folder, Instance, eventually, rows};
 
 /// Sessions that stay open until this is dropped.
-struct Sessions {
+pub(crate) struct Sessions {
     runtime: tokio::runtime::Runtime,
     clients: Vec<Client>,
 }
 
 impl Sessions {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -26,7 +26,7 @@ impl Sessions {
     }
 
     /// Opens sessions until one is rejected; returns how many there are and the SQLSTATE.
-    fn take_all(&mut self, config: &tokio_postgres::Config) -> (usize, String) {
+    pub(crate) fn take_all(&mut self, config: &tokio_postgres::Config) -> (usize, String) {
         let before = self.clients.len();
         loop {
             assert!(self.clients.len() - before < 500, "there is no limit");
@@ -44,7 +44,7 @@ impl Sessions {
     }
 }
 
-fn parse(url: &str) -> tokio_postgres::Config {
+pub(crate) fn parse(url: &str) -> tokio_postgres::Config {
     url.parse().expect("a connection string")
 }
 

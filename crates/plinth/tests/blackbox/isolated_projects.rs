@@ -1,11 +1,15 @@
 //! Projects with a PostgreSQL of their own: apart from all others, started only while they are in
 //! use.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use super::connections::{Sessions, parse};
 use crate::support::{
     Channel, ExternalPostgres, Folder, Http, Instance, Session, eventually, kill,
     postgres_processes, rows, skip, try_rows, value,
@@ -381,6 +385,81 @@ fn no_more_servers_run_at_once_than_configured() {
         (status(&server, &second) == 200).then_some(())
     });
     assert!(!first.is_running(&folder));
+}
+
+#[test]
+fn an_owner_who_takes_all_connections_leaves_enough_for_the_api() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    let shop = Made::create(&server, "shop", &["--isolated"]);
+    let branches = ["one", "two", "three"].map(|name| {
+        let made = server.cli_json(&["branches", "create", name, "--ref", &shop.reference]);
+        Made::from_json(&made)
+    });
+    assert_eq!(value(&shop.url, "show max_connections"), "60");
+    let mut sessions = Sessions::new();
+
+    let (taken, code) = sessions.take_all(&parse(&shop.url));
+
+    assert_eq!((taken, code.as_str()), (12, "53300"), "a fifth");
+    assert_eq!(status(&server, &shop), 200);
+    // The tools of all branches share what the reserved connections leave.
+    let more = branches.each_ref().map(|branch| {
+        let (more, code) = sessions.take_all(&parse(&branch.url));
+        assert_eq!(code, "53300");
+        more
+    });
+    assert!((12..36).contains(&more.iter().sum::<usize>()), "{more:?}");
+    for project in branches.iter().chain([&shop]) {
+        assert_eq!(status(&server, project), 200);
+    }
+    // No other server is concerned.
+    rows(server.db_url(), "select 1");
+    let report = server.cli(&["doctor"]).stdout;
+    let full = format!(
+        "connection limits ({}): no further connections for owner_",
+        shop.reference
+    );
+    assert!(report.contains(&full), "{report}");
+    let login = format!("owner_{} (12)", shop.reference);
+    assert!(report.contains(&login), "{report}");
+}
+
+#[test]
+fn doctor_looks_at_the_servers_that_run() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    let shop = Made::create(&server, "shop", &["--isolated"]);
+    let session = Session::open(&shop.url);
+    let healthy = server.cli(&["doctor"]).expect_success();
+    assert!(!healthy.stdout.contains(&shop.reference), "{healthy:?}");
+
+    superuser(&shop.state(&folder)).run(
+        "select pg_create_physical_replication_slot('abandoned', true);
+         create role reader; grant reader to anon",
+    );
+
+    let report = server.cli(&["doctor"]).stdout;
+    let slots = format!("replication slots ({})", shop.reference);
+    assert!(report.contains(&slots), "{report}");
+    // The only project of a server may grant what it likes, until there is a branch.
+    assert!(!report.contains("reader"), "{report}");
+    server.cli_json(&["branches", "create", "try", "--ref", &shop.reference]);
+    let report = server.cli(&["doctor"]).stdout;
+    let roles = format!("API roles ({})", shop.reference);
+    assert!(report.contains(&roles), "{report}");
+    assert!(report.contains("granted reader to anon"), "{report}");
+    drop(session);
+}
+
+/// The superuser of an isolated server, on its private socket.
+fn superuser(state: &Path) -> Session {
+    let password = std::fs::read_to_string(state.join("database-password")).expect("a password");
+    let socket = state.join("run").display().to_string().replace('/', "%2F");
+    let password = password.trim();
+    Session::open(&format!(
+        "postgresql://supabase_admin:{password}@{socket}:5432/template1"
+    ))
 }
 
 #[test]
