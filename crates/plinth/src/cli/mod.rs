@@ -24,7 +24,9 @@ mod stop;
 mod storage;
 mod tokens;
 
-pub(crate) use args::{Cli, Command, Global, PortChoice, ServeArgs, ServiceName, StartArgs};
+pub(crate) use args::{
+    Assignment, Cli, Command, Global, PortChoice, ServeArgs, ServiceName, StartArgs,
+};
 pub(crate) use client::{Client, not_running};
 pub(crate) use output::{Format, print_pairs};
 

@@ -1,14 +1,19 @@
 //! Access to a folder's data without a running server, for commands that must work then too.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use plinth_log::{LogStore, WriterThread};
 use plinth_platform::{Endpoints, Platform};
+use plinth_project::{Project, Registry};
+use plinth_settings::keys;
 use plinth_storage::StorageService;
 
 use super::{ServerMode, database::Database, run, startup::Startup};
 use crate::{
-    cli::{Global, StartArgs, not_running},
+    cli::{Assignment, Global, StartArgs, not_running},
     failure::Outcome,
 };
 
@@ -16,16 +21,22 @@ use crate::{
 pub(crate) struct Offline {
     pub(crate) platform: Platform,
     pub(crate) storage: StorageService,
+    registry: Registry,
     database: Database,
     logs: LogStore,
     log_writer: WriterThread,
 }
 
 impl Offline {
-    /// Opens the folder of the global options; exit code 3 if there is no data in it.
+    /// Opens the folder of the global options; exit code 3 if there is no data in it. One server of an
+    /// isolated project runs at a time.
     pub(crate) async fn open(global: &Global, database_url: Option<String>) -> Outcome<Self> {
         let args = StartArgs {
             database_url,
+            set: vec![Assignment {
+                name: keys::plinth::ISOLATION_MAX_RUNNING.path().to_owned(),
+                value: "1".to_owned(),
+            }],
             ..StartArgs::default()
         };
         // Production, so that the fixed password is not set.
@@ -37,9 +48,10 @@ impl Offline {
         let database = Database::start(&startup, &logs, &Arc::new(OnceLock::new())).await?;
         let opened = open(&startup, &database, &logs).await;
         match opened {
-            Ok((platform, storage)) => Ok(Self {
+            Ok((platform, storage, registry)) => Ok(Self {
                 platform,
                 storage,
+                registry,
                 database,
                 logs,
                 log_writer,
@@ -48,6 +60,15 @@ impl Offline {
                 close(database, logs, log_writer).await?;
                 Err(failure)
             }
+        }
+    }
+
+    /// Closes a project, and stops its server if that is its own.
+    pub(crate) async fn close_project(&self, project: Project) {
+        self.registry.close(project.reference());
+        drop(project);
+        if let Some(isolated) = self.database.isolated() {
+            isolated.stop_idle(Duration::ZERO).await;
         }
     }
 
@@ -63,7 +84,7 @@ async fn open(
     startup: &Startup,
     database: &Database,
     logs: &LogStore,
-) -> Outcome<(Platform, StorageService)> {
+) -> Outcome<(Platform, StorageService, Registry)> {
     let platform = run::bootstrap(startup, database, logs).await?;
     let registry = run::registry(&platform, &startup.settings, logs, &startup.loader);
     let no_endpoints = Endpoints {
@@ -72,10 +93,10 @@ async fn open(
         domain: None,
         external_database: None,
     };
-    platform.attach(registry, no_endpoints);
+    platform.attach(registry.clone(), no_endpoints);
     let storage = run::storage(startup, &platform, database).await?;
     platform.attach_file_store(Arc::new(storage.clone()));
-    Ok((platform, storage))
+    Ok((platform, storage, registry))
 }
 
 async fn close(database: Database, logs: LogStore, log_writer: WriterThread) -> Outcome {

@@ -1,8 +1,9 @@
 //! `plinth storage check`, with the server up and down.
 
 use std::{
+    collections::BTreeSet,
     fs,
-    io::Read as _,
+    io::{Read as _, Seek as _},
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
@@ -10,7 +11,9 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::support::{FileStore, Folder, Http, Instance, Session, eventually, rows};
+use crate::support::{
+    FileStore, Folder, Http, Instance, Session, eventually, postgres_processes, rows,
+};
 
 /// A collector that does not let a test wait.
 pub(crate) const HASTY: &[&str] = &[
@@ -191,6 +194,61 @@ fn a_check_needs_no_server() {
 
     let server = Instance::start(&folder, &[]);
     assert_eq!(get(&server.http(), "a").code(), "NoSuchKey");
+}
+
+#[test]
+fn a_check_without_a_server_wakes_one_isolated_project_at_a_time() {
+    let folder = Folder::new();
+    let _store = FileStore::of(&folder);
+    let server = Instance::start(&folder, &[]);
+    let references = ["one", "two"].map(|name| {
+        let made = server.cli_json(&["projects", "create", name, "--isolated"]);
+        made["PLINTH_REF"].as_str().expect("a ref").to_owned()
+    });
+    assert_eq!(server.stop().code(), Some(0));
+    let servers = references.each_ref().map(|reference| {
+        let state = folder.state().join("isolated").join(reference);
+        let outside = fs::read_to_string(state.join("data-location"));
+        outside
+            .map_or(state, |path| PathBuf::from(path.trim_end()))
+            .join("database")
+    });
+    let [one, two] = &servers;
+    let processes =
+        |server: &PathBuf| -> BTreeSet<u32> { postgres_processes(server).into_iter().collect() };
+    let mut command = folder.command(&["storage", "check", "-o", "json"]);
+    let output = tempfile::tempfile().expect("a file");
+    let printed = output.try_clone().expect("the same file");
+    let mut check = command.stdout(printed).spawn().expect("the program starts");
+
+    let mut seen = [false; 2];
+    let ended = eventually(TIMEOUT, "the check ends", || {
+        let before = processes(one);
+        let other = processes(two);
+        // Not those that ended before the other was looked at.
+        let both = !other.is_empty() && !before.is_disjoint(&processes(one));
+        assert!(!both, "both servers run");
+        seen = [seen[0] || !before.is_empty(), seen[1] || !other.is_empty()];
+        check.try_wait().expect("a child can be waited for")
+    });
+
+    assert_eq!(ended.code(), Some(0));
+    assert_eq!(seen, [true; 2]);
+    let document: Value = serde_json::from_reader(rewound(output)).expect("JSON");
+    let projects = document["projects"].as_array().expect("projects");
+    for reference in &references {
+        let is_it = |project: &&Value| project["project"] == reference.as_str();
+        let project = projects.iter().find(is_it).expect("every project");
+        assert_eq!(project["summary"]["objects"], 0, "{project}");
+    }
+    for server in &servers {
+        assert!(postgres_processes(server).is_empty());
+    }
+}
+
+fn rewound(mut file: fs::File) -> fs::File {
+    file.rewind().expect("a file has a beginning");
+    file
 }
 
 #[test]

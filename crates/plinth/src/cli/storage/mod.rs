@@ -123,6 +123,7 @@ async fn check_projects(
             report.add_line(line)?;
         }
         report.close_project()?;
+        offline.close_project(opened).await;
     }
     Ok(())
 }
