@@ -16,6 +16,7 @@ mod isolated;
 mod listeners;
 mod logging;
 mod offline;
+mod open_files;
 mod project_files;
 mod run;
 mod signals;
@@ -82,7 +83,9 @@ fn run_server(global: &Global, args: StartArgs, mode: ServerMode) -> Outcome {
     runtime()?.block_on(run::run(global, args, mode))
 }
 
+/// Of a command that serves.
 fn runtime() -> Outcome<Runtime> {
+    open_files::raise_limit();
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     // Tokio reads the variable itself.
     if std::env::var_os("TOKIO_WORKER_THREADS").is_none() {

@@ -1,6 +1,6 @@
 //! Starting, asking, stopping, starting again.
 
-use std::{os::unix::fs::PermissionsExt, process::Command, time::Duration};
+use std::{fs, os::unix::fs::PermissionsExt, process::Command, time::Duration};
 
 use crate::support::{
     Ended, Folder, Instance, eventually, is_alive, rows, run_to_end, value, wait_for_exit,
@@ -75,6 +75,37 @@ fn a_system_without_ca_certificates_is_enough_to_start() {
     let printed = doctor.expect_success().stdout;
     assert!(printed.contains("CA certificates"), "{printed}");
     assert!(printed.contains("SSL_CERT_FILE"), "{printed}");
+    assert_eq!(instance.stop().code(), Some(0));
+}
+
+#[test]
+fn a_shells_limit_of_open_files_is_raised() {
+    let folder = Folder::new();
+    let start = folder.command(&["start", "--port", "auto"]);
+    let mut with_limit = Command::new("/bin/sh");
+    with_limit
+        .args(["-c", "ulimit -Sn 512; exec \"$0\" \"$@\""])
+        .arg(start.get_program())
+        .args(start.get_args());
+    for (name, value) in start.get_envs() {
+        match value {
+            Some(value) => with_limit.env(name, value),
+            None => with_limit.env_remove(name),
+        };
+    }
+
+    let instance = Instance::spawn_command(&folder, with_limit).ready();
+
+    let limits = format!("/proc/{}/limits", instance.pid());
+    // Other systems have no such file.
+    if let Ok(limits) = fs::read_to_string(limits) {
+        let line = limits
+            .lines()
+            .find(|line| line.starts_with("Max open files"));
+        let soft = line.and_then(|line| line.split_whitespace().nth(3));
+        let soft: u64 = soft.and_then(|n| n.parse().ok()).expect("a number");
+        assert!(soft > 512, "{limits}");
+    }
     assert_eq!(instance.stop().code(), Some(0));
 }
 
