@@ -22,6 +22,8 @@ const WRITE: &str = "
         received = excluded.received, delivered = excluded.delivered, seen_at = excluded.seen_at
 ";
 
+const DELETE: &str = "delete from realtime.followers where node = $1";
+
 /// Recent records of other nodes. Those of nodes that ended long ago are deleted.
 const LIST: &str = "
     with expired as (
@@ -78,6 +80,13 @@ impl FollowerRecords {
         let mut connection = self.project.db.as_service(Service::Realtime).await?;
         let params: plinth_db::Params<'_> = &[&node, &received, &delivered];
         connection.execute(WRITE, params).await.map(drop)
+    }
+
+    /// Deletes this node's record: nothing is expected here any more.
+    pub(super) async fn delete(&self) -> Result<(), DbError> {
+        let node = self.node.0.cast_signed();
+        let mut connection = self.project.db.as_service(Service::Realtime).await?;
+        connection.execute(DELETE, &[&node]).await.map(drop)
     }
 
     /// The records of other nodes that are not older than the timeout.

@@ -9,7 +9,7 @@ use std::{
 
 use async_nats::Subject;
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
-use plinth_project::ProjectRef;
+use plinth_project::{Project, ProjectRef};
 use tokio::{
     sync::watch,
     time::{Instant, timeout},
@@ -31,6 +31,8 @@ use crate::{
 const LEAVE_GRACE: Duration = Duration::from_secs(5);
 /// How many heartbeats carry the clock of a topic whose presence has changed.
 const CLOCK_REPEATS: u8 = 3;
+/// How long a statement about records of followers may take at the end.
+const RECORDS_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long the first join of a topic waits for the presence entries of other nodes.
 const PRESENCE_SYNC_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -197,9 +199,40 @@ impl ClusterLink {
         share.set(usize::try_from(sockets).unwrap_or(usize::MAX));
     }
 
-    /// Whether there are other nodes, as far as is known.
-    pub(super) fn has_peers(&self) -> bool {
-        !self.peers().is_empty()
+    /// Whether there are other nodes that do not shut down, as far as is known.
+    pub(super) fn has_staying_peers(&self) -> bool {
+        self.peers().values().any(|peer| peer.remove_at.is_none())
+    }
+
+    /// Whether all other nodes have said that they shut down.
+    pub(crate) fn is_last(&self) -> bool {
+        let peers = self.peers();
+        self.cluster.is_connected()
+            && !peers.is_empty()
+            && peers.values().all(|peer| peer.remove_at.is_some())
+    }
+
+    /// Whether other nodes follow according to the database, which is assumed where it cannot be asked.
+    pub(crate) async fn has_follower_records(&self, project: &Project) -> bool {
+        let records = self.cluster.follower_records(project);
+        match timeout(RECORDS_TIMEOUT, records.list()).await {
+            Ok(Ok(others)) => !others.is_empty(),
+            Ok(Err(_)) | Err(_) => true,
+        }
+    }
+
+    /// This node receives the WAL no longer: none is retained for it from now on.
+    pub(crate) async fn stop_following(&self, project: &Project) {
+        let records = self.cluster.follower_records(project);
+        match timeout(RECORDS_TIMEOUT, records.delete()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => tracing::debug!("cannot delete the record of this node: {error}"),
+            Err(_) => tracing::debug!("cannot delete the record of this node: timeout"),
+        }
+        let leaving = NodeMessage::Leaving;
+        self.cluster
+            .publish_and_flush(&self.wal_subject(), leaving)
+            .await;
     }
 
     /// Nodes that will reply to a request: seen lately and not shutting down.

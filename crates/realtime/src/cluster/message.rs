@@ -17,7 +17,7 @@ pub(crate) enum NodeMessage {
     /// For the members of the topic on whose subject it is published.
     Topic(TopicMessage),
     Heartbeat(Heartbeat),
-    /// The node shuts down.
+    /// The node shuts down. On the subject of the WAL: it reads the slot no longer, or follows no longer.
     Leaving,
     /// One node, or all, shall publish their presence entries of a topic on its subject.
     RequestPresence {

@@ -30,7 +30,7 @@ use futures_util::StreamExt as _;
 use metrics::Counter;
 use plinth_project::Project;
 use tokio::{
-    sync::{OwnedSemaphorePermit, mpsc, watch},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch},
     time::timeout,
 };
 
@@ -241,6 +241,20 @@ impl Cluster {
             Some(permit) => self.enqueue(subject, message, Some(permit)),
             None => self.metrics.dropped.increment(1),
         }
+    }
+
+    /// Queues a message after all others, and waits until the broker has it: the process may end then.
+    pub(crate) async fn publish_and_flush(&self, subject: &Subject, message: NodeMessage) {
+        if !self.is_connected() {
+            return;
+        }
+        let taken = Arc::new(Semaphore::new(1));
+        self.enqueue(subject, message, taken.clone().try_acquire_owned().ok());
+        let sending = async {
+            _ = taken.acquire().await;
+            _ = self.shared.client.flush().await;
+        };
+        _ = timeout(BROKER_TIMEOUT, sending).await;
     }
 
     fn enqueue(

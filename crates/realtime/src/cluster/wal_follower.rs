@@ -9,7 +9,7 @@ use std::{sync::Arc, time::Duration};
 use async_nats::Subject;
 use plinth_db::replication::Lsn;
 use plinth_project::Project;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
@@ -26,6 +26,8 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 const WRITER_TIMEOUT: Duration = Duration::from_secs(4);
 /// After this long without a heartbeat the writer may not receive this node's either.
 const HEARTBEAT_OVERDUE: Duration = Duration::from_secs(2);
+/// How long a record that is being written may take once the follower ends.
+const RECORD_TIMEOUT: Duration = Duration::from_secs(1);
 /// How long to wait for what is missing.
 const RESEND_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -261,6 +263,14 @@ impl WalFollower {
             }
         });
         self.recording = Some((AbortOnDropHandle::new(task), Instant::now()));
+    }
+
+    /// Ends it. Its record is written by then or not at all, so that it can be deleted.
+    pub(crate) async fn end(mut self) {
+        if let Some((task, _)) = self.recording.take() {
+            // The database may not respond; then nothing can be deleted either.
+            _ = timeout(RECORD_TIMEOUT, task).await;
+        }
     }
 
     fn is_from_writer(&self, node: NodeId) -> bool {

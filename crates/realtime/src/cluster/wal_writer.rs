@@ -22,7 +22,7 @@ use tokio::{
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{
-    Cluster, ClusterLink, FollowRequest, FollowerRecord, FollowerRecords, NodeMessage,
+    Cluster, ClusterLink, Envelope, FollowRequest, FollowerRecord, FollowerRecords, NodeMessage,
     NodeMessages, WalPart, WalPiece,
 };
 use crate::topics::NodeId;
@@ -177,12 +177,12 @@ impl WalWriter {
 
     /// Whether to leave the slot to another node.
     pub(crate) fn may_have_successors(&self) -> bool {
-        self.has_followers() || (self.may_have_unknown_followers() && self.link.has_peers())
+        self.has_followers() || (self.may_have_unknown_followers() && self.link.has_staying_peers())
     }
 
     /// Followers of the last writer request again at once if the broker reaches them, and write
     /// records otherwise.
-    fn may_have_unknown_followers(&self) -> bool {
+    pub(crate) fn may_have_unknown_followers(&self) -> bool {
         let is_new_connection = self.connections.has_changed().unwrap_or(false);
         let end = self.discovery_end();
         let has_read = self.records_read_at.is_some_and(|began| began >= end);
@@ -222,11 +222,16 @@ impl WalWriter {
             };
             tokio::select! {
                 envelope = request => match envelope {
-                    Some(envelope) => {
-                        if let NodeMessage::FollowWal(request) = envelope.message {
-                            return self.handle_request(envelope.from, request);
+                    Some(Envelope { from, message }) => match message {
+                        NodeMessage::FollowWal(request) => {
+                            return self.handle_request(from, request);
                         }
-                    }
+                        NodeMessage::Leaving => {
+                            self.remove_follower(from);
+                            return WriterEvent::Confirm;
+                        }
+                        _ => {}
+                    },
                     None => self.requests = None,
                 },
                 (began, records) = read_records(&mut self.reading) => {
@@ -271,6 +276,13 @@ impl WalWriter {
             self.send_part();
         }
         WriterEvent::Confirm
+    }
+
+    /// It has stopped: what it did not receive need not be retained.
+    fn remove_follower(&mut self, node: NodeId) {
+        self.followers.remove(&node);
+        // They may have its record, which it has deleted. They are read again if they are needed.
+        self.reading = None;
     }
 
     /// While the broker is away no heartbeats arrive, and all nodes may come back.
@@ -415,7 +427,9 @@ impl WalWriter {
     }
 
     /// This node gives the slot up; another may take it at once.
-    pub(crate) fn announce_leaving(&self) {
-        self.cluster.publish(&self.subject, NodeMessage::Leaving);
+    pub(crate) async fn announce_leaving(&self) {
+        self.cluster
+            .publish_and_flush(&self.subject, NodeMessage::Leaving)
+            .await;
     }
 }

@@ -366,10 +366,30 @@ impl Task {
 
     /// Leaves the slot to other nodes if they follow, and drops it otherwise.
     async fn release_slot(&mut self) {
-        match self.writer.take() {
-            Some(writer) if writer.may_have_successors() => writer.announce_leaving(),
-            None if self.hub.link().is_some() => {}
-            _ => self.drop_slot().await,
+        let Some(link) = self.hub.link().cloned() else {
+            self.drop_slot().await;
+            return;
+        };
+        if let Some(writer) = self.writer.take() {
+            // Nodes that the broker does not reach are known by their records alone.
+            let is_left_to_others = writer.may_have_successors()
+                || (writer.may_have_unknown_followers()
+                    && link.has_follower_records(&self.project).await);
+            if is_left_to_others {
+                writer.announce_leaving().await;
+            } else {
+                self.drop_slot().await;
+            }
+            return;
+        }
+        if let Some(follower) = self.follower.take() {
+            follower.end().await;
+        }
+        link.stop_following(&self.project).await;
+        // The node that has read the slot left it to this one, unless a node that the broker does not
+        // reach follows as well.
+        if link.is_last() && !link.has_follower_records(&self.project).await {
+            self.drop_slot().await;
         }
     }
 

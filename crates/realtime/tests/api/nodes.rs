@@ -509,6 +509,33 @@ async fn a_node_that_takes_over_waits_for_one_without_the_broker() {
     }
 }
 
+/// Longer than nodes that say nothing count as peers.
+const PEERS_FORGOTTEN: Duration = Duration::from_secs(32);
+
+#[tokio::test]
+async fn a_node_that_stops_after_taking_over_leaves_the_slot_to_one_without_the_broker() {
+    let mut nats = NatsServer::start();
+    nats.follower_timeout = FOLLOWER_TIMEOUT;
+    let forwarder = nats.forwarder().await;
+    let one = TestRealtime::node(&nats).await;
+    let two = one.another(&nats).await;
+    let three = one.another_through(&nats, &forwarder).await;
+    let [ann, mut bob, mut carl] = subscribe_on([&one, &two, &three]).await;
+
+    forwarder.close();
+    until_recorded(&one, Instant::now(), PEERS_FORGOTTEN).await;
+    drop(ann);
+    one.service.shut_down().await;
+    insert(&two, 2..=3).await;
+    expect_ids(&mut bob, 2..=3).await;
+    drop(bob);
+    two.service.shut_down().await;
+
+    assert_eq!(three.count(SLOTS).await, 1);
+    forwarder.open();
+    expect_ids(&mut carl, 2..=3).await;
+}
+
 #[tokio::test]
 async fn no_wal_is_retained_for_a_node_that_has_died() {
     let mut nats = NatsServer::start();
@@ -529,4 +556,58 @@ async fn no_wal_is_retained_for_a_node_that_has_died() {
     let is_confirmed = is_confirmed_now(&one).await;
 
     until(async || one.count(&is_confirmed).await == 1).await;
+}
+
+const SLOTS: &str = "select count(*) from pg_replication_slots where database = current_database()";
+
+#[tokio::test]
+async fn no_slot_stays_when_followers_stop_before_the_node_that_reads_it() {
+    let mut nats = NatsServer::start();
+    // Nodes that say nothing are waited for.
+    nats.follower_timeout = Duration::from_secs(3600);
+    let (one, other, mut ann, bob) = two_subscribed(&nats).await;
+
+    drop(bob);
+    other.service.shut_down().await;
+    insert(&one, 2..=3).await;
+    expect_ids(&mut ann, 2..=3).await;
+    let is_confirmed = is_confirmed_now(&one).await;
+    until(async || one.count(&is_confirmed).await == 1).await;
+    drop(ann);
+    one.service.shut_down().await;
+
+    assert_eq!(one.count(SLOTS).await, 0);
+}
+
+#[tokio::test]
+async fn no_slot_stays_when_the_node_that_reads_it_stops_first() {
+    let nats = NatsServer::start();
+    let (one, other, ann, mut bob) = two_subscribed(&nats).await;
+
+    drop(ann);
+    one.service.shut_down().await;
+    insert(&other, 2..=2).await;
+    expect_ids(&mut bob, 2..=2).await;
+    drop(bob);
+    other.service.shut_down().await;
+
+    assert_eq!(other.count(SLOTS).await, 0);
+}
+
+#[tokio::test]
+async fn a_node_that_stops_without_the_broker_leaves_no_record() {
+    let mut nats = NatsServer::start();
+    nats.follower_timeout = FOLLOWER_TIMEOUT;
+    let forwarder = nats.forwarder().await;
+    let one = TestRealtime::node(&nats).await;
+    let other = one.another_through(&nats, &forwarder).await;
+    let [_ann, bob] = subscribe_on([&one, &other]).await;
+    forwarder.close();
+    until_recorded(&one, Instant::now(), Duration::ZERO).await;
+
+    drop(bob);
+    other.service.shut_down().await;
+
+    let records = "select count(*) from realtime.followers";
+    assert_eq!(one.count(records).await, 0);
 }
