@@ -29,7 +29,7 @@ fn shop() -> Folder {
 fn a_folder_is_applied_in_order_and_seeded_once() {
     let folder = shop();
 
-    let first = Instance::start(&folder, &[]);
+    let first = Instance::first_start(&folder, &[]);
     let db = first.db_url().to_owned();
     assert_eq!(
         rows(&db, APPLIED),

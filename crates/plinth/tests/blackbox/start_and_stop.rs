@@ -10,7 +10,7 @@ use crate::support::{
 fn a_folder_gets_a_whole_backend_that_is_still_there_after_a_stop() {
     let folder = Folder::new();
 
-    let first = Instance::start(&folder, &[]);
+    let first = Instance::first_start(&folder, &[]);
     let status = first.status.clone();
     expect_a_useful_banner(&first);
     expect_every_form_of_status(&first);
@@ -377,7 +377,7 @@ fn no_file_in_the_system_folder_outlives_its_server() {
     )]);
     let private = std::fs::Permissions::from_mode(0o700);
     std::fs::set_permissions(folder.path(), private).expect("its mode");
-    let server = Instance::start(&folder, &[]);
+    let server = Instance::first_start(&folder, &[]);
     let Ok(location) = std::fs::read_to_string(folder.state().join("functions-location")) else {
         return crate::support::skip("the code is in the state folder here");
     };

@@ -26,9 +26,13 @@ pub(crate) struct Folder(TempDir);
 impl Folder {
     /// Everybody may enter it: where the tests run as root, PostgreSQL runs as another user.
     pub(crate) fn new() -> Self {
+        Self::named("plinth-test-")
+    }
+
+    pub(super) fn named(prefix: &str) -> Self {
         let mut builder = tempfile::Builder::new();
         let folder = builder
-            .prefix("plinth-test-")
+            .prefix(prefix)
             .tempdir_in(folder_with_space(DATABASES));
         let folder = folder.expect("a folder");
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("its mode");

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::{Ended, Folder, Http, kill, wait_for_exit};
+use super::{Ended, Folder, Http, kill, prepared, wait_for_exit};
 
 /// The first start makes a database; a busy machine takes its time.
 const START_LIMIT: Duration = Duration::from_secs(60);
@@ -26,8 +26,17 @@ pub(crate) struct Instance<'a> {
 }
 
 impl<'a> Instance<'a> {
-    /// `plinth start --port auto`, once it responds.
+    /// `plinth start --port auto`, once it responds. In an empty folder it finds the state of an
+    /// installation that has been started before, unless the database is elsewhere.
     pub(crate) fn start(folder: &'a Folder, args: &[&str]) -> Self {
+        if !args.contains(&"--database-url") {
+            prepared::put_into(folder);
+        }
+        Self::first_start(folder, args)
+    }
+
+    /// The same in a folder as it is.
+    pub(crate) fn first_start(folder: &'a Folder, args: &[&str]) -> Self {
         Self::spawn(folder, &[&["start", "--port", "auto"], args].concat()).ready()
     }
 

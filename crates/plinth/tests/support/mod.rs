@@ -12,6 +12,7 @@ mod folder;
 mod http;
 mod instance;
 mod mount;
+mod prepared;
 mod process;
 mod s3;
 mod sql;
