@@ -31,7 +31,7 @@ use crate::{
     workspace::{self, Workspace},
 };
 use artifacts::Artifacts;
-use runner::Durations;
+use runner::{Durations, Program};
 
 const PROGRAM: &str = "plinth";
 
@@ -52,6 +52,9 @@ const SYSTEM_PACKAGES: &str = "system packages";
 const WASM_TARGET: &str = "WebAssembly target";
 const BUILD: &str = "build";
 
+/// The variable without which tests that lack a program of the system are skipped.
+const MUST_RUN: &str = "PLINTH_TESTS_MUST_RUN";
+
 /// Steps at a time: what waits for the network, a browser or a timeout leaves processors to another.
 const SLOTS: usize = 3;
 
@@ -60,11 +63,35 @@ const SLOTS: usize = 3;
 struct Shared {
     artifacts: OnceLock<Artifacts>,
     durations: Durations,
+    /// Set once every program of the system is there that a test needs.
+    has_system_packages: OnceLock<()>,
 }
 
 impl Shared {
     fn artifacts(&self) -> Result<&Artifacts> {
         self.artifacts.get().context("the tests were not built")
+    }
+
+    fn install_system_packages(&self, needs_browser: bool) -> Result<Outcome> {
+        let outcome = tools::install_system_packages(needs_browser)?;
+        if !matches!(outcome, Outcome::Skipped(_)) {
+            self.has_system_packages.get_or_init(|| ());
+        }
+        Ok(outcome)
+    }
+
+    /// Fails tests for want of a program instead of skipping them, where all are installed.
+    fn forbid_skips(&self, command: &mut Command) {
+        if self.has_system_packages.get().is_some() {
+            command.env(MUST_RUN, "1");
+        }
+    }
+
+    fn run(&self, mut programs: Vec<Program>) -> Result<Outcome> {
+        for program in &mut programs {
+            self.forbid_skips(&mut program.command);
+        }
+        runner::run(programs, &self.durations)
     }
 }
 
@@ -103,7 +130,7 @@ fn plan(shared: &Shared) -> Result<Plan<'_>> {
         tools::install_packages(&runtime)
     }));
     plan.add(Step::new(SYSTEM_PACKAGES, move || {
-        tools::install_system_packages(needs_browser)
+        shared.install_system_packages(needs_browser)
     }));
     plan.add(Step::new(WASM_TARGET, tools::install_browser_target));
     let web_build = plan.add_all(web::steps());
@@ -269,18 +296,18 @@ fn test_on_oldest_postgres(shared: &Shared) -> Result<Outcome> {
 }
 
 fn test_in_javascript(suite: &Path, shared: &Shared) -> Result<Outcome> {
-    let artifacts = shared.artifacts()?;
-    let mut npm = npm_test(suite, artifacts)?;
-    ssr::add_example(suite, artifacts, &mut npm)?;
+    let mut npm = npm_test(suite, shared)?;
+    ssr::add_example(suite, shared.artifacts()?, &mut npm)?;
     node_test::run(&mut npm, &[], &name_of(suite), &shared.durations)?;
     Ok(Outcome::Done)
 }
 
 /// `npm test` of a suite, which is given the path of the program.
-fn npm_test(suite: &Path, artifacts: &Artifacts) -> Result<Command> {
+fn npm_test(suite: &Path, shared: &Shared) -> Result<Command> {
     let mut npm = tools::npm(suite);
     npm.args(["test", "--"]);
-    npm.env("PLINTH_BIN", artifacts.program(PROGRAM)?);
+    npm.env("PLINTH_BIN", shared.artifacts()?.program(PROGRAM)?);
+    shared.forbid_skips(&mut npm);
     npm.env("PLINTH_RUNTIME_DIR", workspace::root().join("runtime"));
     Ok(npm)
 }
@@ -294,6 +321,21 @@ mod tests {
         let shared = Shared::default();
         let plan = plan(&shared).expect("the repository can be read");
         assert_eq!(plan.unmet_needs(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn tests_may_be_skipped_until_all_programs_of_the_system_are_installed() {
+        let is_forbidden = |shared: &Shared| {
+            let mut command = Command::new("test");
+            shared.forbid_skips(&mut command);
+            command.get_envs().any(|(name, _)| name == MUST_RUN)
+        };
+        let shared = Shared::default();
+        assert!(!is_forbidden(&shared));
+
+        shared.has_system_packages.get_or_init(|| ());
+
+        assert!(is_forbidden(&shared));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use super::{
     BUILD, JS_CLIENTS, PROGRAM, RUNTIME_PACKAGES, SYSTEM_PACKAGES, Shared, node_test, npm_test,
-    packages_of, runner,
+    packages_of,
 };
 use crate::steps::{Outcome, Step};
 
@@ -29,9 +29,9 @@ pub(super) fn steps(js_clients: Option<PathBuf>, shared: &Shared) -> Vec<Step<'_
         let artifacts = shared.artifacts()?;
         let mut programs = artifacts.tests_of(&[STORAGE], &[], ON_S3);
         programs.extend(artifacts.tests_of(&[PROGRAM], &[OF_PROGRAM], ON_S3));
-        runner::run(programs, &shared.durations)
+        shared.run(programs)
     });
-    let mut steps = vec![in_rust.needs([BUILD, RUNTIME_PACKAGES])];
+    let mut steps = vec![in_rust.needs([BUILD, RUNTIME_PACKAGES, SYSTEM_PACKAGES])];
     if let Some(suite) = js_clients {
         let packages = packages_of(JS_CLIENTS);
         let in_javascript = Step::new("js-clients tests of files on S3", move || {
@@ -44,9 +44,11 @@ pub(super) fn steps(js_clients: Option<PathBuf>, shared: &Shared) -> Vec<Step<'_
 }
 
 fn test_in_javascript(suite: &Path, shared: &Shared) -> Result<Outcome> {
-    let artifacts = shared.artifacts()?;
-    let mut npm = npm_test(suite, artifacts)?;
-    npm.env("PLINTH_TESTSTORE_BIN", artifacts.program(TESTSTORE)?);
+    let mut npm = npm_test(suite, shared)?;
+    npm.env(
+        "PLINTH_TESTSTORE_BIN",
+        shared.artifacts()?.program(TESTSTORE)?,
+    );
     let files = test_files(suite)?;
     node_test::run(&mut npm, &files, "js-clients on S3", &shared.durations)?;
     Ok(Outcome::Done)

@@ -13,7 +13,8 @@ use std::{
 use rustix::process::Signal;
 
 use crate::support::{
-    Folder, Http, Instance, Mount, Response, eventually, kill, rows, skip, try_rows, value,
+    Folder, Http, Instance, Mount, Response, does_not_apply, eventually, kill, rows, try_rows,
+    value,
 };
 
 const CLIENTS: usize = 16;
@@ -195,7 +196,7 @@ fn is_client_backend(pid: u32) -> bool {
 fn a_full_disk_fails_requests_but_loses_no_data() {
     let folder = Folder::new();
     let Some(_disk) = Mount::tmpfs(folder.path(), 256) else {
-        return skip("mounting a small disk is not permitted here");
+        return does_not_apply("mounting a small disk is not permitted here");
     };
     let server = Instance::start(&folder, &[]);
     let token = server.cli_json(&["tokens", "create", "full"]);

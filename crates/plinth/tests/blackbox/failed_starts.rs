@@ -2,7 +2,7 @@
 
 use std::{fs, net::TcpListener, time::Duration};
 
-use crate::support::{Ended, Folder, Instance, Mount, free_port, skip, value};
+use crate::support::{Ended, Folder, Instance, Mount, does_not_apply, free_port, value};
 
 /// What a person finds acceptable before reading why it does not work.
 const SOON: Duration = Duration::from_secs(10);
@@ -131,7 +131,7 @@ fn a_disk_that_cannot_be_written_or_is_full_is_named() {
     assert!(sentence(&failed).contains(missing), "{}", failed.stderr);
 
     let Some(disk) = Mount::tmpfs(folder.path(), 8) else {
-        return skip("mounting a small disk is not permitted here");
+        return does_not_apply("mounting a small disk is not permitted here");
     };
     let failed = folder.start_failing(&[]).expect_code(1);
     let message = sentence(&failed);
@@ -145,7 +145,7 @@ fn a_disk_that_cannot_be_written_or_is_full_is_named() {
     assert!(!sentence(&failed).is_empty());
 
     if !disk.make_read_only() {
-        return skip("a mount cannot be made read-only here");
+        return does_not_apply("a mount cannot be made read-only here");
     }
     let failed = folder.start_failing(&[]).expect_code(1);
     let message = sentence(&failed).to_lowercase();

@@ -7,7 +7,9 @@ use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use serde_json::json;
 
 use super::storage_check::storage;
-use crate::support::{FileStore, Folder, Http, Instance, Mount, Response, S3, rows, skip};
+use crate::support::{
+    FileStore, Folder, Http, Instance, Mount, Response, S3, does_not_apply, rows,
+};
 
 /// A resumable upload in one request after the one that creates it.
 fn resumable(http: &Http, name: &str, text: &str) -> Response {
@@ -37,12 +39,12 @@ fn resumable(http: &Http, name: &str, text: &str) -> Response {
 fn no_space_for_bytes_is_503_in_every_protocol() {
     let folder = Folder::new();
     if let FileStore::S3 { .. } = FileStore::of(&folder) {
-        return skip("how full it is, an S3 store knows");
+        return does_not_apply("how full it is, an S3 store knows");
     }
     let disk = folder.path().join("disk");
     fs::create_dir(&disk).expect("a folder");
     let Some(_disk) = Mount::tmpfs(&disk, 8) else {
-        return skip("mounting a small disk is not permitted here");
+        return does_not_apply("mounting a small disk is not permitted here");
     };
     let path = format!("plinth.storage.path={}", disk.display());
     let server = Instance::start(&folder, &["--set", &path]);

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde_json::json;
 
 use crate::support::{
-    AuthServer, ExternalPostgres, auth_variables, gotrue_program, rows, skip, value,
+    AuthServer, ExternalPostgres, auth_variables, does_not_apply, gotrue_program, rows, skip, value,
 };
 use flows::Pair;
 
@@ -79,7 +79,7 @@ struct Stage {
 impl Stage {
     fn prepare() -> Option<Self> {
         let Some(gotrue) = gotrue_program() else {
-            skip("GOTRUE_BIN names no program");
+            does_not_apply("GOTRUE_BIN names no program");
             return None;
         };
         let Some(external) = ExternalPostgres::start() else {

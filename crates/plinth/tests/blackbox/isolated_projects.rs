@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::connections::{Sessions, parse};
 use crate::support::{
-    Channel, ExternalPostgres, Folder, Http, Instance, Session, eventually, kill,
+    Channel, ExternalPostgres, Folder, Http, Instance, Session, does_not_apply, eventually, kill,
     postgres_processes, rows, skip, try_rows, value,
 };
 
@@ -94,7 +94,7 @@ fn roles_of_one_project_open_no_table_of_an_isolated_one() {
         "select current_setting('server_version_num')::int < 160000",
     ) == "t"
     {
-        skip("owners create roles from PostgreSQL 16 on");
+        does_not_apply("owners create roles from PostgreSQL 16 on");
         return;
     }
     let secret = |reader: &str| {

@@ -379,7 +379,7 @@ fn no_file_in_the_system_folder_outlives_its_server() {
     std::fs::set_permissions(folder.path(), private).expect("its mode");
     let server = Instance::first_start(&folder, &[]);
     let Ok(location) = std::fs::read_to_string(folder.state().join("functions-location")) else {
-        return crate::support::skip("the code is in the state folder here");
+        return crate::support::does_not_apply("the code is in the state folder here");
     };
     let location = std::path::Path::new(location.trim());
     let http_of = |server: &Instance<'_>| {

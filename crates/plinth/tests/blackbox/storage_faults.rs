@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::storage_check::{HASTY, expect_settled, get, put, storage};
 use crate::support::{
-    FileStore, Folder, Http, Instance, Mount, Response, S3, eventually, kill, skip,
+    FileStore, Folder, Http, Instance, Mount, Response, S3, does_not_apply, eventually, kill,
 };
 
 const CLIENTS: usize = 6;
@@ -350,14 +350,14 @@ fn a_killed_postgres_costs_no_file_and_leaves_none_over() {
 fn a_full_disk_rejects_files_and_loses_none() {
     let folder = Folder::new();
     if let FileStore::S3 { .. } = FileStore::of(&folder) {
-        return skip(
+        return does_not_apply(
             "how full it is, an S3 store knows; `storage_unavailable_store.rs` has one that refuses",
         );
     }
     let disk = folder.path().join("disk");
     fs::create_dir(&disk).expect("a folder");
     let Some(_disk) = Mount::tmpfs(&disk, 8) else {
-        return skip("mounting a small disk is not permitted here");
+        return does_not_apply("mounting a small disk is not permitted here");
     };
     let path = format!("plinth.storage.path={}", disk.display());
     let server = Instance::start(&folder, &[&["--set", &path], HASTY].concat());

@@ -3,7 +3,7 @@
 use std::{fs, process::Command, time::Duration};
 
 use super::storage_check::{HASTY, expect_settled, files, get, put, storage};
-use crate::support::{FileStore, Folder, Instance, Mount, eventually, skip};
+use crate::support::{FileStore, Folder, Instance, Mount, does_not_apply, eventually};
 
 /// A store outside of the folder of a server, where several could find it.
 fn outside(folder: &Folder, store: &FileStore) -> Vec<String> {
@@ -130,7 +130,7 @@ fn files_that_could_not_be_moved_into_place_are_no_store() {
     assert_eq!(server.stop().code(), Some(0));
     fs::create_dir_all(&tmp).expect("a folder");
     let Some(_disk) = Mount::tmpfs(&tmp, 1) else {
-        return skip("mounting a small disk is not permitted here");
+        return does_not_apply("mounting a small disk is not permitted here");
     };
 
     let failed = folder.start_failing(&[]);
