@@ -175,12 +175,12 @@ impl Artifacts {
         tests.into_iter().map(Executable::as_program).collect()
     }
 
-    /// The integration tests of some packages, with a variable set; with parts of names, only the
-    /// tests that have one of them in their name.
+    /// The integration tests of some packages, with a variable set; the arguments are libtest's, which
+    /// choose among the tests.
     pub(super) fn tests_of(
         &self,
         packages: &[&str],
-        parts_of_name: &[&str],
+        arguments: &[&str],
         (variable, value): (&str, &str),
     ) -> Vec<Program> {
         let tests = self.executables.iter().filter(|test| {
@@ -188,7 +188,7 @@ impl Artifacts {
         });
         let mut programs: Vec<Program> = tests.map(Executable::as_program).collect();
         for program in &mut programs {
-            program.command.args(parts_of_name).env(variable, value);
+            program.command.args(arguments).env(variable, value);
         }
         programs
     }

@@ -40,6 +40,35 @@ const SPEAKS_SQL: [&str; 2] = ["plinth-db", "plinth-dump"];
 /// The program's tests that are about which PostgreSQL it runs on.
 const ABOUT_POSTGRES: [&str; 2] = ["external_database", "start_and_stop"];
 
+/// Tests of services that the version of PostgreSQL does not concern: what they are about happens
+/// before a statement, after it, or between servers, and other tests run the same statements.
+const SAME_ON_ANY_POSTGRES: [&str; 24] = [
+    "attacks::",
+    "callers::",
+    "captcha::",
+    "conditions::",
+    "cors::",
+    "discovery::",
+    "frames::",
+    "handshake::",
+    "hooks::texts::",
+    "links::",
+    "mail::",
+    "mail_tls::",
+    "metrics::",
+    "names::",
+    "oauth::custom::",
+    "oauth::id_token::",
+    "oauth::id_token_providers::",
+    "oauth::quirks::",
+    "properties::",
+    "ranges::",
+    "redirects::",
+    "sms::",
+    "system::",
+    "timing::",
+];
+
 /// The suite that needs a real browser.
 const BROWSER: &str = "browser";
 
@@ -291,8 +320,12 @@ fn test_on_oldest_postgres(shared: &Shared) -> Result<Outcome> {
     let artifacts = shared.artifacts()?;
     let oldest = ("PLINTH_TEST_BIN_DIR", tools::DEBIAN_POSTGRES);
     let mut programs = artifacts.tests_of(&[PROGRAM], &ABOUT_POSTGRES, oldest);
-    programs.extend(artifacts.tests_of(&sql_packages, &[], oldest));
-    runner::run(programs, &shared.durations)
+    let skipped: Vec<&str> = SAME_ON_ANY_POSTGRES
+        .iter()
+        .flat_map(|module| ["--skip", module])
+        .collect();
+    programs.extend(artifacts.tests_of(&sql_packages, &skipped, oldest));
+    shared.run(programs)
 }
 
 fn test_in_javascript(suite: &Path, shared: &Shared) -> Result<Outcome> {
@@ -336,6 +369,29 @@ mod tests {
         shared.has_system_packages.get_or_init(|| ());
 
         assert!(is_forbidden(&shared));
+    }
+
+    #[test]
+    fn modules_that_are_skipped_on_the_oldest_postgres_exist() {
+        let crates = workspace::root().join("crates");
+        let tests = fs::read_dir(crates).expect("the crates");
+        let tests: Vec<PathBuf> = tests
+            .flatten()
+            .flat_map(|package| {
+                [
+                    package.path().join("tests"),
+                    package.path().join("tests/api"),
+                ]
+            })
+            .collect();
+        for module in SAME_ON_ANY_POSTGRES {
+            let path = module.trim_end_matches("::").replace("::", "/") + ".rs";
+            let exists = tests.iter().any(|folder| {
+                let folder_module = path.trim_end_matches(".rs");
+                folder.join(&path).is_file() || folder.join(folder_module).is_dir()
+            });
+            assert!(exists, "no test file is the module {module}");
+        }
     }
 
     #[test]
