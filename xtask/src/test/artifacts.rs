@@ -164,14 +164,22 @@ impl Artifacts {
         Ok(Workspace::load()?.target_directory.join("debug").join(name))
     }
 
-    /// All test programs, those of the whole program first, because they take longest.
-    pub(super) fn all_tests(&self) -> Vec<Program> {
+    /// The tests of the whole program, integration tests first, because they take longest.
+    pub(super) fn tests_of_program(&self) -> Vec<Program> {
+        self.tests_where(|package| package == PROGRAM)
+    }
+
+    /// The tests of all other packages, in the same order.
+    pub(super) fn tests_of_libraries(&self) -> Vec<Program> {
+        self.tests_where(|package| package != PROGRAM)
+    }
+
+    fn tests_where(&self, is_chosen: impl Fn(&str) -> bool) -> Vec<Program> {
         let tests = self.executables.iter();
-        let mut tests: Vec<&Executable> = tests.filter(|test| test.kind != Kind::Program).collect();
-        tests.sort_by_key(|test| {
-            let is_short = test.kind == Kind::UnitTests;
-            (is_short, test.package != PROGRAM)
-        });
+        let mut tests: Vec<&Executable> = tests
+            .filter(|test| test.kind != Kind::Program && is_chosen(&test.package))
+            .collect();
+        tests.sort_by_key(|test| test.kind == Kind::UnitTests);
         tests.into_iter().map(Executable::as_program).collect()
     }
 
@@ -306,16 +314,13 @@ mod tests {
     }
 
     #[test]
-    fn all_tests_begin_with_those_of_the_program_and_end_with_unit_tests() {
-        let programs = artifacts().all_tests();
-        let names: Vec<_> = programs.iter().map(|program| &program.name).collect();
-        assert_eq!(
-            names,
-            [
-                "start of plinth",
-                "files of plinth-log",
-                "unit tests of plinth"
-            ]
-        );
+    fn each_test_belongs_to_the_program_or_to_a_library_and_unit_tests_come_last() {
+        let names = |programs: Vec<Program>| -> Vec<String> {
+            programs.into_iter().map(|program| program.name).collect()
+        };
+        let of_program = names(artifacts().tests_of_program());
+        assert_eq!(of_program, ["start of plinth", "unit tests of plinth"]);
+        let of_libraries = names(artifacts().tests_of_libraries());
+        assert_eq!(of_libraries, ["files of plinth-log"]);
     }
 }

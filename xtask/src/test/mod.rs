@@ -164,44 +164,59 @@ fn plan(shared: &Shared) -> Result<Plan<'_>> {
     plan.add(Step::new(WASM_TARGET, tools::install_browser_target));
     let web_build = plan.add_all(web::steps());
     plan.add_all(check::steps());
-    plan.add_all(rust_steps(web_build, shared));
-    plan.add_all(web_tests()?);
+    plan.add(build_step(web_build, shared));
     // All packages first: suites share what supports them.
     plan.add_all(suites.iter().map(|suite| package_step(suite)));
     let js_clients = suites.iter().find(|suite| suite.ends_with(JS_CLIENTS));
     let js_clients = js_clients.cloned();
+    // The longest steps first, so that no slot is left with one of them at the end.
+    let (browser, suites): (Vec<_>, Vec<_>) = suites
+        .into_iter()
+        .partition(|suite| suite.ends_with(BROWSER));
+    plan.add_all(browser.into_iter().map(|suite| suite_step(suite, shared)));
+    plan.add_all(rust_steps(shared));
     plan.add_all(suites.into_iter().map(|suite| suite_step(suite, shared)));
+    plan.add_all(web_tests()?);
     plan.add_all(s3_store::steps(js_clients, shared));
     plan.add_all(archive_steps(shared)?);
     Ok(plan)
 }
 
-/// One build for everything that follows, and the Rust tests on both ends of the supported range.
-fn rust_steps(web_build: Option<String>, shared: &Shared) -> Vec<Step<'_>> {
+/// One build for everything that follows.
+fn build_step(web_build: Option<String>, shared: &Shared) -> Step<'_> {
     let build = || {
         let is_first = shared.artifacts.set(Artifacts::build()?).is_ok();
         is_first
             .then_some(Outcome::Done)
             .context("the tests were built twice")
     };
+    Step::new(BUILD, build).needs(web_build)
+}
+
+/// The Rust tests on both ends of the supported range, and clippy.
+fn rust_steps(shared: &Shared) -> Vec<Step<'_>> {
+    const NEEDS: [&str; 4] = [BUILD, RUNTIME_PACKAGES, WASM_TARGET, SYSTEM_PACKAGES];
     let mut examples = artifacts::cargo();
     examples.args(["test", "--doc", "--workspace", "--no-fail-fast"]);
     vec![
-        Step::new(BUILD, build).needs(web_build),
+        Step::new("rust tests of libraries", || {
+            shared.run(shared.artifacts()?.tests_of_libraries())
+        })
+        .needs(NEEDS),
+        Step::new("rust tests of the program", || {
+            shared.run(shared.artifacts()?.tests_of_program())
+        })
+        .needs(NEEDS),
         Step::new("clippy", || {
             shared.artifacts()?.check_lints()?;
             Ok(Outcome::Done)
         })
         .needs([BUILD, check::RUST_COMPONENTS]),
-        Step::new("rust tests", || {
-            runner::run(shared.artifacts()?.all_tests(), &shared.durations)
-        })
-        .needs([BUILD, RUNTIME_PACKAGES, WASM_TARGET]),
-        Step::command("examples in rust documentation", examples).needs([BUILD]),
         Step::new("rust tests on PostgreSQL 15", || {
             test_on_oldest_postgres(shared)
         })
         .needs([BUILD, RUNTIME_PACKAGES, SYSTEM_PACKAGES]),
+        Step::command("examples in rust documentation", examples).needs([BUILD]),
     ]
 }
 
