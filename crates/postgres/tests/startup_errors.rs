@@ -105,16 +105,16 @@ async fn a_read_only_folder_is_named() {
     let project = disk.path.join("project");
     fs::create_dir(&project).unwrap();
     // First where nothing is there yet, then where a database waits.
-    disk.remount("ro");
+    disk.cover();
     let sentence = startup_error(options(&project, installation())).await;
     assert!(sentence.ends_with("read-only file system."), "{sentence}");
 
-    disk.remount("rw");
+    disk.uncover();
     start(options(&project, installation()))
         .await
         .stop(TEST_TIMEOUT)
         .await;
-    disk.remount("ro");
+    disk.cover();
     let sentence = startup_error(options(&project, installation())).await;
     assert_eq!(
         sentence,
@@ -237,19 +237,33 @@ impl Disk {
         })
     }
 
-    fn remount(&self, mode: &str) {
-        let option = format!("remount,{mode}");
-        let status = Command::new("mount")
-            .args(["-o", &option])
-            .arg(&self.path)
-            .status()
-            .unwrap();
-        assert!(status.success());
+    /// Makes it read-only by a mount on top of it. The disk itself may be busy: children of other tests
+    /// have our open files until they run their program.
+    fn cover(&self) {
+        let path = self.path.to_str().unwrap();
+        run("mount", &["--bind", path, path]);
+        run("mount", &["-o", "remount,bind,ro", path]);
     }
+
+    /// Makes it writable again.
+    fn uncover(&self) {
+        run("umount", &["--lazy", self.path.to_str().unwrap()]);
+    }
+}
+
+fn run(program: &str, args: &[&str]) {
+    let output = Command::new(program).args(args).output().unwrap();
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program}: {message}");
 }
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        _ = Command::new("umount").arg(&self.path).status();
+        // Also what is on top. Lazily, because it may be busy.
+        let umount = || {
+            let mut umount = Command::new("umount");
+            umount.arg("--lazy").arg(&self.path).output()
+        };
+        while umount().is_ok_and(|output| output.status.success()) {}
     }
 }

@@ -51,10 +51,7 @@ fn what_happens_to_functions_is_counted() {
     let folder = Folder::with(&[
         ("functions/hello/index.ts", HELLO),
         ("functions/broken/index.ts", "throw new Error('never');"),
-        (
-            "config.toml",
-            "[plinth.functions]\ncpu = \"1s\"\nboot_timeout = \"60s\"\n",
-        ),
+        ("config.toml", "[plinth.functions]\ncpu = \"1s\"\n"),
     ]);
     let server = Instance::start(&folder, &[]);
     let http = server
@@ -188,10 +185,8 @@ fn a_function_that_calls_itself_does_not_deadlock() {
         });
     "#;
     for policy in ["oneshot", "per_request", "per_worker"] {
-        let config = format!(
-            "[edge_runtime]\npolicy = \"{policy}\"\n[plinth.functions]\nmax_workers = 1\n\
-             boot_timeout = \"60s\"\n"
-        );
+        let config =
+            format!("[edge_runtime]\npolicy = \"{policy}\"\n[plinth.functions]\nmax_workers = 1\n");
         let folder = Folder::with(&[("functions/deep/index.ts", code), ("config.toml", &config)]);
         let server = Instance::start(&folder, &[]);
         let http = server
@@ -207,8 +202,7 @@ fn a_function_that_calls_itself_does_not_deadlock() {
 #[test]
 fn functions_receive_an_address_at_which_they_reach_plinth() {
     let code = "Deno.serve(() => new Response(Deno.env.get('SUPABASE_URL')));";
-    let config =
-        "[plinth.functions]\ninternal_url = \"http://127.9.9.9:8443/\"\nboot_timeout = \"60s\"\n";
+    let config = "[plinth.functions]\ninternal_url = \"http://127.9.9.9:8443/\"\n";
     let folder = Folder::with(&[("functions/hello/index.ts", code), ("config.toml", config)]);
     let server = Instance::start(&folder, &[]);
 

@@ -79,6 +79,9 @@ impl Ended {
     }
 }
 
+/// On a busy machine workers of functions, which have a lower priority, take long to start.
+const BOOT_TIMEOUT: (&str, &str) = ("PLINTH_FUNCTIONS_BOOT_TIMEOUT", "60s");
+
 /// The program, without PLINTH_ variables of the environment.
 pub(crate) fn plinth() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_plinth"));
@@ -86,6 +89,7 @@ pub(crate) fn plinth() -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| own(name)) {
         command.env_remove(name);
     }
+    command.env(BOOT_TIMEOUT.0, BOOT_TIMEOUT.1);
     command
 }
 

@@ -51,8 +51,12 @@ const SCHEMA: &str = "
         as 'select a + b';
 ";
 
-/// All tests hash passwords at the same time, which takes a busy machine longer than the usual limit.
-const LONG_TIMEOUT: (&str, &str) = ("plinth.auth.request_timeout", "60s");
+/// All tests hash passwords and start workers at the same time, which takes a busy machine longer than
+/// the usual limits.
+const LONG_TIMEOUTS: [(&str, &str); 2] = [
+    ("plinth.auth.request_timeout", "60s"),
+    ("plinth.functions.boot_timeout", "60s"),
+];
 
 /// One project's services; they stop with this.
 pub(crate) struct Live {
@@ -185,17 +189,14 @@ fn router(
     refreshes: Arc<AtomicUsize>,
     folder: &tempfile::TempDir,
 ) -> Router {
+    let settings = &[&LONG_TIMEOUTS[..], settings].concat();
     let signing = SigningKey::generate(Algorithm::Es256).expect("a key");
     let keyset = KeySet::builder()
         .signing_key(signing, KeyStatus::InUse)
         .build()
         .expect("keys");
     let auth_login = db.target().options("-c role=supabase_auth_admin");
-    let auth = project(
-        auth_login,
-        &[&[LONG_TIMEOUT][..], settings].concat(),
-        &keyset,
-    );
+    let auth = project(auth_login, settings, &keyset);
     let rest = project(
         db.target().login("live_login", "live_login"),
         settings,
