@@ -33,12 +33,15 @@ async fn deploy(app: &TestPlatform, slug: &str, sent: Sent) -> Value {
         &format!("/functions/deploy?slug={slug}"),
     )
     .await;
-    app.request(Method::POST, &uri, sent).await.expect(201)
+    app.request(Method::POST, &uri, sent)
+        .await
+        .expect_status(201)
+        .json()
 }
 
 async fn list(app: &TestPlatform) -> Vec<(String, i64)> {
     let uri = path(app, &ProjectName::Default, "/functions").await;
-    let functions = app.request(Method::GET, &uri, None).await.expect(200);
+    let functions = app.request(Method::GET, &uri, None).await.ok();
     let functions = functions.as_array().expect("a list").iter();
     let pair = |function: &Value| {
         let slug = function["slug"].as_str().expect("a slug").to_owned();
@@ -93,12 +96,12 @@ async fn a_deployed_function_is_described_as_by_the_management_api() {
     assert_eq!(made, expected);
     assert_eq!(made["ezbr_sha256"].as_str().map(str::len), Some(64));
     let base = path(&app, &ProjectName::Default, "/functions").await;
-    let listed = app.request(Method::GET, &base, None).await.expect(200);
+    let listed = app.request(Method::GET, &base, None).await.ok();
     assert_eq!(listed, json!([expected]));
     let shown = app
         .request(Method::GET, &format!("{base}/hello"), None)
         .await;
-    assert_eq!(shown.expect(200), expected);
+    assert_eq!(shown.ok(), expected);
 }
 
 #[tokio::test]
@@ -141,7 +144,9 @@ async fn a_runner_gets_the_files_and_settings_of_a_function() {
         "of another project"
     );
     let uri = path(&app, &ProjectName::Default, "/functions/hello").await;
-    app.request(Method::DELETE, &uri, None).await.expect(200);
+    app.request(Method::DELETE, &uri, None)
+        .await
+        .expect_status(200);
     let gone = app
         .platform
         .unpack(&reference, function, folder.path())
@@ -171,7 +176,7 @@ async fn sources_come_back_as_they_were_deployed() {
     assert_eq!(response.status, 200);
     let content_type = response.headers["content-type"].to_str().expect("text");
     let boundary = multer::parse_boundary(content_type).expect("a form");
-    let body = futures_util::stream::iter([Ok::<_, std::io::Error>(response.bytes)]);
+    let body = futures_util::stream::iter([Ok::<_, std::io::Error>(response.body)]);
     let mut form = multer::Multipart::new(body, boundary);
     let metadata = form.next_field().await.expect("readable").expect("a part");
     assert_eq!(metadata.name(), Some("metadata"));
@@ -194,7 +199,7 @@ async fn sources_come_back_as_they_were_deployed() {
         .extension(plinth_platform::api::ControlSocket);
     eszip = eszip.header("accept", "application/vnd.denoland.eszip");
     let eszip = eszip.body(axum::body::Body::empty()).expect("a request");
-    app.send(eszip).await.expect(404);
+    app.send(eszip).await.expect_status(404);
 }
 
 #[tokio::test]
@@ -207,27 +212,28 @@ async fn bundles_become_active_together_or_not_at_all() {
         bundled.push(
             app.request(Method::POST, &uri, hello("1"))
                 .await
-                .expect(201),
+                .expect_status(201)
+                .json(),
         );
     }
     assert_eq!(list(&app).await, [], "nothing is active yet");
     app.request(Method::GET, &format!("{base}/a"), None)
         .await
-        .expect(404);
+        .expect_status(404);
 
     let mut wrong = bundled.clone();
     wrong[0]["version"] = 7.into();
     let rejected = app
         .request(Method::PUT, &base, json_body(json!(wrong)))
         .await;
-    rejected.expect(404);
+    rejected.expect_status(404);
     assert_eq!(list(&app).await, [], "not the other one either");
     bundled[0]["verify_jwt"] = false.into();
     let done = app
         .request(Method::PUT, &base, json_body(json!(bundled)))
         .await;
 
-    let done = done.expect(200);
+    let done = done.ok();
     let slugs: Vec<&Value> = done["functions"]
         .as_array()
         .expect("a list")
@@ -241,7 +247,7 @@ async fn bundles_become_active_together_or_not_at_all() {
     let check = async |items: Value, status: u16| {
         app.request(Method::PUT, &base, json_body(items))
             .await
-            .expect(status);
+            .expect_status(status);
     };
     let a = &bundled[1];
     check(json!([a, a]), 400).await;
@@ -270,36 +276,35 @@ async fn a_rollback_goes_to_what_was_active_before() {
     let bundle_only = format!("{base}/deploy?slug=hello&bundleOnly=true");
     app.request(Method::POST, &bundle_only, hello("never active"))
         .await
-        .expect(201);
+        .expect_status(201);
     let uri = "/platform/projects/default/functions/hello/rollback";
     let roll_back = async |body: Value| app.request(Method::POST, uri, json_body(body)).await;
     let content = async || sources(&app, &ProjectName::Default, "hello").await[HELLO].clone();
 
-    assert_eq!(roll_back(json!({})).await.expect(200)["version"], 2);
+    assert_eq!(roll_back(json!({})).await.ok()["version"], 2);
     assert_eq!(content().await, "two");
     let made = deploy(&app, "hello", hello("five")).await;
     assert_eq!(made["version"], 5, "numbers are not used again");
     assert_eq!(
-        roll_back(json!({})).await.expect(200)["version"],
+        roll_back(json!({})).await.ok()["version"],
         2,
         "not the bad one"
     );
-    assert_eq!(roll_back(json!({})).await.expect(200)["version"], 1);
-    roll_back(json!({})).await.expect(409);
+    assert_eq!(roll_back(json!({})).await.ok()["version"], 1);
+    roll_back(json!({})).await.expect_status(409);
     assert_eq!(content().await, "one");
-    assert_eq!(
-        roll_back(json!({ "version": 3 })).await.expect(200)["version"],
-        3
-    );
+    assert_eq!(roll_back(json!({ "version": 3 })).await.ok()["version"], 3);
 
-    roll_back(json!({ "version": 9 })).await.expect(404);
-    roll_back(json!({ "version": "x" })).await.expect(400);
+    roll_back(json!({ "version": 9 })).await.expect_status(404);
+    roll_back(json!({ "version": "x" }))
+        .await
+        .expect_status(400);
     let none = "/platform/projects/default/functions/none/rollback";
     app.request(Method::POST, none, json_body(json!({})))
         .await
-        .expect(404);
+        .expect_status(404);
     let versions = "/platform/projects/default/functions/hello/versions";
-    let versions = app.request(Method::GET, versions, None).await.expect(200);
+    let versions = app.request(Method::GET, versions, None).await.ok();
     let versions: Vec<(i64, bool)> = versions
         .as_array()
         .expect("a list")
@@ -343,10 +348,10 @@ async fn old_versions_are_pruned_but_never_the_active_one() {
     let bundle_only = format!("{base}/deploy?slug=hello&bundleOnly=true");
     app.request(Method::POST, &bundle_only, hello("13"))
         .await
-        .expect(201);
+        .expect_status(201);
     app.request(Method::POST, &bundle_only, hello("14"))
         .await
-        .expect(201);
+        .expect_status(201);
 
     let mut expected: Vec<i32> = (5..=14).rev().collect();
     expected.push(3);
@@ -368,24 +373,26 @@ async fn settings_stay_unless_they_are_changed() {
     let patch = async |body: Value| app.request(Method::PATCH, &uri, json_body(body)).await;
     let patched = patch(json!({ "verify_jwt": true, "name": "New" }))
         .await
-        .expect(200);
+        .ok();
     assert_eq!(patched["version"], 2);
     assert_eq!(patched["verify_jwt"], true);
     assert_eq!(patched["name"], "New");
     let patched = patch(json!({ "body": "Deno.serve(() => new Response())" }))
         .await
-        .expect(200);
+        .ok();
     assert_eq!(patched["version"], 3);
     let entrypoint = patched["entrypoint_path"].as_str().expect("a URL");
     assert!(entrypoint.ends_with("_3/index.ts"), "{entrypoint}");
     assert_eq!(patched["verify_jwt"], true);
-    patch(json!({ "name": "" })).await.expect(400);
-    patch(json!({ "verify_jwt": "maybe" })).await.expect(400);
+    patch(json!({ "name": "" })).await.expect_status(400);
+    patch(json!({ "verify_jwt": "maybe" }))
+        .await
+        .expect_status(400);
     let none = path(&app, &ProjectName::Default, "/functions/none").await;
     for body in [json!({ "name": "x" }), json!({ "body": "x" })] {
         app.request(Method::PATCH, &none, json_body(body))
             .await
-            .expect(404);
+            .expect_status(404);
     }
 }
 
@@ -398,11 +405,13 @@ async fn a_function_of_one_text_is_made_once() {
     let made = app
         .request(Method::POST, &base, json_body(body.clone()))
         .await
-        .expect(201);
+        .expect_status(201)
+        .json();
     let again = app
         .request(Method::POST, &base, json_body(body))
         .await
-        .expect(400);
+        .expect_status(400)
+        .json();
 
     assert_eq!(made["verify_jwt"], false);
     assert_eq!(made["import_map"], false);
@@ -421,7 +430,8 @@ async fn a_function_of_one_text_is_made_once() {
     let rejected = app
         .request(Method::POST, &format!("{base}?slug=a"), eszip)
         .await
-        .expect(404);
+        .expect_status(404)
+        .json();
     let message = rejected["message"].as_str().expect("a message");
     assert!(message.starts_with("Not available on Plinth"), "{message}");
 }
@@ -435,7 +445,11 @@ async fn what_cannot_be_deployed_leaves_nothing_behind() {
     let with = |path: &str| form(entry.clone(), &[index, (path, b"x")]);
     let check = async |query: &str, sent: Sent, status: u16, part: &str| {
         let uri = format!("{base}/deploy{query}");
-        let response = app.request(Method::POST, &uri, sent).await.expect(status);
+        let response = app
+            .request(Method::POST, &uri, sent)
+            .await
+            .expect_status(status)
+            .json();
         let message = response["message"].as_str().expect("a message");
         assert!(message.contains(part), "{query}: {message}");
     };
@@ -498,13 +512,15 @@ async fn what_cannot_be_deployed_leaves_nothing_behind() {
         (Method::PUT, "/none"),
     ] {
         let uri = format!("{base}{rest}");
-        app.request(method, &uri, None).await.expect(404);
+        app.request(method, &uri, None).await.expect_status(404);
     }
     let nowhere = "/v1/projects/aaaaaaaaaaaaaaaaaaaa/functions";
-    app.request(Method::GET, nowhere, None).await.expect(404);
+    app.request(Method::GET, nowhere, None)
+        .await
+        .expect_status(404);
     app.request(Method::POST, &format!("{nowhere}/deploy?slug=a"), good())
         .await
-        .expect(404);
+        .expect_status(404);
 }
 
 #[tokio::test]
@@ -518,7 +534,7 @@ async fn other_users_and_tokens_reach_no_further_than_they_may() {
             request = request.header("authorization", format!("Bearer {bearer}"));
         }
         let request = request.body(axum::body::Body::empty()).expect("a request");
-        app.send(request).await.expect(status);
+        app.send(request).await.expect_status(status);
     };
     let default = app.reference(&ProjectName::Default).await;
     for rest in ["/functions", "/secrets"] {
@@ -542,7 +558,7 @@ async fn a_deployment_without_disk_space_is_503() {
         "code": "no_space",
         "message": "The server has no space left for this request",
     });
-    assert_eq!(failed.expect(503), expected);
+    assert_eq!(failed.expect_status(503).json(), expected);
     assert_eq!(list(&app).await, []);
 }
 
@@ -556,7 +572,8 @@ async fn a_runner_prepares_functions_and_is_notified_of_changes() {
     let bad = app
         .request(Method::POST, &uri, hello("SYNTAX ERROR"))
         .await
-        .expect(400);
+        .expect_status(400)
+        .json();
     assert_eq!(
         bad["message"],
         format!("Failed to bundle: {HELLO}:1 Unexpected token")
@@ -576,17 +593,18 @@ async fn a_runner_prepares_functions_and_is_notified_of_changes() {
     let bundled = app
         .request(Method::POST, &bundle_only, hello("2"))
         .await
-        .expect(201);
+        .expect_status(201)
+        .json();
     assert_eq!(runner.changes(), 1, "requests go where they went");
     app.request(Method::PUT, &base, json_body(json!([bundled])))
         .await
-        .expect(200);
+        .expect_status(200);
     assert_eq!(runner.changes(), 2);
     let secrets = path(&app, &ProjectName::Default, "/secrets").await;
     let set = json!([{ "name": "A", "value": "1" }]);
     app.request(Method::POST, &secrets, json_body(set))
         .await
-        .expect(201);
+        .expect_status(201);
     assert_eq!(runner.changes(), 3);
     let own = format!("{base}/hello");
     app.request(
@@ -595,8 +613,10 @@ async fn a_runner_prepares_functions_and_is_notified_of_changes() {
         json_body(json!({ "verify_jwt": false })),
     )
     .await
-    .expect(200);
-    app.request(Method::DELETE, &own, None).await.expect(200);
+    .expect_status(200);
+    app.request(Method::DELETE, &own, None)
+        .await
+        .expect_status(200);
     assert_eq!(runner.changes(), 5);
 }
 
@@ -641,7 +661,7 @@ async fn a_project_that_is_gone_takes_its_functions_along() {
     let uri = path(&app, &name, "/functions/deploy?slug=hello").await;
     app.request(Method::POST, &uri, hello("1"))
         .await
-        .expect(201);
+        .expect_status(201);
     let reference = app.reference(&name).await;
 
     app.platform
@@ -666,14 +686,14 @@ async fn a_paused_project_takes_secrets_but_no_deployments() {
 
     app.request(Method::POST, &uri, hello("1"))
         .await
-        .expect(409);
+        .expect_status(409);
     let values = BTreeMap::from([("KEY".to_owned(), "value".to_owned())]);
     app.platform.set_secrets(&name, &values).await.expect("set");
 
     app.platform.resume_project(&name).await.expect("resumed");
     app.request(Method::POST, &uri, hello("1"))
         .await
-        .expect(201);
+        .expect_status(201);
 }
 
 #[tokio::test]
@@ -684,7 +704,7 @@ async fn a_branch_runs_what_its_parent_runs() {
     for text in ["one", "two"] {
         app.request(Method::POST, &uri, hello(text))
             .await
-            .expect(201);
+            .expect_status(201);
     }
     let values = BTreeMap::from([("KEY".to_owned(), "value".to_owned())]);
     app.platform.set_secrets(&name, &values).await.expect("set");

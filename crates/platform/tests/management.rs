@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use support::{TestPlatform, functions::json_body};
 
 async fn get(app: &TestPlatform, uri: &str) -> Value {
-    app.request(Method::GET, uri, None).await.expect(200)
+    app.request(Method::GET, uri, None).await.ok()
 }
 
 /// The paths of all members that are null.
@@ -43,9 +43,12 @@ async fn what_is_absent_is_left_out() {
         format!("{project}/branches"),
         json!({ "branch_name": "try" }),
     );
-    let branch = branch.await.expect(201);
+    let branch = branch.await.expect_status(201).json();
     let key = json!({ "type": "secret", "name": "backend" });
-    let key = create(format!("{project}/api-keys"), key).await.expect(201);
+    let key = create(format!("{project}/api-keys"), key)
+        .await
+        .expect_status(201)
+        .json();
     let signing = json!({ "algorithm": "HS256" });
     let signing = create(format!("{project}/config/auth/signing-keys"), signing).await;
     assert_eq!(nulls(&branch, ""), [""; 0], "{branch}");
@@ -94,7 +97,11 @@ async fn health_is_that_of_the_services_asked_for() {
     let usual = get(&app, &health("")).await;
     assert_eq!(names(&usual), ["auth", "db", "realtime", "rest", "storage"]);
     let path = health("?services=mail");
-    let unknown = app.request(Method::GET, &path, None).await.expect(400);
+    let unknown = app
+        .request(Method::GET, &path, None)
+        .await
+        .expect_status(400)
+        .json();
     assert!(
         unknown["message"]
             .to_string()
@@ -125,12 +132,12 @@ async fn revoking_the_last_publishable_key_warns() {
     let keys = format!("/v1/projects/{reference}/api-keys");
     let revoke = async |key: &str| {
         let uri = format!("{keys}/{}", key.replace('/', "%2F"));
-        app.request(Method::DELETE, &uri, None).await.expect(200)
+        app.request(Method::DELETE, &uri, None).await.ok()
     };
     let second = json!({ "type": "publishable", "name": "second" });
     app.request(Method::POST, &keys, json_body(second))
         .await
-        .expect(201);
+        .expect_status(201);
 
     let secret = revoke("secret/default").await;
     let first = revoke("publishable/second").await;
@@ -157,12 +164,12 @@ async fn parties_that_share_a_host_are_reported() {
 
     let shop = json!({ "name": "Shop" });
     let shop = app.request(Method::POST, "/v1/organizations", json_body(shop));
-    let slug = shop.await.expect(201)["slug"].clone();
+    let slug = shop.await.expect_status(201).json()["slug"].clone();
     assert!(find_check(&app, "shared host").await.is_none());
     let project = json!({ "name": "Till", "organization_slug": slug });
     app.request(Method::POST, "/v1/projects", json_body(project))
         .await
-        .expect(201);
+        .expect_status(201);
 
     let check = find_check(&app, "shared host").await.expect("a check");
     assert_eq!(check.severity, Severity::Warning);
@@ -177,7 +184,7 @@ async fn a_branch_is_renamed_and_the_parent_is_the_branch_main() {
     let create = async |name: &str| {
         let body = json!({ "branch_name": name });
         let made = app.request(Method::POST, &branches, json_body(body)).await;
-        made.expect(201)
+        made.expect_status(201).json()
     };
     let (branch, other) = (create("try").await, create("other").await);
     let path = format!("/v1/branches/{}", branch["id"].as_str().expect("an id"));
@@ -187,15 +194,13 @@ async fn a_branch_is_renamed_and_the_parent_is_the_branch_main() {
     };
 
     let renamed = json!({ "branch_name": "renamed", "git_branch": "feature", "status": "x" });
-    let renamed = update(&path, renamed).await.expect(200);
+    let renamed = update(&path, renamed).await.ok();
     assert_eq!(renamed["name"], "renamed");
     assert_eq!(renamed["git_branch"], "feature");
     assert_eq!(renamed["persistent"], false);
     let reference = branch["project_ref"].as_str().expect("a ref");
     let by_ref = format!("/v1/branches/{reference}");
-    let kept = update(&by_ref, json!({ "persistent": true }))
-        .await
-        .expect(200);
+    let kept = update(&by_ref, json!({ "persistent": true })).await.ok();
     assert_eq!(kept["name"], "renamed", "what is absent stays");
     assert_eq!(get(&app, &format!("{branches}/renamed")).await, kept);
 
@@ -213,7 +218,9 @@ async fn a_branch_is_renamed_and_the_parent_is_the_branch_main() {
     assert_eq!(get(&app, &format!("{branches}/main")).await, listed[0]);
     assert_eq!(get(&app, &main).await["ref"], parent.as_str());
     let missing = format!("/v1/branches/{}", uuid::Uuid::nil());
-    app.request(Method::GET, &missing, None).await.expect(404);
+    app.request(Method::GET, &missing, None)
+        .await
+        .expect_status(404);
 }
 
 #[tokio::test]
@@ -259,10 +266,10 @@ async fn no_space_for_a_project_is_503() {
     let failed = create().await;
 
     assert!(failed.headers.contains_key("retry-after"), "{failed:?}");
-    let body = failed.expect(503);
+    let body = failed.expect_status(503).json();
     assert!(!body.to_string().contains("extend file"), "{body}");
     zero.batch_execute("drop function platform.is_full() cascade")
         .await
         .expect("space again");
-    create().await.expect(201);
+    create().await.expect_status(201);
 }

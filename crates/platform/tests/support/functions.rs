@@ -7,40 +7,19 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use axum::body::{Body, to_bytes};
-use http::{HeaderMap, Method, Request, StatusCode, header::CONTENT_TYPE};
+use axum::body::Body;
+use http::{Method, Request};
 use plinth_platform::api::{self, ControlSocket};
 use plinth_project::{
     BoxFuture, FunctionRunner, FunctionSource, PreparationError, Project, ProjectName, ProjectRef,
     SourceError,
 };
+use plinth_testkit::{Call, Reply};
 use serde_json::Value;
-use tower::ServiceExt;
 
 use super::TestPlatform;
 
 pub const BOUNDARY: &str = "frontier";
-
-/// A response of the API.
-#[derive(Debug)]
-pub struct TestResponse {
-    pub status: StatusCode,
-    pub headers: HeaderMap,
-    pub bytes: Vec<u8>,
-}
-
-impl TestResponse {
-    pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.bytes).unwrap_or(Value::Null)
-    }
-
-    #[track_caller]
-    pub fn expect(self, status: u16) -> Value {
-        let text = String::from_utf8_lossy(&self.bytes).into_owned();
-        assert_eq!(self.status, status, "{text}");
-        self.json()
-    }
-}
 
 /// What is sent: its type and its bytes.
 pub type Sent = Option<(String, Vec<u8>)>;
@@ -74,28 +53,19 @@ pub fn form(metadata: Value, files: &[(&str, &[u8])]) -> Sent {
 
 impl TestPlatform {
     /// A request of the owner.
-    pub async fn request(&self, method: Method, uri: &str, sent: Sent) -> TestResponse {
-        let mut request = Request::builder().method(method).uri(uri);
-        let body = match sent {
-            Some((content_type, bytes)) => {
-                request = request.header(CONTENT_TYPE, content_type);
-                Body::from(bytes)
-            }
-            None => Body::empty(),
-        };
-        let request = request.extension(ControlSocket).body(body);
-        self.send(request.expect("a request")).await
+    pub async fn request(&self, method: Method, uri: &str, sent: Sent) -> Reply {
+        let call = Call::new(api::routes(self.platform.clone()), method, uri).with(|request| {
+            request.extensions_mut().insert(ControlSocket);
+        });
+        match sent {
+            Some((content_type, bytes)) => call.body(&content_type, bytes).await,
+            None => call.await,
+        }
     }
 
-    pub async fn send(&self, request: Request<Body>) -> TestResponse {
-        let response = api::routes(self.platform.clone()).oneshot(request).await;
-        let (parts, body) = response.expect("infallible").into_parts();
-        let bytes = to_bytes(body, 64 << 20).await.expect("a whole body");
-        TestResponse {
-            status: parts.status,
-            headers: parts.headers,
-            bytes: bytes.to_vec(),
-        }
+    pub async fn send(&self, request: Request<Body>) -> Reply {
+        let call = Call::new(api::routes(self.platform.clone()), Method::GET, "/");
+        call.with(|call| *call = request).await
     }
 
     pub async fn reference(&self, name: &ProjectName) -> ProjectRef {
