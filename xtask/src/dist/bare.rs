@@ -21,7 +21,7 @@ use readme::Example;
 /// What the Debian is made of.
 const RELEASE: &str = "bookworm";
 /// Where the archive is unpacked, and where the app is, inside.
-const PREFIX: &str = "opt/plinth";
+pub(super) const PREFIX: &str = "opt/plinth";
 const APP: &str = "app";
 /// Where the README's commands store keys.
 const SECRETS: &str = ".plinth/app.env";

@@ -1,12 +1,14 @@
 //! `cargo xtask dist`: what people without Rust and Node.js install.
 //!
 //! `layout` puts the program, PostgreSQL, Deno, completions, man pages and the systemd unit into one
-//! folder, which becomes an archive; `npm` arranges the same as packages for `npx plinth`; `bare`
-//! proves that the archive runs on a Debian that has nothing else and no network.
+//! folder, which becomes an archive; `services` compares it with the unit and the Dockerfile; `npm` arranges the
+//! same as packages for `npx plinth`; `bare` proves that the archive runs on a Debian that has nothing else and
+//! no network.
 
 pub(crate) mod bare;
 mod layout;
 mod npm;
+mod services;
 
 use std::{
     fs,
@@ -127,6 +129,7 @@ pub(crate) fn pack(program: &Path, dist: &Path, compression: Compression) -> Res
     let version = version()?;
     let name = format!("plinth-{version}-{PLATFORM}");
     let layout = Layout::fill(&dist.join(&name), program)?;
+    services::check(&dist.join(&name))?;
     npm::fill(&dist.join("npm"), &layout, &version)?;
 
     let archive = dist.join(format!("{name}.tar.gz"));
