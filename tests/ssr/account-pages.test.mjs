@@ -100,6 +100,7 @@ test("a session that was ended elsewhere leads to the sign-in page, without its 
   const { browser, admin } = await signedIn();
   const { error } = await admin.auth.admin.signOut(browser.session.access_token, "global");
   assert.equal(error, null);
+  // The access token has to expire, and only time ends it.
   await wait((seconds + 1) * 1000);
 
   const response = await browser.get("/account");

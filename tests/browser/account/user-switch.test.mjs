@@ -34,6 +34,7 @@ async function watchFor(page, text) {
 /** Delays user responses, so that anything shown earlier comes from a cache. */
 const delayUserResponses = (page) =>
   intercept(page, ["GET", /\/auth\/v1\/user(\/|$)/], async (route) => {
+    // Long enough for the page to show what it has before the response.
     await new Promise((resolve) => setTimeout(resolve, 500));
     await route.continue();
   });

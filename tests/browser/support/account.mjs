@@ -234,6 +234,7 @@ const waitForPaint = (page) =>
   page.evaluate(
     () =>
       new Promise((resolve) =>
+        // Two frames are painted; no event says when styles that follow from them have settled.
         requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve, 50))),
       ),
   );

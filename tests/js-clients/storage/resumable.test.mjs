@@ -501,7 +501,7 @@ describe("Uppy", () => {
     const result = instance.upload();
     await hasBegun;
     assert.equal(instance.pauseResume(id), true);
-    // A pause is time that passes.
+    // The pause itself: if it ended at once, the upload would not be interrupted.
     await new Promise((resolve) => setTimeout(resolve, 300));
     assert.equal(instance.pauseResume(id), false);
 

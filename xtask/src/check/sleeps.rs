@@ -1,7 +1,7 @@
 //! Tests wait for events; a fixed time needs a reason.
 //!
-//! In a test, a call of `sleep` outside of a polling loop needs a comment on the line before it. Files
-//! are read as rustfmt leaves them, so that indentation says what a line belongs to.
+//! In a test, a call of `sleep`, or its equivalent in JavaScript, outside of a polling loop needs a comment on
+//! the line before it. Files are read as formatters leave them, so that indentation says what a line belongs to.
 
 use std::{fs, path::Path};
 
@@ -13,13 +13,13 @@ use super::files;
 pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for file in files::list(root)? {
-        if file.extension().is_none_or(|extension| extension != "rs") {
+        let path = file.strip_prefix(root).unwrap_or(&file);
+        let Some(language) = Language::of(path) else {
             continue;
-        }
+        };
         let text = fs::read_to_string(&file)
             .with_context(|| format!("{} cannot be read", file.display()))?;
-        let path = file.strip_prefix(root).unwrap_or(&file);
-        let lines = unexplained_sleeps(&text, is_test_file(path));
+        let lines = unexplained_sleeps(&text, language, is_test_file(path));
         problems.extend(lines.into_iter().map(|line| {
             format!(
                 "{}:{line} sleeps in a test: wait for an event, or say in a comment on the line \
@@ -31,12 +31,52 @@ pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
     Ok(problems)
 }
 
+#[derive(Debug, Clone, Copy)]
+enum Language {
+    Rust,
+    JavaScript,
+}
+
+impl Language {
+    /// JavaScript counts in `tests/` only; the code of pages is not a test.
+    fn of(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "rs" => Some(Self::Rust),
+            "mjs" if path.starts_with("tests") => Some(Self::JavaScript),
+            _ => None,
+        }
+    }
+
+    fn calls_sleep(self, line: &str) -> bool {
+        match self {
+            Self::Rust => calls_sleep(line),
+            Self::JavaScript => awaits_timer(line),
+        }
+    }
+
+    fn begins_loop(self, code: &str) -> bool {
+        let heads: &[&str] = match self {
+            Self::Rust => &["loop {", "while ", "for "],
+            Self::JavaScript => &["do {", "while (", "for (", "for await ("],
+        };
+        let is_value = matches!(self, Self::Rust) && code.ends_with(" loop {");
+        is_value || heads.iter().any(|head| code.starts_with(head))
+    }
+
+    fn begins_function(self, code: &str) -> bool {
+        match self {
+            Self::Rust => code.contains("fn ") && code.contains('('),
+            Self::JavaScript => code.contains("function ") || code.ends_with("=> {"),
+        }
+    }
+}
+
 fn is_test_file(path: &Path) -> bool {
     path.ends_with("tests.rs") || path.iter().any(|folder| folder == "tests")
 }
 
 /// Numbers of the lines that sleep outside of a loop and have no comment before them.
-fn unexplained_sleeps(text: &str, is_test_file: bool) -> Vec<usize> {
+fn unexplained_sleeps(text: &str, language: Language, is_test_file: bool) -> Vec<usize> {
     let lines: Vec<_> = text.lines().collect();
     let begin = if is_test_file {
         0
@@ -46,8 +86,8 @@ fn unexplained_sleeps(text: &str, is_test_file: bool) -> Vec<usize> {
     };
     let is_unexplained = |index: &usize| {
         let before = index.checked_sub(1).map(|before| lines[before].trim());
-        calls_sleep(lines[*index])
-            && !is_in_loop(&lines, *index)
+        language.calls_sleep(lines[*index])
+            && !is_in_loop(&lines, language, *index)
             && !before.is_some_and(|before| before.starts_with("//"))
     };
     let unexplained = (begin..lines.len()).filter(is_unexplained);
@@ -67,22 +107,32 @@ fn calls_sleep(line: &str) -> bool {
     })
 }
 
-/// Whether a loop is around the line, within its function.
-fn is_in_loop(lines: &[&str], index: usize) -> bool {
+/// A promise that only a timer resolves, made in place or by `node:timers/promises`.
+fn awaits_timer(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    let is_resolved = code.contains("setTimeout(resolve");
+    let is_awaited = ["wait", "sleep", "delay", "setTimeout"]
+        .iter()
+        .any(|name| code.contains(&format!("await {name}(")));
+    is_resolved || is_awaited
+}
+
+/// Whether the line is in a loop, within its function.
+fn is_in_loop(lines: &[&str], language: Language, index: usize) -> bool {
     let mut inner = indentation(lines[index]);
+    if language.begins_loop(lines[index].trim()) {
+        return true;
+    }
     for line in lines[..index].iter().rev() {
         if line.trim().is_empty() || indentation(line) >= inner {
             continue;
         }
         inner = indentation(line);
         let code = line.trim();
-        let begins_loop = ["loop {", "while ", "for "]
-            .iter()
-            .any(|word| code.starts_with(word));
-        if begins_loop || code.ends_with(" loop {") {
+        if language.begins_loop(code) {
             return true;
         }
-        if code.contains("fn ") && code.contains('(') {
+        if language.begins_function(code) {
             return false;
         }
     }
@@ -100,7 +150,14 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[usize]) {
-        assert_eq!(unexplained_sleeps(text, true), expected, "{text}");
+        let found = unexplained_sleeps(text, Language::Rust, true);
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[track_caller]
+    fn check_javascript(text: &str, expected: &[usize]) {
+        let found = unexplained_sleeps(text, Language::JavaScript, true);
+        assert_eq!(found, expected, "{text}");
     }
 
     #[test]
@@ -158,9 +215,44 @@ mod tests {
     }
 
     #[test]
+    fn a_timer_in_javascript_needs_a_comment_too() {
+        for sleep in [
+            "await new Promise((resolve) => setTimeout(resolve, 300));",
+            "await wait(300);",
+        ] {
+            check_javascript(&format!("async function a() {{\n  {sleep}\n}}"), &[2]);
+            check_javascript(
+                &format!("test(\"a\", async () => {{\n  {sleep}\n}});"),
+                &[2],
+            );
+            check_javascript(&format!("  // Silence is the proof.\n  {sleep}"), &[]);
+            check_javascript(
+                &format!("for (;;) {{\n  try {{\n    {sleep}\n  }}\n}}"),
+                &[],
+            );
+            check_javascript(&format!("while (!isDone()) {sleep}"), &[]);
+            check_javascript(
+                &format!(
+                    "for (const x of y) {{\n  test(x, async () => {{\n    {sleep}\n  }});\n}}"
+                ),
+                &[3],
+            );
+        }
+        check_javascript("const timer = setTimeout(() => reject(late), 300);", &[]);
+    }
+
+    #[test]
+    fn only_tests_are_read_of_javascript() {
+        assert!(Language::of(Path::new("tests/ssr/a.test.mjs")).is_some());
+        assert!(Language::of(Path::new("packaging/npm/plinth.mjs")).is_none());
+        assert!(Language::of(Path::new("docs/a.md")).is_none());
+    }
+
+    #[test]
     fn outside_of_tests_code_may_sleep() {
         let text = "fn retry() {\n    sleep(BACKOFF);\n}\n\nmod tests {\n    fn a() {\n        sleep(SHORT);\n    }\n}";
-        assert_eq!(unexplained_sleeps(text, false), [7]);
-        assert!(unexplained_sleeps("fn a() {\n    sleep(X);\n}", false).is_empty());
+        let found = |text| unexplained_sleeps(text, Language::Rust, false);
+        assert_eq!(found(text), [7]);
+        assert!(found("fn a() {\n    sleep(X);\n}").is_empty());
     }
 }
