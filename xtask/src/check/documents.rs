@@ -63,6 +63,7 @@ pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
     }
     problems.extend(test_commands::problems(root, "CONTRIBUTING.md")?);
     problems.extend(wrong_counts(root)?);
+    problems.extend(untested_invariants(&read(&root.join("ARCHITECTURE.md"))?));
     Ok(problems)
 }
 
@@ -160,17 +161,13 @@ fn step(folder: &Path, part: &str) -> Vec<PathBuf> {
 
 /// Versions, the next migration and the count of providers, as CONTRIBUTING.md and README.md have them.
 fn wrong_counts(root: &Path) -> Result<Vec<String>> {
-    let manifest = read(&root.join("Cargo.toml"))?;
-    let rust = manifest.split("rust-version = \"").nth(1);
-    let rust = rust.and_then(|rest| rest.split('"').next());
-    let rust = rust.context("Cargo.toml names no rust-version")?;
+    let [rust, test_rust] = rust_versions(root)?;
     let last = last_migration(&root.join("crates/auth/migrations"))?;
     let next: u32 = 1 + last[..4]
         .parse::<u32>()
         .context("migrations are numbered")?;
 
     let node = format!("Node.js {} or later", tools::NODE_MAJOR);
-    let rust = format!("Rust {rust} or later");
     let (last, file) = (
         format!("after `{last}`"),
         format!("`crates/auth/migrations/{next:04}_<name>.sql`"),
@@ -179,10 +176,10 @@ fn wrong_counts(root: &Path) -> Result<Vec<String>> {
     let table = read(&root.join("crates/auth/src/oauth/providers/table.rs"))?;
     let providers = format!(" {} providers ", named_rows(&table));
     let expected = [
-        ("README.md", vec![&rust, &node, &providers]),
+        ("README.md", vec![&rust, &test_rust, &node, &providers]),
         (
             "CONTRIBUTING.md",
-            vec![&rust, &node, &last, &file, &macro_call],
+            vec![&rust, &test_rust, &node, &last, &file, &macro_call],
         ),
     ];
     let mut problems = Vec::new();
@@ -194,6 +191,31 @@ fn wrong_counts(root: &Path) -> Result<Vec<String>> {
         problems.extend(missing.map(|sentence| format!("{name} should say: {sentence}")));
     }
     Ok(problems)
+}
+
+/// What documents say of the compiler: what the program needs, and what its tests need.
+fn rust_versions(root: &Path) -> Result<[String; 2]> {
+    let needed = |manifest: &str| {
+        let text = read(&root.join(manifest))?;
+        let version = text.split("\nrust-version = \"").nth(1);
+        let version = version.and_then(|rest| rest.split('"').next());
+        let version = version.with_context(|| format!("{manifest} names no rust-version"))?;
+        Ok::<_, anyhow::Error>(format!("Rust {version} or later"))
+    };
+    Ok([
+        needed("Cargo.toml")?,
+        needed("crates/teststore/Cargo.toml")?,
+    ])
+}
+
+/// Rows of the table of invariants that name no test, only a file or nothing.
+fn untested_invariants(text: &str) -> Vec<String> {
+    let table = text.split("\n| # | Invariant |").nth(1).unwrap_or_default();
+    let rows = table.lines().skip(2).take_while(|row| row.starts_with('|'));
+    let untested = rows.filter(|row| !code_spans(row).any(|span| span.contains(".rs::")));
+    untested
+        .map(|row| format!("ARCHITECTURE.md names no test of an invariant: {row}"))
+        .collect()
 }
 
 /// Rows of a table of structs that have a name.
@@ -244,6 +266,33 @@ mod tests {
     fn rows_are_counted_and_the_default_is_none() {
         let table = "name: \"\",\n    name: \"apple\",\n    name: \"zoom\",\n    names: 1,";
         assert_eq!(named_rows(table), 2);
+    }
+
+    #[test]
+    fn the_compiler_of_the_tests_is_named_beside_the_one_of_the_program() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let manifest = |path: &str, version: &str| {
+            let file = folder.path().join(path).join("Cargo.toml");
+            fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
+            let text = format!("[package]\nrust-version = \"{version}\"\n");
+            fs::write(file, text).expect("a file");
+        };
+        manifest("", "1.90");
+        manifest("crates/teststore", "1.92");
+
+        let versions = rust_versions(folder.path()).expect("readable");
+
+        assert_eq!(versions, ["Rust 1.90 or later", "Rust 1.92 or later"]);
+    }
+
+    #[test]
+    fn an_invariant_names_the_test_that_holds_it() {
+        let table = "text\n| # | Invariant | Test |\n|---|---|---|\n| 1 | a | `a.rs::it_works` |\n\
+                     | 2 | b | `b.rs` |\n\n| 3 | another table | |";
+        assert_eq!(
+            untested_invariants(table),
+            ["ARCHITECTURE.md names no test of an invariant: | 2 | b | `b.rs` |"]
+        );
     }
 
     #[test]
