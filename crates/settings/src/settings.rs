@@ -196,7 +196,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::keys::{self, api, auth, auth_external, functions, plinth, plinth_functions};
+    use crate::keys::{
+        self, api, auth, auth_external, functions, plinth, plinth_functions, plinth_storage,
+    };
 
     #[test]
     fn every_declared_setting_has_a_value_without_a_file() {
@@ -222,6 +224,8 @@ mod tests {
         assert_eq!(settings.get(api::PORT), 54321);
         assert_eq!(settings.get(api::SCHEMAS), ["public", "graphql_public"]);
         assert_eq!(settings.get(plinth::LIMITS_MAX_BODY), 50 << 20);
+        // The bound that docs/storage.md names, on any number of cores.
+        assert_eq!(settings.get(plinth_storage::IMAGES_MAX_MEMORY), 256 << 20);
         let lifetime = settings.get(plinth::POOL_MAX_LIFETIME);
         assert_eq!(lifetime, Duration::from_secs(1800));
         let gitlab = settings.get(auth_external::URL.of("gitlab"));

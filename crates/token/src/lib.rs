@@ -2,8 +2,8 @@
 //! secrets at rest.
 //!
 //! The crate verifies tokens and reads their claims. It serves no requests and renders no error bodies:
-//! each service maps a [`TokenError`] to its own format. It reads no clock; the caller passes the time
-//! in ([`ClaimRules`]).
+//! each service maps a [`TokenError`] to its own format. It reads no clock to judge a token; the caller
+//! passes the time in ([`ClaimRules`]). Only the eviction of idle cache entries measures time.
 //!
 //! Start with [`KeySet`], of which a project has exactly one, and [`TokenCache`], its cache on the
 //! request path. Rules: auth contract §3.2 and REST contract §4.1.

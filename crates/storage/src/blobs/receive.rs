@@ -60,7 +60,8 @@ impl ReceivedBlob {
 /// Receives everything that `source` has, but not more than `limit` bytes.
 ///
 /// The ledger is written in a task of its own while the bytes arrive, so that nothing is waited for
-/// after the last byte: a client that disconnects then does not cancel the upload.
+/// after the last byte: a client that disconnects then does not cancel the upload. If the request is
+/// cancelled, the task still ends; the blob is pending then, and garbage collection removes it.
 pub(crate) async fn receive(
     db: &ProjectDb,
     blobs: &Blobs,
