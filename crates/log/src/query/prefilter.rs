@@ -107,13 +107,15 @@ const STATUS: &[u8] = b"\"status\":";
 /// A line with one status, and no other value under that key, is judged by its first digit.
 fn may_have_status(line: &[u8], class: u8) -> bool {
     let mut found = memchr::memmem::find_iter(line, STATUS);
-    let Some(at) = found.next() else {
-        // `status` also finds `status.id`.
-        return memchr::memmem::find(line, b"\"status.").is_some();
+    let first = found.next();
+    let is_of_class = |at: usize| {
+        let digit = line.get(at + STATUS.len());
+        digit.is_none_or(|digit| !digit.is_ascii_digit() || *digit == class)
     };
-    let first = line.get(at + STATUS.len());
-    let is_other = first.is_some_and(|first| first.is_ascii_digit() && *first != class);
-    !is_other || found.next().is_some()
+    first.is_some_and(is_of_class)
+        || found.next().is_some()
+        // `status` also finds `status.id`.
+        || memchr::memmem::find(line, b"\"status.").is_some()
 }
 
 #[cfg(test)]
@@ -206,6 +208,9 @@ mod tests {
                 .field("n", 1e21)
                 .field("f", 0.1),
             record("m").field("status.id", 404).field("nested", nested),
+            record("m")
+                .field("inner", serde_json::json!({ "status": 200 }))
+                .field("status.id", 404),
             record("m")
                 .request_id("0198-AB")
                 .field("ok", true)
