@@ -20,9 +20,10 @@ const here = dirname(fileURLToPath(import.meta.url));
 const runtimeFolder = process.env.PLINTH_RUNTIME_DIR ?? join(here, "../../../runtime");
 const supabaseCli = join(here, "../node_modules/.bin/supabase");
 
-// The first start creates a database cluster, which takes a while on a busy machine.
+// The first start creates a database cluster, and a stop drains requests before it stops workers and
+// PostgreSQL: both take a while on a busy machine.
 const startTimeoutMs = 120_000;
-const stopTimeoutMs = 30_000;
+const stopTimeoutMs = 120_000;
 
 // Printed once all services are ready.
 const readyLine = /^Plinth is running/m;
@@ -204,7 +205,8 @@ async function removeFolder(folder) {
   const pointers = ["data-location", "functions-location"].map((name) => join(folder, ".plinth", name));
   const outside = await Promise.all(pointers.map((file) => readFile(file, "utf8").catch(() => "")));
   for (const path of [...outside.map((text) => text.trim()), folder]) {
-    if (path) await rm(path, { recursive: true, force: true });
+    // A process that has just been killed may still be writing a file.
+    if (path) await rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }
 }
 
