@@ -190,8 +190,13 @@ async fn a_live_stream_of_changes_follows_a_sign_in() {
     let client = live.client();
     let channel = client.channel("todos").build().unwrap();
     let mut changes = todos(&channel);
+    let samples = channel.on_postgres(Event::Insert).schema("public");
+    let mut samples = samples.table("samples").listen::<Value>().unwrap();
     subscribe(&channel).await;
     add(&ada, "unseen").await;
+    // Changes arrive in order: once this one is here, the policies of the first have been checked.
+    execute(&live, "insert into samples (id) values (1)").await;
+    next(&mut samples).await;
 
     let mut system = channel.on_system();
     let sign_in = client.auth().sign_in_with_password();
