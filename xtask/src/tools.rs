@@ -179,13 +179,16 @@ pub(crate) fn install_system_packages(needs_browser: bool) -> Result<Outcome> {
     if find("openssl").is_none() {
         missing.push("openssl");
     }
-    if needs_browser && !has_browser() {
+    let can_install = find("apt-get").is_some() && is_root()?;
+    // The tests take half the processor time with the preferred browser.
+    let has_better = can_install && find(BROWSERS[0]).is_none() && is_known_to_apt(BROWSERS[0]);
+    if needs_browser && (has_better || !has_browser()) {
         missing.push(BROWSERS[0]);
     }
     if missing.is_empty() {
         return Ok(Outcome::AlreadyDone);
     }
-    if find("apt-get").is_none() || !is_root()? {
+    if !can_install {
         let missing = missing.join(", ");
         return Ok(Outcome::Skipped(format!(
             "only root on Debian can install {missing}"
