@@ -4,8 +4,10 @@
 
 mod as_caller;
 mod auth;
+mod catalog;
 mod child;
 mod cpu;
+mod data;
 mod databases;
 mod faults;
 mod functions;
@@ -55,6 +57,10 @@ enum Benchmark {
     Auth(auth::Options),
     /// Statements as a caller, beside `pgbench -M prepared`.
     AsCaller(as_caller::Options),
+    /// Rows of operators: pages beside bare statements, imports beside bare COPY.
+    Data(data::Options),
+    /// Reading what is in a database of a thousand tables, beside the bare queries.
+    Catalog(catalog::Options),
     /// Processes killed under load, beside PostgreSQL killed by itself.
     Faults(faults::Options),
     /// The functions service over HTTP, beside Deno serving the same code by itself.
@@ -90,8 +96,10 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let report = match &arguments.benchmark {
         Benchmark::AsCaller(options) => as_caller::run(options)?,
         Benchmark::Auth(options) => auth::run(options)?,
+        Benchmark::Data(options) => data::run(options)?,
         Benchmark::Faults(options) => faults::run(options)?,
         Benchmark::Functions(options) => functions::run(options)?,
+        Benchmark::Catalog(options) => catalog::run(options)?,
         Benchmark::Logs(options) => logs::run(options)?,
         Benchmark::Realtime(options) => realtime::run(options)?,
         Benchmark::RealtimeSoak(options) => realtime::soak::run(options)?,

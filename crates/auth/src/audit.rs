@@ -2,6 +2,7 @@
 
 use plinth_db::Queries;
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::{
     AuthError,
@@ -26,6 +27,7 @@ pub(crate) enum Action {
     UserConfirmationRequested,
     UserRepeatedSignUp,
     UserUpdatedPassword,
+    UserImpersonated,
     IdentityLinked,
     IdentityUnlinked,
     PasskeyCreated,
@@ -57,6 +59,7 @@ impl Action {
             Self::UserConfirmationRequested => ("user_confirmation_requested", "user"),
             Self::UserRepeatedSignUp => ("user_repeated_signup", "user"),
             Self::UserUpdatedPassword => ("user_updated_password", "user"),
+            Self::UserImpersonated => ("user_impersonated", "user"),
             Self::IdentityLinked => ("identity_linked", "user"),
             Self::IdentityUnlinked => ("identity_unlinked", "user"),
             Self::PasskeyCreated => ("passkey_created", "user"),
@@ -92,6 +95,20 @@ impl Actor for User {
         if let Some(Value::String(name)) = self.user_metadata.get("full_name") {
             actor.insert("actor_name".to_owned(), name.as_str().into());
         }
+        actor
+    }
+}
+
+/// An operator of the instance, by name. Operators are no users of the project.
+pub(crate) struct ByOperator<'a>(pub(crate) &'a str);
+
+impl Actor for ByOperator<'_> {
+    fn describe(&self) -> Object {
+        let mut actor = Object::new();
+        actor.insert("actor_id".to_owned(), Uuid::nil().to_string().into());
+        actor.insert("actor_via_sso".to_owned(), false.into());
+        let name = format!("operator: {}", self.0);
+        actor.insert("actor_username".to_owned(), name.into());
         actor
     }
 }

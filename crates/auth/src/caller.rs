@@ -7,7 +7,8 @@ use axum::{
     middleware::Next,
     response::{IntoResponse, Response},
 };
-use plinth_project::Credentials;
+use http::Method;
+use plinth_project::{Credentials, IMPERSONATION_CLAIM};
 use plinth_token::VerifiedToken;
 use uuid::Uuid;
 
@@ -67,6 +68,9 @@ impl FromRequestParts<AuthService> for UserOrApplication {
         let Some(token) = caller.token().cloned() else {
             return Err(AuthError::missing_sub_claim());
         };
+        if is_impersonation(&token) && !is_open_to_impersonation(&parts.method, parts.uri.path()) {
+            return Err(AuthError::impersonation_not_allowed());
+        }
         SignedIn::load(&context, token).await.map(Self)
     }
 }
@@ -76,6 +80,11 @@ impl SignedIn {
     pub(crate) fn is_application(&self) -> bool {
         let session = self.session.as_ref();
         session.is_some_and(|session| session.oauth_client_id.is_some())
+    }
+
+    /// Whether the token is an operator's, in place of the user.
+    pub(crate) fn is_impersonated(&self) -> bool {
+        is_impersonation(&self.token)
     }
 
     /// Whether the user has a second factor and has not proven it in this session.
@@ -120,6 +129,23 @@ impl SignedIn {
     }
 }
 
+/// Whether an operator got the token in place of a user (console contract N92).
+fn is_impersonation(token: &VerifiedToken) -> bool {
+    token.claims().contains_key(IMPERSONATION_CLAIM)
+}
+
+/// What a token in place of a user is good for: seeing what the user sees, and ending the session.
+/// Everything else could change the account, or give out a token that lives longer.
+fn is_open_to_impersonation(method: &Method, path: &str) -> bool {
+    match path {
+        "/user" | "/user/sessions" | "/user/oauth/grants" | "/passkeys" | "/oauth/userinfo" => {
+            method == Method::GET || method == Method::HEAD
+        }
+        "/logout" => method == Method::POST,
+        _ => false,
+    }
+}
+
 /// ID tokens that we issue to applications have the same signing key and subject as access tokens,
 /// and must not be accepted in their place. Only access tokens have a role.
 fn check_not_id_token(token: &VerifiedToken) -> Result<(), AuthError> {
@@ -158,6 +184,9 @@ impl FromRequestParts<AuthService> for Admin {
         };
         let signed_in = SignedIn::load(&context, token.clone()).await?;
         signed_in.reject_application()?;
+        if signed_in.is_impersonated() {
+            return Err(AuthError::impersonation_not_allowed());
+        }
         if let Some(session) = &signed_in.session {
             let mut db = context.db().await?;
             let user = &signed_in.user;

@@ -23,6 +23,7 @@ mod model;
 mod oauth;
 mod oauth_server;
 mod open_routes;
+mod operators;
 mod otp;
 mod outgoing;
 mod passkeys;

@@ -11,8 +11,8 @@ use crate::{
     request::{Query, RequestContext},
 };
 
-/// `POST /logout?scope=global|local|others`. An OAuth application can end its own session only,
-/// whatever the scope. So can a session that has not proven the user's second factor: anyone who
+/// `POST /logout?scope=global|local|others`. An OAuth application, or an operator in
+/// place of the user, can end its own session only, whatever the scope. So can a session that has not proven the user's second factor: anyone who
 /// knows only the password must not sign the user out everywhere. It gets 422 for `others`.
 pub(crate) async fn logout(
     context: RequestContext,
@@ -21,6 +21,10 @@ pub(crate) async fn logout(
 ) -> Result<StatusCode, AuthError> {
     let user = &signed_in.user;
     let session = signed_in.session.as_ref().map(|session| session.id);
+    // Without a session there is none of the operator's to end.
+    if signed_in.is_impersonated() && session.is_none() {
+        return Err(AuthError::impersonation_not_allowed());
+    }
     let scope = permitted_scope(&signed_in, query.get("scope"))?;
     let mut tx = context.begin().await?;
     match (scope, session) {
@@ -42,7 +46,7 @@ pub(crate) async fn logout(
 
 /// What the caller's session may do of what is asked for. Unknown scopes are returned as they are.
 fn permitted_scope<'a>(signed_in: &SignedIn, scope: &'a str) -> Result<&'a str, AuthError> {
-    if signed_in.is_application() {
+    if signed_in.is_application() || signed_in.is_impersonated() {
         return Ok("local");
     }
     if !signed_in.lacks_second_factor() {

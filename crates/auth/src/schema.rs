@@ -43,6 +43,8 @@ pub const MIGRATIONS: MigrationSet = MigrationSet {
         migration!(18, "ledger_access", "0018_ledger_access.sql"),
         migration!(19, "shared_rate_limits", "0019_shared_rate_limits.sql"),
         migration!(20, "gotrue_versions", "0020_gotrue_versions.sql"),
+        migration!(21, "operator_roles", "0021_operator_roles.sql"),
+        migration!(22, "operator_searches", "0022_operator_searches.sql"),
     ],
 };
 

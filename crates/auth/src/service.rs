@@ -38,6 +38,7 @@ pub(crate) struct ProjectState {
     pub(crate) user_milestones: crate::admin::MilestoneCache,
     pub(crate) common_pieces: crate::admin::CommonPiecesCache,
     pub(crate) audit_totals: crate::admin::TotalCache,
+    pub(crate) hook_calls: crate::hooks::Journal,
 }
 
 impl AuthService {

@@ -35,4 +35,8 @@ pub use quote::{QuotedIdent, QuotedLiteral};
 pub use row::{Column, ColumnIndex, Row};
 pub use target::{BadDatabaseUrl, Target};
 pub use time_text::parse_time;
-pub use transaction::{Access, Begin, End, Isolation, OpenTransaction, Params, Step};
+pub use transaction::{Access, Begin, End, Isolation, OpenTransaction, Params, Step, TextReply};
+pub use wire::{
+    CellLimits, Notice, ScriptCanceller, ScriptColumn, ScriptEvent, ScriptRow, ScriptSession,
+    SessionState,
+};

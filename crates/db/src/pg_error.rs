@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tokio_postgres::error::{Severity, SqlState};
+use tokio_postgres::error::{ErrorPosition, Severity, SqlState};
 
 /// An ErrorResponse of PostgreSQL.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,14 @@ pub struct PgError {
     pub constraint: Option<String>,
     /// The function in the server's source that reported it.
     pub routine: Option<String>,
+    /// Where in the statement, in characters from 1.
+    pub position: Option<u32>,
+    /// The same within a statement that the server generated.
+    pub internal_position: Option<u32>,
+    /// That statement.
+    pub internal_query: Option<String>,
+    /// The call stack, and which parameter or line of a COPY was to blame.
+    pub context: Option<String>,
 }
 
 impl PgError {
@@ -43,6 +51,10 @@ impl PgError {
             column: None,
             constraint: None,
             routine: None,
+            position: None,
+            internal_position: None,
+            internal_query: None,
+            context: None,
         }
     }
 
@@ -85,6 +97,13 @@ impl std::error::Error for PgError {}
 impl From<&tokio_postgres::error::DbError> for PgError {
     fn from(error: &tokio_postgres::error::DbError) -> Self {
         let owned = |text: Option<&str>| text.map(str::to_owned);
+        let (position, internal_position, internal_query) = match error.position() {
+            Some(ErrorPosition::Original(position)) => (Some(*position), None, None),
+            Some(ErrorPosition::Internal { position, query }) => {
+                (None, Some(*position), Some(query.clone()))
+            }
+            None => (None, None, None),
+        };
         Self {
             severity: error.parsed_severity(),
             code: error.code().clone(),
@@ -96,6 +115,10 @@ impl From<&tokio_postgres::error::DbError> for PgError {
             column: owned(error.column()),
             constraint: owned(error.constraint()),
             routine: owned(error.routine()),
+            position,
+            internal_position,
+            internal_query,
+            context: owned(error.where_()),
         }
     }
 }

@@ -110,6 +110,20 @@ impl Row {
         Some(self.values.slice(range))
     }
 
+    /// The raw bytes of all values; `None` for NULL. Texts, if the statement was run for texts.
+    pub fn texts(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let mut rest = self.values.get(2..).unwrap_or_default();
+        std::iter::from_fn(move || {
+            let length = usize::try_from(rest.try_get_i32().ok()?).ok();
+            let Some(length) = length else {
+                return Some(None);
+            };
+            let (value, tail) = rest.split_at_checked(length)?;
+            rest = tail;
+            Some(Some(value))
+        })
+    }
+
     /// Byte range of a value: inner `None` for NULL, outer if the row ends before it.
     fn range(&self, index: usize) -> Option<Option<Range<usize>>> {
         let mut rest = &self.values[..];
@@ -163,6 +177,7 @@ mod tests {
         assert_eq!(row.raw("id"), None);
         assert_eq!(row.get::<_, &str>("note"), "");
         assert!(row.try_get::<_, i32>("id").is_err());
+        assert_eq!(row.texts().collect::<Vec<_>>(), [None, Some(&b""[..])]);
     }
 
     #[test]

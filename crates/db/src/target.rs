@@ -1,8 +1,11 @@
 //! Server, login role and database of a connection.
 
-use std::{path::Path, str::FromStr, sync::Arc, time::Duration};
+use std::{path::Path, pin::pin, str::FromStr, sync::Arc, time::Duration};
 
-use tokio_postgres::{Client, Config, NoTls, Socket, config::SslMode, tls::TlsStream};
+use futures_util::{StreamExt as _, stream};
+use tokio_postgres::{
+    AsyncMessage, Client, Config, NoTls, Socket, config::SslMode, tls::TlsStream,
+};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::{
@@ -158,6 +161,36 @@ impl Target {
         connected.map_err(|error| DbError::from_connect_error(&error))
     }
 
+    /// The same for a session that listens: `on_notification` is called for each NOTIFY, always before
+    /// the response to a statement that was sent after the notifying transaction had ended. The
+    /// session is closed at `stop`, even if the client is still there; what `stop` returns is dropped
+    /// after that.
+    pub async fn connect_listening<T: Send + 'static>(
+        &self,
+        stop: impl Future<Output = T> + Send + 'static,
+        on_notification: impl FnMut() + Send + 'static,
+    ) -> Result<Client, DbError> {
+        let connected = match &self.tls {
+            Some(tls) => self
+                .config
+                .connect(tls.clone())
+                .await
+                .map(|(client, connection)| {
+                    tokio::spawn(drive_listening(connection, stop, on_notification));
+                    client
+                }),
+            None => self
+                .config
+                .connect(NoTls)
+                .await
+                .map(|(client, connection)| {
+                    tokio::spawn(drive_listening(connection, stop, on_notification));
+                    client
+                }),
+        };
+        connected.map_err(|error| DbError::from_connect_error(&error))
+    }
+
     /// Opens a session of our own driver.
     pub(crate) async fn open(&self) -> Result<Connection, DbError> {
         open_session(self, Purpose::Statements).await
@@ -182,6 +215,36 @@ where
             tracing::debug!(error = %describe(&error), "database connection ended");
         }
     });
+}
+
+async fn drive_listening<S, T>(
+    mut connection: tokio_postgres::Connection<Socket, S>,
+    stop: impl Future<Output = T>,
+    mut on_notification: impl FnMut(),
+) where
+    S: TlsStream + Unpin,
+{
+    let messages = async move {
+        let mut messages = stream::poll_fn(|cx| connection.poll_message(cx));
+        while let Some(message) = messages.next().await {
+            match message {
+                Ok(AsyncMessage::Notification(_)) => on_notification(),
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::debug!(error = %describe(&error), "database connection ended");
+                    return;
+                }
+            }
+        }
+    };
+    let kept = {
+        let mut messages = pin!(messages);
+        tokio::select! {
+            () = &mut messages => None,
+            kept = stop => Some(kept),
+        }
+    };
+    drop(kept);
 }
 
 fn describe_parse(error: &tokio_postgres::Error) -> String {

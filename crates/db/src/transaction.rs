@@ -179,6 +179,27 @@ impl OpenTransaction {
         Ok(self.run(sql, params).await?.affected)
     }
 
+    /// Runs one more statement, whose text comes from a request, unprepared. The result's values are
+    /// texts, whatever their types.
+    pub async fn run_for_texts(
+        &mut self,
+        sql: &str,
+        values: &[Literal<'_>],
+    ) -> Result<TextReply, DbError> {
+        let mut pipeline = self.connection.connection().pipeline();
+        pipeline.one_shot_texts(sql, values)?;
+        let reply = pipeline.run().await?.pop().unwrap_or_default();
+        Ok(TextReply {
+            rows: reply.rows,
+            affected: reply.affected,
+        })
+    }
+
+    /// Runs statements without parameters and results.
+    pub async fn batch_execute(&mut self, sql: &str) -> Result<(), DbError> {
+        self.connection.batch_execute(sql).await
+    }
+
     async fn run(&mut self, sql: &str, params: Params<'_>) -> Result<Reply, DbError> {
         let connection = self.connection.connection();
         connection.run(&self.role, sql, params).await
@@ -193,6 +214,15 @@ impl OpenTransaction {
     pub async fn rollback(mut self) -> Result<(), DbError> {
         self.connection.batch_execute("rollback").await
     }
+}
+
+/// Response to a statement whose values are read as texts.
+#[derive(Debug)]
+pub struct TextReply {
+    /// Its rows, to be read with [`Row::raw`].
+    pub rows: Vec<Row>,
+    /// How many rows it changed or returned.
+    pub affected: u64,
 }
 
 /// A transaction with its statements. `end` is `None` if it stays open.

@@ -29,6 +29,7 @@ struct Pages {
 type IsPage = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// One service of every project.
+#[derive(Clone)]
 pub struct Mount {
     pub(crate) prefix: &'static str,
     pub(crate) source: Source,
@@ -104,6 +105,11 @@ impl Mounts {
             is_default_page: Arc::new(is_page),
         });
         self
+    }
+
+    /// The services, without pages.
+    pub(crate) fn services(&self) -> &[Mount] {
+        &self.services
     }
 
     /// Whether a path on a host that names no project is the default project's.

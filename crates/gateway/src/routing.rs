@@ -200,7 +200,10 @@ fn has_valid_host_count<B>(request: &Request<B>) -> bool {
 }
 
 // Not `async`: its future would store the request twice.
-fn call_router(router: &Router, request: Request<Body>) -> impl Future<Output = Response> + use<> {
+pub(crate) fn call_router(
+    router: &Router,
+    request: Request<Body>,
+) -> impl Future<Output = Response> + use<> {
     // A router is always ready and never fails.
     router.clone().call(request).map(|result| match result {
         Ok(response) => response,

@@ -19,10 +19,12 @@ use plinth_token::{InstanceKey, Secret};
 use tokio_postgres::Client;
 
 use crate::{
-    ConfiguredKeys, Platform, PlatformError, databases,
+    ConfiguredKeys, Platform, PlatformError, SecondFactor, databases,
+    imports::Imports,
     organizations::FIRST_ORGANIZATION,
     platform::{Inner, References},
     projects::{NewProject, insert_project, new_project_secrets, parse_ref},
+    running_sql::Queries,
     schema,
     sealed::{Sealed, SealedLogins},
 };
@@ -86,6 +88,8 @@ pub struct Bootstrap {
     pub connections: ConnectionShare,
     /// Whether new projects are isolated unless the request says otherwise.
     pub isolates_by_default: bool,
+    /// Whether operators need a second factor.
+    pub second_factor: SecondFactor,
     /// How long deleted projects stay restorable.
     pub trash: Duration,
     /// Receives log records.
@@ -128,12 +132,20 @@ impl Bootstrap {
             endpoints: OnceLock::new(),
             files: OnceLock::new(),
             runner: OnceLock::new(),
+            services: OnceLock::new(),
+            users: OnceLock::new(),
             servers: OnceLock::new(),
             isolated: Default::default(),
             isolates_by_default: self.isolates_by_default,
             connections: self.connections,
+            second_factor: self.second_factor,
+            auth: OnceLock::new(),
+            setup_failures: Default::default(),
             node: uuid::Uuid::new_v4(),
             undone: Default::default(),
+            queries: Queries::default(),
+            imports: Imports::default(),
+            catalogs: Default::default(),
             tasks: Default::default(),
             shutdown: Default::default(),
         }));

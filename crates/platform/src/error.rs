@@ -8,7 +8,10 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use plinth_db::{DbError, migrate::MigrateError};
-use plinth_project::{ClusterError, DirectoryError, ErrorEntry, OpenError, error_table};
+use plinth_project::{
+    AdministrationError, ClusterError, DirectoryError, ErrorEntry, OpenError, error_table,
+};
+use plinth_query::{ChangedRow, QueryError, Rejection};
 use serde_json::json;
 use tokio_postgres::error::SqlState;
 
@@ -21,6 +24,20 @@ pub enum PlatformError {
     /// The credential is valid but lacks a right.
     #[error("{0}")]
     Forbidden(String),
+    /// The operator has no second factor, or this session has not proven it.
+    #[error(
+        "A second factor is needed: enrol one, or sign in with it; without it only GET /platform/me is open"
+    )]
+    SecondFactorRequired,
+    /// What reveals or destroys needs a second factor that was proven a short time ago.
+    #[error("Confirm it is you: give your second factor again, then repeat this within 10 minutes")]
+    StepUpRequired,
+    /// Nobody could manage the members any more.
+    #[error("This is the last owner: make somebody else an owner first")]
+    LastOwner,
+    /// The instance has an owner.
+    #[error("This instance is set up already")]
+    SetupClosed,
     /// No such project, key, branch or token.
     #[error("{0}")]
     NotFound(String),
@@ -42,6 +59,29 @@ pub enum PlatformError {
     /// PostgreSQL rejected a user's migration, which was rolled back.
     #[error("{0}")]
     MigrationFailed(Box<crate::user_migrations::MigrationFailure>),
+    /// PostgreSQL rejected a statement on behalf of an operator.
+    #[error("{}", .0.message)]
+    Rejected(Box<Rejection>),
+    /// The same, for want of a privilege.
+    #[error("{}", .0.message)]
+    Denied(Box<Rejection>),
+    /// Somebody else changed the row meanwhile.
+    #[error("This row was changed by somebody else")]
+    RowChanged(Box<ChangedRow>),
+    /// Somebody else saved the same thing meanwhile; the number is its version now.
+    #[error("This was changed by somebody else, and is at version {0} now")]
+    Stale(i64),
+    /// A file cannot be read as what it is said to be.
+    #[error("Line {line}: {reason}")]
+    BadFile {
+        /// From 1.
+        line: u64,
+        /// Why.
+        reason: String,
+    },
+    /// An operator, or the end of this process, cancelled the work.
+    #[error("This was cancelled")]
+    Cancelled,
     /// Too many requests; the number is the limit per minute.
     #[error("More than {0} requests in a minute; wait a moment")]
     RateLimited(u32),
@@ -73,13 +113,39 @@ impl PlatformError {
     }
 }
 
+impl PlatformError {
+    /// What programs read.
+    fn details(&self) -> Option<serde_json::Value> {
+        Some(match self {
+            Self::MigrationFailed(failure) => failure.details(),
+            Self::Rejected(rejection) | Self::Denied(rejection) => json!(rejection),
+            Self::RowChanged(row) => json!({ "index": row.index, "current": row.current }),
+            Self::Stale(version) => json!({ "version": version }),
+            Self::BadFile { line, .. } => json!({ "line": line }),
+            _ => return None,
+        })
+    }
+}
+
 error_table! { pub PlatformError;
     Self::Unauthorized(_) => UNAUTHORIZED, "unauthorized",
-        "The credential is missing, unknown, expired or revoked.",
-        "Send a personal access token, `Authorization: Bearer sbp_…`; `plinth tokens create` makes one.";
+        "The credential is missing, unknown, expired or revoked, or its session has ended.",
+        "Sign in again, or send a personal access token, `Authorization: Bearer sbp_…`; `plinth tokens create` makes one.";
     Self::Forbidden(_) => FORBIDDEN, "forbidden",
-        "The token lacks a scope, or is limited to other projects.",
-        "Use a token with the scope in the message, or `plinth` on the server's own machine.";
+        "The operator's role, or the token's scopes and projects, do not allow the call.",
+        "Ask an admin for the role in the message, use a token with the scope in it, or `plinth` on the server's own machine.";
+    Self::SecondFactorRequired => FORBIDDEN, "mfa_required",
+        "The operator has no second factor, or the session has not proven it.",
+        "Enrol a second factor or sign in with it; owners can reset it with `plinth admin mfa-reset`.";
+    Self::StepUpRequired => FORBIDDEN, "step_up_required",
+        "The call reveals or destroys something, and the second factor was given more than 10 minutes ago.",
+        "Verify the second factor again in the same session, and repeat the call.";
+    Self::LastOwner => CONFLICT, "last_owner",
+        "The change would leave no owner.",
+        "Make another member an owner first.";
+    Self::SetupClosed => CONFLICT, "setup_closed",
+        "The instance has an owner, so the set-up is closed.",
+        "Sign in; an owner invites others.";
     Self::NotFound(_) => NOT_FOUND, "not_found",
         "There is no such project, key, branch, token or path.",
         "Check the ref, id or name in the path.";
@@ -101,6 +167,24 @@ error_table! { pub PlatformError;
     Self::MigrationFailed(_) => UNPROCESSABLE_ENTITY, "migration_failed",
         "PostgreSQL rejected a statement of a migration or a seed.",
         "Correct the SQL at the file and line in `details`, and retry.";
+    Self::Rejected(_) => UNPROCESSABLE_ENTITY, "statement_rejected",
+        "PostgreSQL rejected a statement that an operator asked for.",
+        "`details` has the SQLSTATE, PostgreSQL's hint and the columns in question.";
+    Self::Denied(_) => FORBIDDEN, "permission_denied",
+        "The database role in use lacks a privilege.",
+        "Grant the privilege in the message, or use another role.";
+    Self::RowChanged(_) => CONFLICT, "row_changed",
+        "A row is not what it was when it was read.",
+        "`details` has the row as it is now; decide, and send the change with its version.";
+    Self::Stale(_) => PRECONDITION_FAILED, "version_mismatch",
+        "What is to be saved was changed by somebody else meanwhile.",
+        "Load it again, merge, and save with the version in the message.";
+    Self::BadFile { .. } => UNPROCESSABLE_ENTITY, "bad_file",
+        "A file to import cannot be read.",
+        "Correct the line in the message, or choose other options for the file.";
+    Self::Cancelled => CONFLICT, "cancelled",
+        "The work was cancelled, and nothing of it remains.",
+        "Start it again.";
     Self::RateLimited(_) => TOO_MANY_REQUESTS, "rate_limited",
         "The token made too many requests to one project within a minute.",
         "Retry after the seconds in `Retry-After`.";
@@ -133,8 +217,8 @@ impl IntoResponse for PlatformError {
         }
         let (status, code) = self.status_and_code();
         let mut body = json!({ "message": self.to_string(), "code": code });
-        if let Self::MigrationFailed(failure) = &self {
-            body["details"] = failure.details();
+        if let Some(details) = self.details() {
+            body["details"] = details;
         }
         let mut response = (status, Json(body)).into_response();
         if matches!(self, Self::Unavailable(_) | Self::NoSpace(_)) {
@@ -161,6 +245,21 @@ impl From<DbError> for PlatformError {
                 }
                 _ => Self::Internal(error.into()),
             },
+        }
+    }
+}
+
+impl From<QueryError> for PlatformError {
+    fn from(error: QueryError) -> Self {
+        match error {
+            QueryError::Invalid(reason) => Self::Invalid(reason),
+            QueryError::NotFound(reason) => Self::NotFound(reason),
+            QueryError::Changed(row) => Self::RowChanged(row),
+            QueryError::Rejected(rejection) if rejection.is_denied() => Self::Denied(rejection),
+            QueryError::Rejected(rejection) => Self::Rejected(rejection),
+            QueryError::BadFile { line, reason } => Self::BadFile { line, reason },
+            QueryError::Cancelled => Self::Cancelled,
+            QueryError::Database(error) => error.into(),
         }
     }
 }
@@ -203,6 +302,18 @@ impl From<DirectoryError> for PlatformError {
         match error {
             DirectoryError::Database(error) => error.into(),
             error => Self::Internal(error.into()),
+        }
+    }
+}
+
+impl From<AdministrationError> for PlatformError {
+    fn from(error: AdministrationError) -> Self {
+        match error {
+            AdministrationError::NotFound(text) => Self::NotFound(text),
+            AdministrationError::Invalid(text) => Self::Invalid(text),
+            AdministrationError::Conflict(text) => Self::Conflict(text),
+            AdministrationError::Database(error) => error.into(),
+            AdministrationError::Internal(cause) => Self::internal(cause),
         }
     }
 }

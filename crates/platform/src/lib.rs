@@ -5,9 +5,11 @@
 //! everything else, and implements the directory that projects are looked up in.
 
 mod account;
+mod accounts;
 pub mod api;
 mod audit;
 mod bootstrap;
+mod catalog;
 mod database_password;
 mod databases;
 mod directory;
@@ -15,25 +17,35 @@ mod doctor;
 mod doctor_projects;
 mod error;
 mod functions;
+mod imports;
 mod jobs;
 mod keys;
 mod landing_page;
 mod mailbox;
+pub mod members;
+mod operators;
 mod organizations;
 pub mod owner_sql;
 mod platform;
+mod policy_cases;
 mod projects;
+mod proxy;
+mod running_sql;
 mod schema;
 mod sealed;
 mod secrets;
 mod servers;
+mod setup;
 mod shared_roles;
+mod snippets;
 mod sql_statements;
 mod status;
 mod tokens;
 pub mod user_migrations;
+mod user_references;
 
 pub use account::{Assets, account_pages, is_account_page};
+pub use audit::{AuditEntry, AuditQuery, AuditVisibility};
 pub use bootstrap::{Bootstrap, ConnectionShare, DefaultDatabase, LOCAL_OWNER_PASSWORD};
 pub use doctor::{Check, Severity};
 pub use error::{PlatformError, error_reference};
@@ -47,11 +59,13 @@ pub use keys::{
     StoredS3Credential, StoredSigningKey,
 };
 pub use landing_page::landing_page;
+pub use operators::SecondFactor;
 pub use organizations::Organization;
 pub use platform::{Endpoints, Platform, References};
 pub use projects::{Branch, BranchChanges, BranchRequest, CopyMethod, ProjectRequest, ProjectRow};
 pub use secrets::StoredSecret;
 pub use servers::IsolatedServer;
+pub use setup::{SetupLink, SetupRequest};
 pub use status::Status;
 pub use tokens::{StoredToken, TokenLimits, TokenRequest};
 pub use user_migrations::{MigrationFile, SeedFile, SeedOutcome};

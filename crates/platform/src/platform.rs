@@ -5,10 +5,12 @@ use std::{
     time::Duration,
 };
 
+use axum::Router;
 use plinth_db::{ClientPool, DbError, PooledClient, Target, migrate::MigrationSet};
 use plinth_log::LogStore;
 use plinth_project::{
-    Cluster, FunctionRunner, Project, ProjectFiles, ProjectName, ProjectRef, Registry, ServerRunner,
+    Cluster, FunctionRunner, Project, ProjectFiles, ProjectName, ProjectRef, Registry,
+    ServerRunner, ServiceCalls, UserAdministration,
 };
 use plinth_token::InstanceKey;
 use tokio_postgres::{Client, error::SqlState};
@@ -16,7 +18,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use uuid::Uuid;
 
 use crate::{
-    ConfiguredKeys, ConnectionShare, PlatformError, servers::Isolated, shared_roles::UndoneChanges,
+    ConfiguredKeys, ConnectionShare, PlatformError, SecondFactor, catalog::Catalogs,
+    imports::Imports, running_sql::Queries, servers::Isolated, setup::SetupFailures,
+    shared_roles::UndoneChanges,
 };
 
 /// How long a readiness check may take.
@@ -45,16 +49,29 @@ pub(crate) struct Inner {
     pub(crate) endpoints: OnceLock<Endpoints>,
     pub(crate) files: OnceLock<Arc<dyn ProjectFiles>>,
     pub(crate) runner: OnceLock<Arc<dyn FunctionRunner>>,
+    pub(crate) services: OnceLock<Arc<dyn ServiceCalls>>,
+    pub(crate) users: OnceLock<Arc<dyn UserAdministration>>,
     /// Runs the servers of isolated projects.
     pub(crate) servers: OnceLock<Arc<dyn ServerRunner>>,
     pub(crate) isolated: Isolated,
     /// Whether new projects are isolated unless the request says otherwise.
     pub(crate) isolates_by_default: bool,
     pub(crate) connections: ConnectionShare,
+    /// Whether operators need a second factor.
+    pub(crate) second_factor: SecondFactor,
+    /// The routes of the auth service.
+    pub(crate) auth: OnceLock<Router>,
+    pub(crate) setup_failures: SetupFailures,
     /// Id of this node, to recognise its own notifications.
     pub(crate) node: Uuid,
     /// Changes of shared roles that were undone.
     pub(crate) undone: UndoneChanges,
+    /// SQL of operators that runs on this node.
+    pub(crate) queries: Queries,
+    /// Imports that run on this node.
+    pub(crate) imports: Imports,
+    /// What is in projects' databases.
+    pub(crate) catalogs: Catalogs,
     /// Changes in flight.
     pub(crate) tasks: TaskTracker,
     /// Cancelled at shutdown; ends endless responses such as log tails.
@@ -111,6 +128,29 @@ impl Platform {
     /// The service that runs functions, if there is one.
     pub(crate) fn function_runner(&self) -> Option<&Arc<dyn FunctionRunner>> {
         self.0.runner.get()
+    }
+
+    /// Sets what calls the services of projects.
+    pub fn attach_services(&self, services: Arc<dyn ServiceCalls>) {
+        let first = self.0.services.set(services).is_ok();
+        debug_assert!(first, "the services are attached once");
+    }
+
+    /// What calls the services of projects, if there is something.
+    pub(crate) fn services(&self) -> Option<&Arc<dyn ServiceCalls>> {
+        self.0.services.get()
+    }
+
+    /// Sets the service that administers users.
+    pub fn attach_users(&self, users: Arc<dyn UserAdministration>) {
+        let first = self.0.users.set(users).is_ok();
+        debug_assert!(first, "the administration of users is attached once");
+    }
+
+    /// The service that administers users.
+    pub(crate) fn users(&self) -> Result<&Arc<dyn UserAdministration>, PlatformError> {
+        let users = self.0.users.get();
+        users.ok_or_else(|| PlatformError::internal("no service administers users"))
     }
 
     /// Ends endless responses such as log tails, so that a shutdown need not wait for them.
@@ -217,8 +257,14 @@ impl Platform {
         }
     }
 
-    /// Closes idle connections to the platform's own database.
+    /// The lists of what is in projects' databases.
+    pub(crate) fn catalogs(&self) -> &Catalogs {
+        &self.0.catalogs
+    }
+
+    /// Closes idle connections to the platform's own database, and idle sessions of lists.
     pub fn close_idle(&self) {
         self.0.pool.close_idle();
+        self.0.catalogs.close_idle();
     }
 }

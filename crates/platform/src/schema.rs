@@ -51,5 +51,20 @@ pub(crate) const MIGRATIONS: MigrationSet = MigrationSet {
             name: "isolated_projects",
             sql: include_str!("../migrations/0009_isolated_projects.sql"),
         },
+        Migration {
+            version: 10,
+            name: "members",
+            sql: include_str!("../migrations/0010_members.sql"),
+        },
+        Migration {
+            version: 11,
+            name: "snippets",
+            sql: include_str!("../migrations/0011_snippets.sql"),
+        },
+        Migration {
+            version: 14,
+            name: "policy_cases",
+            sql: include_str!("../migrations/0014_policy_cases.sql"),
+        },
     ],
 };

@@ -1,6 +1,6 @@
 //! Secrets at rest: encrypted with the instance key and bound to their project and purpose.
 
-use plinth_project::{Logins, ProjectRef};
+use plinth_project::{LoginKind, Logins, ProjectRef};
 use plinth_token::{InstanceKey, SealError, Secret};
 
 /// Purpose of a sealed secret. Purpose and ref are authenticated, so that a sealed text cannot be
@@ -49,7 +49,8 @@ impl Sealed<'_> {
     }
 }
 
-/// The stored passwords of a project, sealed. That of `migrator_<ref>` is derived from the instance key.
+/// The stored passwords of a project, sealed. Those that only Plinth uses are derived from
+/// the instance key ([`derived_password`]).
 pub(crate) struct SealedLogins {
     pub(crate) owner: String,
     pub(crate) authenticator: String,
@@ -76,18 +77,32 @@ impl SealedLogins {
     ) -> Result<Logins, SealError> {
         Ok(Logins {
             owner: Sealed::OwnerPassword.open(key, reference, &self.owner)?,
-            migrator: migrator_password(key, reference),
+            migrator: derived_password(key, reference, LoginKind::Migrator),
             authenticator: Sealed::AuthenticatorPassword.open(
                 key,
                 reference,
                 &self.authenticator,
             )?,
             service: Sealed::ServicePassword.open(key, reference, &self.service)?,
+            editor: derived_password(key, reference, LoginKind::Editor),
+            reader: derived_password(key, reference, LoginKind::Reader),
         })
     }
 }
 
 /// Only Plinth uses it, so it need not be stored.
-pub(crate) fn migrator_password(key: &InstanceKey, reference: &ProjectRef) -> Secret {
-    key.derive(&format!("project:{reference}:migrator_password"))
+pub(crate) fn derived_password(
+    key: &InstanceKey,
+    reference: &ProjectRef,
+    login: LoginKind,
+) -> Secret {
+    let name = match login {
+        LoginKind::Owner => "owner",
+        LoginKind::Migrator => "migrator",
+        LoginKind::Authenticator => "authenticator",
+        LoginKind::Service => "service",
+        LoginKind::Editor => "editor",
+        LoginKind::Reader => "reader",
+    };
+    key.derive(&format!("project:{reference}:{name}_password"))
 }

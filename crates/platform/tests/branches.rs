@@ -229,9 +229,16 @@ async fn a_project_in_use_is_dumped_and_restored_while_its_sessions_go_on() {
     let roles = "select string_agg(rolname, ' ' order by rolname) from pg_roles
                  where rolname like '%\\_' || current_database()";
     let reference = &branch.reference;
-    let logins = ["authenticator", "migrator", "owner", "service"]
-        .map(|kind| format!("{kind}_{reference}"))
-        .join(" ");
+    let logins = [
+        "authenticator",
+        "editor",
+        "migrator",
+        "owner",
+        "reader",
+        "service",
+    ]
+    .map(|kind| format!("{kind}_{reference}"))
+    .join(" ");
     assert_eq!(value(&copy, roles).await, logins, "the loader is gone");
     let listed = app.platform.list_branches(&name).await.expect("a list");
     assert_eq!(listed[0].status, ProjectStatus::ActiveHealthy);

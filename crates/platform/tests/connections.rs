@@ -71,7 +71,11 @@ async fn logins_of_plinth_may_use_reserved_connections_and_owners_may_not() {
             .query_one(sql, &[&kind.role_name(&reference(&name))])
             .await
             .expect("a row");
-        assert_eq!(row.get::<_, bool>(0), kind != LoginKind::Owner, "{kind:?}");
+        let serves_requests = !matches!(
+            kind,
+            LoginKind::Owner | LoginKind::Editor | LoginKind::Reader
+        );
+        assert_eq!(row.get::<_, bool>(0), serves_requests, "{kind:?}");
         assert!(row.get::<_, bool>(1));
     }
 }

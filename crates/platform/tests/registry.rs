@@ -69,6 +69,7 @@ async fn two_nodes_may_start_at_once() {
             default_owner_password: None,
             connections: support::CONNECTIONS,
             isolates_by_default: false,
+            second_factor: Default::default(),
             trash: std::time::Duration::ZERO,
             logs: app.logs.clone(),
         }

@@ -29,6 +29,11 @@ impl AllowList {
         list
     }
 
+    /// Whether a pattern can match anything.
+    pub fn is_well_formed(pattern: &str) -> bool {
+        Glob::parse(pattern.trim()).is_some()
+    }
+
     /// The URL as its parser serialises it, if it belongs to the site, the account pages or the
     /// loopback interface, or is listed. What is sent is what was checked: other parsers may read
     /// the text of the request in another way.

@@ -130,6 +130,9 @@ const ROLES: &[SharedRole] = &[
     role("supabase_realtime_admin", "noinherit"),
     role("plinth_storage", ""),
     role("dashboard_user", ""),
+    // Operators who are editors or readers see all rows: policies are about users of the application.
+    role("plinth_editor", "noinherit bypassrls"),
+    role("plinth_reader", "noinherit bypassrls"),
     role("postgres", "bypassrls"),
 ];
 

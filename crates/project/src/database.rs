@@ -4,6 +4,9 @@
 //! `as_owner` for users' migrations and SQL, `as_admin` for system migrations, `as_replicator` for
 //! logical replication.
 
+mod operator;
+mod standing;
+
 use std::{
     borrow::Cow,
     collections::HashMap,
@@ -21,9 +24,12 @@ use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Caller, Cluster, LoginKind, Logins, ProjectRef, ProjectServer, Replicator, ServerLease,
-    login_repair::LoginRepair, replication::SharedLock,
+    Caller, Cluster, DatabaseAccess, LoginKind, Logins, OperatorSession, ProjectRef, ProjectServer,
+    Replicator, ServerLease, login_repair::LoginRepair, replication::SharedLock,
 };
+
+pub use operator::{AsOperator, OperatorScript, RowTransaction};
+pub use standing::StandingSession;
 
 /// Session options of the administrating role. Users may create functions and operators in `public`,
 /// which it must not find, whatever the database's own search path is.
@@ -136,6 +142,18 @@ impl Targets {
         }
     }
 
+    fn operator(&self, access: DatabaseAccess) -> Target {
+        match access {
+            DatabaseAccess::Owner => self.owner(),
+            DatabaseAccess::Editor => self
+                .login(LoginKind::Editor)
+                .options("-c role=plinth_editor"),
+            DatabaseAccess::Reader => self
+                .login(LoginKind::Reader)
+                .options("-c role=plinth_reader -c default_transaction_read_only=on"),
+        }
+    }
+
     pub(crate) fn admin(&self) -> Target {
         match self {
             Self::Platform { admin, .. } => admin.options(ADMIN_OPTIONS),
@@ -160,7 +178,11 @@ impl Targets {
 enum PoolKind {
     Caller,
     Service(Service),
+    Operator(DatabaseAccess),
 }
+
+/// Most pooled connections for the rows that operators look at.
+const MAX_OPERATOR_CONNECTIONS: usize = 3;
 
 impl ProjectDb {
     /// Connections to a project's database on `server`.
@@ -268,6 +290,22 @@ impl ProjectDb {
     /// Privileged: a connection of its own that acts as `postgres`, the owner of users' objects.
     pub async fn as_owner(&self) -> Result<Client, DbError> {
         self.connect_login(&self.0.targets.owner()).await
+    }
+
+    /// A session in which an operator works, with the rights that its role has. Those of an editor and of a
+    /// reader log in as roles that may assume nothing more, so that no SQL leads out of them.
+    pub async fn session_as_operator(
+        &self,
+        access: DatabaseAccess,
+    ) -> Result<OperatorSession, DbError> {
+        let guard = self.0.lock.clone().read_owned().await;
+        let client = self.connect_login(&self.operator_target(access)).await?;
+        Ok(OperatorSession::new(client, guard))
+    }
+
+    /// Where sessions of operators log in.
+    fn operator_target(&self, access: DatabaseAccess) -> Target {
+        self.0.targets.operator(access)
     }
 
     /// A connection of its own with one of the project's logins.
@@ -459,11 +497,16 @@ impl ProjectDb {
     fn pool(&self, kind: PoolKind) -> Pool {
         let mut pools = self.pools();
         let pool = pools.entry(kind).or_insert_with(|| {
+            let mut config = self.0.config;
             let target = match kind {
                 PoolKind::Caller => self.0.targets.caller(),
                 PoolKind::Service(service) => self.0.targets.service(service),
+                PoolKind::Operator(access) => {
+                    config.size = config.size.min(MAX_OPERATOR_CONNECTIONS);
+                    self.operator_target(access)
+                }
             };
-            Pool::new(target, self.0.config)
+            Pool::new(target, config)
         });
         pool.clone()
     }

@@ -19,6 +19,7 @@ mod functions;
 mod keys;
 mod login_repair;
 pub mod logins;
+mod operator_session;
 mod pages;
 mod path_not_found;
 mod project;
@@ -32,9 +33,11 @@ mod request_id;
 pub mod schema;
 mod sent_headers;
 mod servers;
+mod service_calls;
 mod session_cookies;
 mod shared_host;
 mod shared_roles;
+mod user_administration;
 
 pub use allow_list::AllowList;
 pub use body_limit::BodyLimit;
@@ -44,8 +47,9 @@ pub use cluster::{Cluster, ClusterError, prepare as prepare_cluster};
 pub use connections::{ConnectionSlots, LoginLimits};
 pub use cors::Cors;
 pub use database::{
-    ADMIN_OPTIONS, AsCaller, CallerTransaction, DatabaseLock, LoginConnection, ProjectDb,
-    ROLE_CHECK_OPTIONS, RoleSettingsSource, Service, ServiceConnection, ServiceTransaction,
+    ADMIN_OPTIONS, AsCaller, AsOperator, CallerTransaction, DatabaseLock, LoginConnection,
+    OperatorScript, ProjectDb, ROLE_CHECK_OPTIONS, RoleSettingsSource, RowTransaction, Service,
+    ServiceConnection, ServiceTransaction, StandingSession,
 };
 pub use error_reference::ErrorEntry;
 pub use extract::MaybeCaller;
@@ -55,6 +59,7 @@ pub use functions::{
 };
 pub use keys::{ApiKey, ProjectKeys, S3Keys, S3Pair, url_signing_keys};
 pub use logins::{LoginKind, Logins};
+pub use operator_session::{DatabaseAccess, OperatorSession};
 pub use pages::{CONSOLE, account_pages_url};
 pub use path_not_found::PathNotFound;
 pub use project::{FromSettings, KeepOpen, Project};
@@ -69,8 +74,16 @@ pub use sent_headers::SentHeaders;
 pub use servers::{
     ProjectServer, ProjectServers, RunningServer, ServerLease, ServerName, ServerRunner,
 };
+pub use service_calls::{ProjectService, ServiceCall, ServiceCalls};
 pub use session_cookies::{
     OPERATOR_COOKIE, host_cookie_name, session_cookie_name, session_cookie_path, url_path,
 };
 pub use shared_host::{is_in_other_project, other_project_paths};
 pub use shared_roles::undo_role_changes;
+pub use user_administration::{
+    AdministrationError, Answer, AuditEntry, AuditPage, AuditSearch, HookCall, HookCalls,
+    HookError, HookTest, HookTestResult, IMPERSONATION_CLAIM, Impersonation, MailDelivery,
+    MailServerSettings, MailTest, MailTestResult, OperatorCall, RedirectRule, RedirectTest,
+    RedirectTestResult, RenderedTemplate, SmtpStep, SortOrder, TemplatePreview, UserAdministration,
+    UserDetails, UserObject, UserPage, UserSearch, UserSession, UserSessions, UserSort,
+};

@@ -26,5 +26,10 @@ pub const MIGRATIONS: MigrationSet = MigrationSet {
             name: "role_settings",
             sql: include_str!("../migrations/0004_role_settings.sql"),
         },
+        Migration {
+            version: 5,
+            name: "operator_roles",
+            sql: include_str!("../migrations/0005_operator_roles.sql"),
+        },
     ],
 };

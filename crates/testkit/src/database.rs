@@ -1,13 +1,14 @@
 //! A database per test.
 
-use plinth_db::{QuotedIdent, Target, migrate};
-use plinth_project::prepare_cluster;
+use plinth_db::{QuotedIdent, Target};
 use tokio::sync::OnceCell;
 use tokio_postgres::{Client, error::SqlState};
 
-use crate::{TestServer, system_schemas, until};
-
-const TEMPLATE: &str = "testkit_template";
+use crate::{
+    TestServer,
+    template::{self, TEMPLATE, grant_create},
+    until,
+};
 
 static TEMPLATE_READY: OnceCell<()> = OnceCell::const_new();
 
@@ -19,7 +20,7 @@ pub struct TestDatabase {
 impl TestDatabase {
     /// A fresh database with all roles and system schemas.
     pub async fn create() -> Self {
-        TEMPLATE_READY.get_or_init(make_template).await;
+        TEMPLATE_READY.get_or_init(ensure_template).await;
         Self::copy_of(TEMPLATE).await
     }
 
@@ -83,28 +84,12 @@ impl TestDatabase {
     }
 }
 
-async fn make_template() {
+/// Makes the template, unless the server's folder was copied with it.
+async fn ensure_template() {
     let server = TestServer::shared().await;
-    let mut admin = server.connect().await;
-    prepare_cluster(&mut admin, true)
-        .await
-        .expect("the shared roles");
-    let sql = format!("create database {TEMPLATE} template template0 encoding 'UTF8'");
-    admin.batch_execute(&sql).await.expect("the template");
-    grant_create(&admin, TEMPLATE).await;
-    let mut inside = server.admin().database(TEMPLATE).connect().await;
-    let inside = inside.as_mut().expect("the template accepts connections");
-    migrate::migrate(inside, &system_schemas())
-        .await
-        .expect("the system schemas");
-}
-
-/// Privileges on a database are not copied from its template.
-async fn grant_create(admin: &Client, database: &str) {
-    let sql = format!(
-        "grant create on database {} to postgres",
-        QuotedIdent::new(database)
-    );
-    let granted = admin.batch_execute(&sql).await;
-    granted.expect("the owner may create");
+    let exists = "select exists (select from pg_database where datname = $1)";
+    let row = server.connect().await.query_one(exists, &[&TEMPLATE]).await;
+    if !row.expect("an answer").get::<_, bool>(0) {
+        template::make(&server.admin()).await;
+    }
 }

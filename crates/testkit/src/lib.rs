@@ -17,12 +17,15 @@ mod keys;
 mod listener;
 mod logins;
 mod metrics;
+mod options;
+mod prepared;
 mod project;
 mod remote;
 mod reply;
 mod requests;
 mod server;
 mod sql;
+mod template;
 mod traces;
 
 use plinth_db::migrate::MigrationSet;
@@ -38,11 +41,12 @@ pub use keys::{
 pub use listener::{Listener, bind_loopback};
 pub use logins::ProjectLogins;
 pub use metrics::RecordedMetrics;
+pub use options::server_options;
 pub use project::{ProjectBuilder, load_settings};
 pub use remote::{ReceivedRequest, Remote};
 pub use reply::Reply;
 pub use requests::Requests;
-pub use server::{TestServer, server_options};
+pub use server::TestServer;
 pub use sql::Sql;
 pub use traces::{Traces, assert_no_secret};
 
@@ -54,5 +58,6 @@ pub fn system_schemas() -> Vec<MigrationSet> {
         plinth_storage::schema::MIGRATIONS,
         plinth_realtime::schema::MIGRATIONS,
         plinth_rest::schema::MIGRATIONS,
+        plinth_catalog::schema::MIGRATIONS,
     ]
 }

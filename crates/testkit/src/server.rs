@@ -6,11 +6,11 @@ use std::{
 };
 
 use plinth_db::Target;
-use plinth_postgres::{Connection, Options, Server, binaries::Search};
+use plinth_postgres::{Connection, Server};
 use tokio::sync::OnceCell;
 use tokio_postgres::Client;
 
-use crate::folder_with_space;
+use crate::{folder_with_space, options, options::server_options, prepared};
 
 /// A running PostgreSQL.
 pub struct TestServer {
@@ -38,6 +38,7 @@ impl TestServer {
                 let folder = folder_with_space(MAX_DATABASE_BYTES);
                 remove_stale_folders(&folder);
                 let state_dir = folder.join(format!("{PREFIX}{}", std::process::id()));
+                prepared::put_at(&state_dir).await;
                 let server = Server::start(server_options(state_dir), |_| {})
                     .await
                     .expect("PostgreSQL for tests");
@@ -59,13 +60,7 @@ impl TestServer {
 
     /// The superuser on the maintenance database.
     pub fn admin(&self) -> Target {
-        let Connection {
-            socket_dir,
-            port,
-            superuser,
-            password,
-        } = &self.connection;
-        Target::unix(socket_dir, *port, superuser, password, "template1")
+        options::admin(&self.connection)
     }
 
     /// A connection of the superuser to the maintenance database.
@@ -78,26 +73,6 @@ impl TestServer {
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
-}
-
-/// Options of a test server, for a test that needs one of its own.
-pub fn server_options(state_dir: PathBuf) -> Options {
-    let mut options = Options::new(state_dir);
-    options.binaries = search();
-    options.settings = [
-        // Durability is not needed.
-        ("fsync", "off"),
-        // Autovacuum would visit hundreds of short-lived databases.
-        ("autovacuum", "off"),
-        ("max_connections", "300"),
-        // No such standby exists: a test that sets `synchronous_commit = on` gets a commit that is
-        // written but never becomes visible.
-        ("synchronous_standby_names", "nobody"),
-        ("synchronous_commit", "local"),
-    ]
-    .map(|(name, value)| (name.to_owned(), value.to_owned()))
-    .into();
-    options
 }
 
 const PREFIX: &str = "plinth-testkit-";
@@ -129,16 +104,4 @@ fn remove_stale_folders(folder: &Path) {
 fn is_alive(pid: i32) -> bool {
     rustix::process::Pid::from_raw(pid)
         .is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
-}
-
-/// The workspace of the running tests; with a shared target directory it may differ from the one in which
-/// this file was compiled.
-fn search() -> Search {
-    let package = std::env::var_os("CARGO_MANIFEST_DIR")
-        .map(PathBuf::from)
-        .unwrap_or_default();
-    Search {
-        bin_dir: std::env::var_os("PLINTH_TEST_BIN_DIR").map(PathBuf::from),
-        runtime_dirs: vec![package.join("../../runtime"), package.join("../runtime")],
-    }
 }

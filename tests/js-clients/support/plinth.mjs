@@ -6,27 +6,19 @@
 // PLINTH_BIN is the path of the binary; `cargo xtask test js-clients` builds it and sets this. If
 // PLINTH_TESTSTORE_BIN is the path of an S3 server, objects are stored there instead of in the folder.
 
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { chmod, mkdir, mkdtemp, readFile, rm, statfs, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+import { copyPreparedState } from "./prepared.mjs";
 import { run } from "./run.mjs";
 import { startS3Server } from "./s3-server.mjs";
+import { startServer } from "./server.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const runtimeFolder = process.env.PLINTH_RUNTIME_DIR ?? join(here, "../../../runtime");
 const supabaseCli = join(here, "../node_modules/.bin/supabase");
-
-// The first start creates a database cluster, and a stop drains requests before it stops workers and
-// PostgreSQL: both take a while on a busy machine.
-const startTimeoutMs = 120_000;
-const stopTimeoutMs = 120_000;
-
-// Printed once all services are ready.
-const readyLine = /^Plinth is running/m;
 
 /**
  * A running Plinth in a fresh folder, on free ports.
@@ -35,8 +27,9 @@ const readyLine = /^Plinth is running/m;
  * @param {Record<string, string>} [options.files] Files to write into the folder before the start.
  * @param {string[]} [options.args] Additional arguments of `plinth start`.
  * @param {Record<string, string>} [options.env] Additional environment variables.
+ * @param {boolean} [options.isFirstStart] Whether the test is about a start without a database.
  */
-export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
+export async function startPlinth({ files = {}, args = [], env = {}, isFirstStart = false } = {}) {
   const program = requireProgram();
   const folder = await mkdtemp(join(await tempFolder(), "plinth-js-"));
   // World-readable: if the tests run as root, PostgreSQL runs as another system user.
@@ -53,6 +46,7 @@ export async function startPlinth({ files = {}, args = [], env = {} } = {}) {
   const cli = (...cliArgs) => run(program, cliArgs, inFolder);
 
   await writeFiles(folder, files);
+  if (!isFirstStart) await copyPreparedState(program, folder, environment);
   const start = () => startServer(program, ["start", "--port", "auto", ...args], inFolder);
   let server = start();
   const log = () => server.log();
@@ -118,57 +112,6 @@ async function writeFiles(folder, files) {
   }
 }
 
-/** The server process: `ready` settles once it has started or failed, `log()` is its output so far. */
-function startServer(program, args, options) {
-  const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
-  const exited = once(child, "exit");
-  // Not SIGKILL: the process has to stop its own PostgreSQL.
-  const terminate = () => child.kill("SIGTERM");
-  process.once("exit", terminate);
-
-  let output = "";
-  const log = () => output;
-  const ready = new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(withLog("did not start in time"))), startTimeoutMs);
-    const settle = (action, value) => {
-      clearTimeout(timer);
-      action(value);
-    };
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (text) => {
-        output += text;
-        if (readyLine.test(output)) settle(resolve);
-      });
-    }
-    exited.then(
-      ([code, signal]) => settle(reject, new Error(withLog(`ended early with ${code ?? signal}`))),
-      (error) => settle(reject, new Error(`plinth could not be started: ${error.message}`)),
-    );
-  });
-
-  return { ready, log, crash, stop };
-
-  async function stop() {
-    process.removeListener("exit", terminate);
-    if (child.pid === undefined) return;
-    child.kill("SIGTERM");
-    const timer = setTimeout(() => child.kill("SIGKILL"), stopTimeoutMs);
-    const [code, signal] = await exited;
-    clearTimeout(timer);
-    if (code !== 0) throw new Error(withLog(`stopped with ${code ?? signal}`));
-  }
-
-  async function crash() {
-    process.removeListener("exit", terminate);
-    child.kill("SIGKILL");
-    await exited;
-  }
-
-  function withLog(problem) {
-    return `plinth ${problem}. It printed:\n${output}`;
-  }
-}
-
 async function readStatus(cli) {
   const { code, stdout, stderr } = await cli("status", "-o", "json");
   if (code !== 0) throw new Error(`plinth status ended with ${code}: ${stderr}`);
@@ -208,9 +151,4 @@ async function removeFolder(folder) {
     // A process that has just been killed may still be writing a file.
     if (path) await rm(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
   }
-}
-
-// The test runner terminates a file that exceeds its timeout; servers must not outlive it.
-for (const signal of ["SIGINT", "SIGTERM"]) {
-  process.once(signal, () => process.exit(1));
 }

@@ -33,14 +33,16 @@ const FUNCTIONS: &[&str] = &[
     "plinth-settings",
     "plinth-token",
 ];
-/// Besides what services use, databases as wholes, and the layer with which the operators' own
+/// Besides what services use, databases as wholes and what is in them, and the layer with which the operators' own
 /// pages keep their sessions.
 const PLATFORM: &[&str] = &[
+    "plinth-catalog",
     "plinth-client",
     "plinth-db",
     "plinth-dump",
     "plinth-log",
     "plinth-project",
+    "plinth-query",
     "plinth-session",
     "plinth-settings",
     "plinth-token",
@@ -48,6 +50,7 @@ const PLATFORM: &[&str] = &[
 /// Servers and projects to test against, and the services whose schemas every database has.
 const TESTKIT: &[&str] = &[
     "plinth-auth",
+    "plinth-catalog",
     "plinth-db",
     "plinth-log",
     "plinth-postgres",
@@ -69,10 +72,12 @@ const DRAWING: &[(&str, MayUse)] = &[
     ("plinth-functions", Only(FUNCTIONS)),
     ("plinth-platform", Only(PLATFORM)),
     ("plinth-project", Only(FOUNDATIONS)),
+    ("plinth-catalog", Only(&["plinth-db"])),
     ("plinth-child", Only(&[])),
     ("plinth-db", Only(&[])),
     ("plinth-dump", Only(&["plinth-db"])),
     ("plinth-log", Only(&[])),
+    ("plinth-query", Only(&["plinth-db"])),
     ("plinth-postgres", Only(&["plinth-child"])),
     ("plinth-settings", Only(&[])),
     ("plinth-token", Only(&[])),

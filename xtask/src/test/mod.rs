@@ -10,6 +10,7 @@ mod libtest;
 mod node_test;
 mod runner;
 mod s3_store;
+mod shared_folder;
 mod ssr;
 mod threads;
 
@@ -32,6 +33,7 @@ use crate::{
 };
 use artifacts::Artifacts;
 use runner::{Durations, Program};
+use shared_folder::SharedFolder;
 
 const PROGRAM: &str = "plinth";
 
@@ -92,6 +94,8 @@ const SLOTS: usize = 3;
 struct Shared {
     artifacts: OnceLock<Artifacts>,
     durations: Durations,
+    /// Absent where it cannot be created: then each test program prepares what it needs.
+    folder: OnceLock<Option<SharedFolder>>,
     /// Set once every program of the system is there that a test needs.
     has_system_packages: OnceLock<()>,
 }
@@ -116,9 +120,18 @@ impl Shared {
         }
     }
 
+    /// What every test program is told.
+    fn prepare(&self, command: &mut Command) {
+        self.forbid_skips(command);
+        let folder = self.folder.get_or_init(|| SharedFolder::create().ok());
+        if let Some(folder) = folder {
+            command.env(shared_folder::VARIABLE, folder.path());
+        }
+    }
+
     fn run(&self, mut programs: Vec<Program>) -> Result<Outcome> {
         for program in &mut programs {
-            self.forbid_skips(&mut program.command);
+            self.prepare(&mut program.command);
         }
         runner::run(programs, &self.durations)
     }
@@ -355,7 +368,7 @@ fn npm_test(suite: &Path, shared: &Shared) -> Result<Command> {
     let mut npm = tools::npm(suite);
     npm.args(["test", "--"]);
     npm.env("PLINTH_BIN", shared.artifacts()?.program(PROGRAM)?);
-    shared.forbid_skips(&mut npm);
+    shared.prepare(&mut npm);
     npm.env("PLINTH_RUNTIME_DIR", workspace::root().join("runtime"));
     Ok(npm)
 }

@@ -25,7 +25,7 @@ struct Entry {
 
 impl CommonPiecesCache {
     /// The statistics; `None` where a schema that another program made has no such index.
-    pub(super) async fn get(
+    pub(crate) async fn get(
         &self,
         db: &mut impl Queries,
         now: OffsetDateTime,

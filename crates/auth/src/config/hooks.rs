@@ -36,6 +36,23 @@ pub(crate) enum HookTarget {
     Unusable(String),
 }
 
+impl HookTarget {
+    /// For people: an address without what may be secret in it.
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Function { schema, name } => format!("{schema}.{name}"),
+            Self::Http(url) => {
+                let host = url.host_str().unwrap_or_default();
+                match url.port() {
+                    Some(port) => format!("{}://{host}:{port}", url.scheme()),
+                    None => format!("{}://{host}", url.scheme()),
+                }
+            }
+            Self::Unusable(reason) => reason.clone(),
+        }
+    }
+}
+
 impl Hook {
     /// From `HOOK_<NAME>_URI` and `HOOK_<NAME>_SECRETS`, the latter separated by `|`.
     pub(crate) fn parse(uri: &str, secrets: Option<&Secret>) -> Result<Self, String> {

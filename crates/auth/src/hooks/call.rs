@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use plinth_db::{DbError, Queries};
+use plinth_project::HookCall;
 use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 use uuid::Uuid;
@@ -13,6 +14,7 @@ use crate::{
     config::{Hook, HookTarget},
     model::{Object, hook_functions, savepoint::Savepoint},
     request::RequestContext,
+    wire_time,
 };
 
 /// A hook and its payload.
@@ -66,6 +68,26 @@ impl<'a> Call<'a> {
             savepoint.roll_back(db).await?;
         }
         self.finish(started, response)
+    }
+
+    /// In a transaction that is rolled back.
+    pub(super) async fn run_and_roll_back(self) -> Result<Object, AuthError> {
+        let started = Instant::now();
+        let response = match &self.hook.target {
+            HookTarget::Function { .. } => {
+                let mut db = self.context.begin().await?;
+                let response = self.run(&mut db).await;
+                db.rollback().await?;
+                response
+            }
+            _ => self.post().await,
+        };
+        self.finish(started, response)
+    }
+
+    /// What the hook gets.
+    pub(super) fn payload(&self) -> &Value {
+        &self.payload
     }
 
     /// In a transaction of its own.
@@ -122,6 +144,16 @@ impl<'a> Call<'a> {
     ) -> Result<Object, AuthError> {
         let milliseconds = started.elapsed().as_millis() as u64;
         let response = response.and_then(parse_response);
+        self.context.state.hook_calls.add(HookCall {
+            at: wire_time::render(self.context.now),
+            hook: self.name.to_owned(),
+            target: self.hook.target.describe(),
+            milliseconds,
+            error: response.as_ref().err().map(|error| match error.cause() {
+                Some(cause) => format!("{error}: {cause}"),
+                None => error.to_string(),
+            }),
+        });
         match &response {
             Ok(_) => tracing::debug!(milliseconds, "hook {} responded", self.name),
             Err(error) => tracing::warn!(milliseconds, "hook {} failed: {error}", self.name),

@@ -6,6 +6,8 @@
 mod call;
 mod claims;
 mod http;
+mod journal;
+mod trial;
 
 use plinth_db::Queries;
 use serde::Serialize;
@@ -19,6 +21,8 @@ use crate::{
     request::RequestContext,
 };
 use call::Call;
+pub(crate) use journal::Journal;
+pub(crate) use trial::{TrialHook, try_out};
 
 /// The claims of the access token, after the hook has changed them.
 pub(crate) async fn custom_access_token(

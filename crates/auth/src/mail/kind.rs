@@ -21,6 +21,28 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// Every kind.
+    pub(super) const ALL: [Self; 13] = [
+        Self::Confirmation,
+        Self::Recovery,
+        Self::MagicLink,
+        Self::Invite,
+        Self::EmailChange,
+        Self::Reauthentication,
+        Self::PasswordChanged,
+        Self::EmailChanged,
+        Self::PhoneChanged,
+        Self::IdentityLinked,
+        Self::IdentityUnlinked,
+        Self::FactorEnrolled,
+        Self::FactorUnenrolled,
+    ];
+
+    /// By its name in settings.
+    pub(super) fn from_template(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.template() == name)
+    }
+
     /// Its name in settings.
     pub(crate) fn template(self) -> &'static str {
         match self {

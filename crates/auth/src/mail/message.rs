@@ -81,7 +81,7 @@ fn first_that_works(
 }
 
 /// A subject is one line: a line break would begin another header.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let spaced: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })

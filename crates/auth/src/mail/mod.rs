@@ -15,8 +15,11 @@ mod link;
 mod mailbox;
 mod message;
 mod plain_text;
+mod preview;
 mod recipient;
 mod smtp;
+mod smtp_dialogue;
+pub(crate) mod trial;
 
 use plinth_db::Queries;
 
@@ -25,6 +28,8 @@ use crate::{
     model::{User, savepoint::Savepoint},
     request::RequestContext,
 };
+
+pub(crate) use preview::preview;
 
 use deliver::{Outgoing, deliver};
 use hook::EmailData;

@@ -26,7 +26,7 @@ use super::message::Message;
 use crate::{AuthConfig, AuthError, config::SmtpConfig, request::RequestContext};
 
 type Transport = AsyncSmtpTransport<Tokio1Executor>;
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub(super) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 const IMPLICIT_TLS_PORT: u16 = 465;
 
@@ -88,7 +88,7 @@ fn transport(context: &RequestContext, config: &SmtpConfig) -> Result<Transport,
 }
 
 /// The TLS mode.
-fn tls(config: &SmtpConfig) -> Result<Tls, Failure> {
+pub(super) fn tls(config: &SmtpConfig) -> Result<Tls, Failure> {
     let parameters = TlsParameters::new(config.host.clone())?;
     Ok(match (config.port, &config.user) {
         (IMPLICIT_TLS_PORT, _) => Tls::Wrapper(parameters),
@@ -102,13 +102,13 @@ fn is_this_machine(host: &str) -> bool {
 }
 
 /// The host name for EHLO and message ids.
-fn own_host(context: &RequestContext) -> String {
+pub(super) fn own_host(context: &RequestContext) -> String {
     let url = Url::parse(&context.external_url).ok();
     let host = url.as_ref().and_then(Url::host_str);
     host.unwrap_or("localhost").to_owned()
 }
 
-fn mail(
+pub(super) fn mail(
     context: &RequestContext,
     config: &SmtpConfig,
     to: Address,

@@ -2,13 +2,19 @@
 
 use axum::extract::{Path, rejection::PathRejection};
 use plinth_db::{DbError, Queries};
+use plinth_project::ProjectKind;
+use time::Duration;
 use uuid::Uuid;
 
 use crate::{
     AuthError,
     caller::SignedIn,
     config::{MfaConfig, Switches},
-    model::{Factor, FactorKind, Session, factors, sessions::Aal},
+    model::{
+        Factor, FactorKind, Session, factors,
+        sessions::{self, Aal},
+    },
+    request::RequestContext,
 };
 
 /// `{id}` of a path, which may be malformed.
@@ -48,6 +54,31 @@ pub(super) fn session(caller: &SignedIn) -> Result<&Session, AuthError> {
 
 pub(super) fn has_aal2(session: Option<&Session>) -> bool {
     session.is_some_and(|session| session.aal >= Aal::Aal2)
+}
+
+/// How long ago an operator must have given a second factor to change the factors.
+const OPERATOR_PROOF_AGE: Duration = Duration::minutes(10);
+
+/// In project zero, a fresh second factor protects what reveals or destroys. So a stolen session must not be
+/// able to replace the factors; elsewhere aal2 is enough, as in GoTrue.
+pub(super) async fn lacks_fresh_proof(
+    context: &RequestContext,
+    db: &mut impl Queries,
+    caller: &SignedIn,
+) -> Result<bool, DbError> {
+    if context.project.kind() != ProjectKind::Platform {
+        return Ok(false);
+    }
+    let Some(session) = &caller.session else {
+        return Ok(true);
+    };
+    let since = context.now - OPERATOR_PROOF_AGE;
+    let methods = sessions::list_amr(db, session.id).await?;
+    let is_fresh = methods.iter().any(|claim| {
+        let mut kinds = [FactorKind::Totp, FactorKind::Phone, FactorKind::WebAuthn].into_iter();
+        claim.at > since && kinds.any(|kind| kind.amr() == claim.method)
+    });
+    Ok(!is_fresh)
 }
 
 /// Whether the user has a verified factor and this session is below aal2.

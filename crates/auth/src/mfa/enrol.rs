@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    assurance::{check_may_enrol, check_not_anonymous, has_aal2, session},
+    assurance::{check_may_enrol, check_not_anonymous, has_aal2, lacks_fresh_proof, session},
     totp::TotpBody,
 };
 use crate::{
@@ -68,6 +68,10 @@ pub(crate) async fn enrol(
     let existing = factors::list(&mut tx, caller.user.id).await?;
     let existing = replace_phone(&mut tx, existing, phone.as_deref()).await?;
     check_limits(&context, &caller, &existing, new.friendly_name)?;
+    let has_verified = existing.iter().any(|factor| factor.is_verified);
+    if has_verified && lacks_fresh_proof(&context, &mut tx, &caller).await? {
+        return Err(AuthError::aal2_required_to_enroll());
+    }
     let id = factors::insert(&mut tx, &new, context.now).await?;
     let traits = json!({ "factor_id": id, "factor_type": kind.as_str() });
     audit::write(

@@ -3,7 +3,7 @@
 use axum::Json;
 use serde_json::{Value, json};
 
-use super::assurance::{FactorPath, check_not_anonymous, factor_id, has_aal2};
+use super::assurance::{FactorPath, check_not_anonymous, factor_id, has_aal2, lacks_fresh_proof};
 use crate::{
     AuthError,
     audit::{self, Action},
@@ -28,6 +28,9 @@ pub(crate) async fn remove(
     let factor = factors::lock(&mut tx, user.id, id).await?;
     let factor = factor.ok_or_else(AuthError::factor_not_found)?;
     if factor.is_verified && !has_aal2(caller.session.as_ref()) {
+        return Err(AuthError::aal2_required_to_unenroll());
+    }
+    if factor.is_verified && lacks_fresh_proof(&context, &mut tx, &caller).await? {
         return Err(AuthError::aal2_required_to_unenroll());
     }
     factors::delete(&mut tx, factor.id).await?;

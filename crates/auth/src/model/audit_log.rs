@@ -7,6 +7,10 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
+mod search;
+
+pub(crate) use search::{Entry, Position, Query, search};
+
 use super::like;
 use crate::wire_time;
 

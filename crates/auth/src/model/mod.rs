@@ -27,6 +27,7 @@ pub(crate) mod savepoint;
 pub(crate) mod sessions;
 pub(crate) mod subject;
 pub(crate) mod user_list;
+pub(crate) mod user_search;
 pub(crate) mod users;
 pub(crate) mod webauthn_challenges;
 

@@ -9,9 +9,9 @@ use time::{OffsetDateTime, serde::rfc3339};
 use uuid::Uuid;
 
 pub(crate) use store::{
-    NewSession, Refreshed, ValidSince, add_amr, delete, delete_all_but, delete_below_aal2,
-    delete_for_client, find, insert, is_superseded, list, list_amr, lock, lock_with_subject,
-    lower_aal, raise_aal, set_refresh_key, store_refresh,
+    NewSession, Refreshed, ValidSince, add_amr, count, delete, delete_all, delete_all_but,
+    delete_below_aal2, delete_for_client, delete_of_user, find, insert, is_superseded, list,
+    list_amr, lock, lock_with_subject, lower_aal, raise_aal, set_refresh_key, store_refresh,
 };
 
 /// A sign-in. Without `Debug`, since it holds the key of its refresh tokens.

@@ -82,6 +82,14 @@ impl RequestContext {
         }
     }
 
+    /// This context with settings that are not saved.
+    pub(crate) fn with_config(&self, config: AuthConfig) -> Self {
+        Self {
+            config: Arc::new(config),
+            ..self.clone()
+        }
+    }
+
     /// The URL as it is sent, if redirects to it are allowed (§6.3).
     pub(crate) fn resolve_redirect(&self, url: &str) -> Option<String> {
         let config = &self.config;

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// The claims for a session and its user.
-pub(super) fn claims(context: &RequestContext, subject: &Subject, session: &Session) -> Object {
+pub(crate) fn claims(context: &RequestContext, subject: &Subject, session: &Session) -> Object {
     let Subject {
         user,
         relations,

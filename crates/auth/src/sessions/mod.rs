@@ -8,6 +8,7 @@ mod refresh;
 mod refresh_queue;
 mod validity;
 
+pub(crate) use claims::claims;
 pub(crate) use elevate::{elevate, lower_aal};
 pub(crate) use issue::{SignIn, TokenBody, TokenHeaders, issue_access_token, sign_in};
 pub(crate) use refresh::refresh;

@@ -22,6 +22,7 @@ mod oauth;
 mod oauth_clients;
 mod oauth_server;
 mod one_time_tokens;
+mod operators;
 mod otp;
 mod passkeys;
 mod password_grant;

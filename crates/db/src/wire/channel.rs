@@ -120,6 +120,25 @@ impl Channel {
         Ok(Message { kind, body })
     }
 
+    /// Kind and body length of the next message. Its body is to be read with [`Channel::part`].
+    pub(super) async fn header(&mut self) -> io::Result<(u8, usize)> {
+        self.wait_for(HEADER).await?;
+        let mut header = &self.incoming[self.unread.clone()];
+        let kind = header.get_u8();
+        let length = header.get_u32().checked_sub(4);
+        self.unread.start += HEADER;
+        Ok((kind, length.ok_or(io::ErrorKind::InvalidData)? as usize))
+    }
+
+    /// The next bytes of a body: at least one, at most `limit`.
+    pub(super) async fn part(&mut self, limit: usize) -> io::Result<&[u8]> {
+        self.wait_for(1).await?;
+        let start = self.unread.start;
+        let count = limit.min(self.unread.len());
+        self.unread.start += count;
+        Ok(&self.incoming[start..start + count])
+    }
+
     /// Reads until at least `length` bytes are unread.
     async fn wait_for(&mut self, length: usize) -> io::Result<()> {
         while self.unread.len() < length {

@@ -34,24 +34,24 @@ pub(crate) struct Connection {
     pub(super) common: PreparedSet,
     pub(super) status: Status,
     pub(super) prepared_was_rejected: bool,
-    cancel: CancelHandle,
+    cancel: Arc<CancelHandle>,
     epoch: u64,
 }
 
 impl Connection {
-    pub(super) fn new(stream: Stream, cancel: CancelHandle) -> Self {
+    pub(super) fn new(stream: Stream, cancel: impl Into<Arc<CancelHandle>>) -> Self {
         Self {
             channel: Channel::new(stream),
             statements: Statements::new(),
             common: PreparedSet::default(),
             status: Status::Idle,
             prepared_was_rejected: false,
-            cancel,
+            cancel: cancel.into(),
             epoch: 0,
         }
     }
 
-    pub(super) fn into_parts(self) -> (Channel, CancelHandle) {
+    pub(super) fn into_parts(self) -> (Channel, Arc<CancelHandle>) {
         (self.channel, self.cancel)
     }
 
@@ -67,6 +67,11 @@ impl Connection {
     /// Sends a cancel request.
     pub(crate) async fn cancel(&self) -> Result<(), DbError> {
         self.cancel.send().await
+    }
+
+    /// To cancel from elsewhere.
+    pub(super) fn cancel_handle(&self) -> Arc<CancelHandle> {
+        Arc::clone(&self.cancel)
     }
 
     /// Whether an idle session is still usable.

@@ -6,6 +6,7 @@
 use std::{
     io,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -36,7 +37,7 @@ const HEADER: usize = 5;
 /// A session in CopyBoth mode.
 pub(crate) struct CopyBoth {
     stream: Stream,
-    cancel: CancelHandle,
+    cancel: Arc<CancelHandle>,
     incoming: BytesMut,
     outgoing: BytesMut,
     is_flushed: bool,

@@ -6,6 +6,7 @@ use bytes::Buf as _;
 use postgres_types::{Kind, Oid, Type};
 use tokio_postgres::error::{Severity, SqlState};
 
+use super::script::ScriptColumn;
 use crate::{PgError, row::Column};
 
 /// An ErrorResponse. Missing and unknown fields are tolerated.
@@ -28,6 +29,10 @@ pub(super) fn error(mut body: &[u8]) -> PgError {
             b'c' => error.column = Some(text),
             b'n' => error.constraint = Some(text),
             b'R' => error.routine = Some(text),
+            b'P' => error.position = text.parse().ok(),
+            b'p' => error.internal_position = text.parse().ok(),
+            b'q' => error.internal_query = Some(text),
+            b'W' => error.context = Some(text),
             _ => {}
         }
     }
@@ -55,6 +60,44 @@ pub(super) fn columns(mut body: &[u8]) -> Option<Arc<[Column]>> {
         Some(Column::new(name, type_))
     });
     columns.collect()
+}
+
+/// A RowDescription with what tells where the columns come from; `None` if it is malformed.
+pub(super) fn script_columns(mut body: &[u8]) -> Option<Vec<ScriptColumn>> {
+    let count = body.try_get_u16().ok()?;
+    let columns = (0..count).map(|_| {
+        let name = text(&mut body)?;
+        let (table, number) = (body.try_get_u32().ok()?, body.try_get_i16().ok()?);
+        let type_oid = body.try_get_u32().ok()?;
+        let _size = body.try_get_i16().ok()?;
+        let type_modifier = body.try_get_i32().ok()?;
+        let _format = body.try_get_u16().ok()?;
+        Some(ScriptColumn {
+            name,
+            type_oid,
+            type_modifier,
+            table: (table != 0).then_some(table),
+            table_column: (number != 0).then_some(number),
+        })
+    });
+    columns.collect()
+}
+
+/// The severity of a notice as it is called in English, such as `WARNING`.
+pub(super) fn severity_name(mut body: &[u8]) -> Option<String> {
+    while let Some((&kind, rest)) = body.split_first() {
+        body = rest;
+        let word = text(&mut body)?;
+        if kind == b'V' {
+            return Some(word);
+        }
+    }
+    None
+}
+
+/// A text that ends at NUL, such as the tag of a CommandComplete.
+pub(super) fn tag(mut body: &[u8]) -> String {
+    text(&mut body).unwrap_or_default()
 }
 
 /// A ParameterDescription; `None` if it is malformed.

@@ -17,6 +17,7 @@ mod handover;
 mod handshake;
 mod mapping;
 mod pipeline;
+mod script;
 mod socket;
 mod startup;
 mod statements;
@@ -26,4 +27,8 @@ pub(crate) use connection::{Connection, Status};
 pub(crate) use copy_both::{CopyBoth, Part, lost_connection};
 pub(crate) use handshake::{Purpose, open_session};
 pub(crate) use pipeline::{Pipeline, Reply};
+pub use script::{
+    CellLimits, Notice, ScriptCanceller, ScriptColumn, ScriptEvent, ScriptRow, ScriptSession,
+    SessionState,
+};
 pub(crate) use statements::CacheLookup;

@@ -158,7 +158,7 @@ impl<'c> Pipeline<'c> {
         prepared: &Prepared,
         values: &[Literal<'_>],
     ) -> Result<(), DbError> {
-        self.bind_literals(&prepared.name, values)?;
+        self.bind_literals(&prepared.name, values, BINARY)?;
         self.execute(Part::of(Expect::Rows, prepared.columns.clone()))
     }
 
@@ -170,16 +170,29 @@ impl<'c> Pipeline<'c> {
         values: &[Literal<'_>],
     ) -> Result<(), DbError> {
         let part = self.parse_and_describe(role, sql, Expect::Rows)?;
-        self.bind_literals(part.name(), values)?;
+        self.bind_literals(part.name(), values, BINARY)?;
         self.execute(part)
     }
 
     /// Queues a statement with literals, unnamed.
     pub(crate) fn one_shot(&mut self, sql: &str, values: &[Literal<'_>]) -> Result<(), DbError> {
+        self.unnamed(sql, values, BINARY)
+    }
+
+    /// The same, with all results as texts, whatever their types.
+    pub(crate) fn one_shot_texts(
+        &mut self,
+        sql: &str,
+        values: &[Literal<'_>],
+    ) -> Result<(), DbError> {
+        self.unnamed(sql, values, TEXT)
+    }
+
+    fn unnamed(&mut self, sql: &str, values: &[Literal<'_>], results: i16) -> Result<(), DbError> {
         let types = values.iter().map(|value| value.declared_type().oid());
         let out = &mut self.connection.channel.outgoing;
         frontend::parse("", sql, types, out).map_err(encode_error)?;
-        self.bind_literals("", values)?;
+        self.bind_literals("", values, results)?;
         let out = &mut self.connection.channel.outgoing;
         frontend::describe(PORTAL, "", out).map_err(encode_error)?;
         self.execute(Part::new(Expect::Rows))
@@ -217,7 +230,12 @@ impl<'c> Pipeline<'c> {
         Ok(part)
     }
 
-    fn bind_literals(&mut self, name: &str, values: &[Literal<'_>]) -> Result<(), DbError> {
+    fn bind_literals(
+        &mut self,
+        name: &str,
+        values: &[Literal<'_>],
+        results: i16,
+    ) -> Result<(), DbError> {
         let formats = values.iter().map(|value| format_of(value.format()));
         let value = |value: &Literal<'_>, out: &mut BytesMut| match value.bytes() {
             Some(bytes) => {
@@ -233,7 +251,7 @@ impl<'c> Pipeline<'c> {
             formats,
             values,
             value,
-            [BINARY],
+            [results],
             out,
         ))
     }

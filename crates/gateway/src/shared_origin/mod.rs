@@ -20,7 +20,7 @@ use plinth_project::{
 
 use crate::destination::Addressed;
 use cookie::{NewCookie, is_companion, without_foreign};
-use origin_wide::is_origin_wide;
+pub(crate) use origin_wide::is_origin_wide;
 
 const CLEAR_SITE_DATA: HeaderName = HeaderName::from_static("clear-site-data");
 

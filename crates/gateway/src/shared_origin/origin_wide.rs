@@ -2,7 +2,7 @@
 
 /// Whether it is one: about storage, transport, certificates, service workers, processes, reports, hints
 /// or sessions of the origin.
-pub(super) fn is_origin_wide(name: &str) -> bool {
+pub(crate) fn is_origin_wide(name: &str) -> bool {
     matches!(
         name,
         "clear-site-data"

@@ -14,7 +14,10 @@ use super::{
     Operator,
     body::{Body, Params, Segments, without_nulls},
 };
-use crate::{ApiKeyRequest, Platform, PlatformError, StoredApiKey, tokens::READ_SECRETS};
+use crate::{
+    ApiKeyRequest, Platform, PlatformError, StoredApiKey, audit::Change, members::Capability,
+    tokens::READ_SECRETS,
+};
 
 #[derive(Deserialize)]
 pub(super) struct RevealParams {
@@ -23,12 +26,24 @@ pub(super) struct RevealParams {
 }
 
 impl RevealParams {
-    fn check(&self, operator: &Operator) -> Result<(), PlatformError> {
-        if self.reveal {
-            operator.require_scope(READ_SECRETS)
-        } else {
-            Ok(())
+    async fn check(
+        &self,
+        operator: &Operator,
+        platform: &Platform,
+        project: &ProjectName,
+    ) -> Result<(), PlatformError> {
+        if !self.reveal {
+            return Ok(());
         }
+        let reference = platform.reference_of(project);
+        let checked = operator
+            .require_scope(READ_SECRETS)
+            .and_then(|()| operator.require_sensitive(Capability::Admin, &reference));
+        if checked.is_err() {
+            let change = Change::new("key.reveal").project(&reference).denied();
+            platform.audit_change(operator, change).await;
+        }
+        checked
     }
 }
 
@@ -98,7 +113,7 @@ pub(super) async fn list(
     Params(params): Params<RevealParams>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
     let project = operator.project_by_ref(&platform, &text)?;
-    params.check(&operator)?;
+    params.check(&operator, &platform, &project).await?;
     let legacy = platform.legacy_keys(&project).await?;
     let mut bodies = Vec::new();
     if legacy.enabled {
@@ -155,7 +170,7 @@ pub(super) async fn show(
     Params(params): Params<RevealParams>,
 ) -> Result<Json<Value>, PlatformError> {
     let project = operator.project_by_ref(&platform, &text)?;
-    params.check(&operator)?;
+    params.check(&operator, &platform, &project).await?;
     let key = platform.load_api_key(&project, &id).await?;
     if params.reveal {
         audit(&platform, &operator, &project, "key.reveal", &key).await;
@@ -180,10 +195,17 @@ pub(super) async fn update(
 ) -> Result<Json<Value>, PlatformError> {
     let project = operator.project_by_ref(&platform, &text)?;
     let UpdateBody { name, description } = body;
+    let before = platform.load_api_key(&project, &id.to_string()).await?;
     let key = platform
         .update_api_key(&project, id, name.as_deref(), description.as_deref())
         .await?;
-    audit(&platform, &operator, &project, "key.update", &key).await;
+    let summary = |key: &StoredApiKey| json!({ "name": key.name, "description": key.description });
+    let change = Change::new("key.update")
+        .project(&platform.reference_of(&project))
+        .target(key.id)
+        .before(summary(&before))
+        .after(summary(&key));
+    platform.audit_change(&operator, change).await;
     Ok(Json(key_body(&key, false)))
 }
 
@@ -243,14 +265,15 @@ pub(super) async fn set_legacy(
     Params(params): Params<EnabledParams>,
 ) -> Result<Json<Value>, PlatformError> {
     let project = operator.project_by_ref(&platform, &text)?;
+    let before = platform.legacy_keys(&project).await?.enabled;
     platform
         .set_legacy_enabled(&project, params.enabled)
         .await?;
-    let target = platform.reference_of(&project);
-    let details = json!({ "enabled": params.enabled });
-    platform
-        .audit(&operator, Some(&target), "key.legacy", details)
-        .await;
+    let change = Change::new("key.legacy")
+        .project(&platform.reference_of(&project))
+        .before(json!({ "enabled": before }))
+        .after(json!({ "enabled": params.enabled }));
+    platform.audit_change(&operator, change).await;
     Ok(Json(json!({ "enabled": params.enabled })))
 }
 
@@ -318,9 +341,14 @@ async fn audit(
     action: &str,
     key: &StoredApiKey,
 ) {
-    let target = platform.reference_of(project);
-    let details = json!({ "id": key.id, "name": key.name });
-    platform
-        .audit(operator, Some(&target), action, details)
-        .await;
+    let summary = json!({ "id": key.id, "name": key.name });
+    let change = Change::new(action)
+        .project(&platform.reference_of(project))
+        .target(key.id);
+    let change = if action == "key.revoke" {
+        change.before(summary)
+    } else {
+        change.after(summary)
+    };
+    platform.audit_change(operator, change).await;
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Branch, BranchChanges, BranchRequest, CopyMethod, Platform, PlatformError, ProjectRow,
-    projects::MAIN_BRANCH,
+    audit::Change, projects::MAIN_BRANCH,
 };
 
 /// The branch in the form of the Management API; `copy` is an addition.
@@ -196,10 +196,19 @@ pub(super) async fn update(
         persistent: body.persistent,
     };
     let branch = platform.update_branch(&id, &changes).await?;
-    let details = json!({ "branch": before.name, "name": branch.name });
-    platform
-        .audit(&operator, Some(&branch.parent), "branch.update", details)
-        .await;
+    let summary = |branch: &Branch| {
+        json!({
+            "name": branch.name,
+            "git_branch": branch.git_branch,
+            "persistent": branch.persistent,
+        })
+    };
+    let change = Change::new("branch.update")
+        .project(&branch.parent)
+        .target(branch.id)
+        .before(summary(&before))
+        .after(summary(&branch));
+    platform.audit_change(&operator, change).await;
     Ok(Json(branch_body(&branch)))
 }
 

@@ -137,6 +137,7 @@ pub(super) async fn apply_query(
     Body(body): Body<QueryBody>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
     let project = operator.project_by_name(&platform, &text)?;
+    operator.require_postgres()?;
     let applied = platform.applied_migrations(&project).await?;
     let mut at = OffsetDateTime::now_utc();
     let mut version = stamp(at)?;
@@ -176,6 +177,7 @@ pub(super) async fn apply_file(
     Body(body): Body<FileBody>,
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
     let project = operator.project_by_name(&platform, &text)?;
+    operator.require_postgres()?;
     let file = MigrationFile::new(&body.file_name, body.sql)
         .map_err(|error| PlatformError::Invalid(error.to_string()))?;
     let notices = platform.apply_migration(&project, &file).await?;
@@ -199,18 +201,22 @@ pub(super) async fn seed(
     Segments(text): Segments<String>,
     Body(body): Body<SeedBody>,
 ) -> Result<Json<Value>, PlatformError> {
+    let project = operator.project_by_name(&platform, &text)?;
+    operator.require_postgres()?;
     let seed = SeedFile {
         path: body.path,
         sql: body.sql,
     };
-    let outcome = match platform
-        .run_seed(&operator.project_by_name(&platform, &text)?, &seed)
-        .await?
-    {
+    let outcome = match platform.run_seed(&project, &seed).await? {
         SeedOutcome::Ran => "ran",
         SeedOutcome::Known => "known",
         SeedOutcome::Changed => "changed",
     };
+    let details = json!({ "path": seed.path, "outcome": outcome });
+    let target = platform.reference_of(&project);
+    platform
+        .audit(&operator, Some(&target), "database.seed", details)
+        .await;
     Ok(Json(json!({ "outcome": outcome })))
 }
 

@@ -7,10 +7,11 @@ use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use http::header::CONTENT_TYPE;
 use plinth_project::FileCheck;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{
     Operator,
@@ -41,6 +42,12 @@ pub(super) async fn check(
         repairs: body.repair,
         verifies_digests: body.verify_digests,
     };
+    if options.repairs {
+        let target = project.reference();
+        platform
+            .audit(&operator, Some(target), "storage.repair", Value::Null)
+            .await;
+    }
     let Some(files) = platform.file_store() else {
         return Err(PlatformError::NotAvailable("a check of files".to_owned()));
     };
@@ -51,6 +58,8 @@ pub(super) async fn check(
         let line = Bytes::from(format!("{line}\n"));
         Some((Ok::<_, Infallible>(line), (lines, shutdown)))
     });
+    // Without its summary, the response is incomplete.
+    let lines = lines.take_until(Box::pin(operator.until_token_ends(platform.clone())));
     let kind = [(CONTENT_TYPE, "application/x-ndjson")];
     Ok((kind, HttpBody::from_stream(lines)).into_response())
 }

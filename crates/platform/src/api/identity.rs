@@ -9,7 +9,10 @@ use super::{
     Operator,
     body::{Body, Segments},
 };
-use crate::{Organization, Platform, PlatformError};
+use crate::{
+    Organization, Platform, PlatformError,
+    members::{MemberScope, Role},
+};
 
 /// The owner has no user account.
 const OWNER_ID: Uuid = Uuid::nil();
@@ -17,20 +20,26 @@ const OWNER_EMAIL: &str = "owner@localhost";
 
 /// `GET /v1/profile`.
 pub(super) async fn profile(operator: Operator) -> Json<Value> {
+    let user = operator.user();
     Json(json!({
-        "gotrue_id": OWNER_ID,
-        "primary_email": OWNER_EMAIL,
-        "username": operator.name(),
+        "gotrue_id": user.map_or(OWNER_ID, |user| user.id),
+        "primary_email": user.map_or(OWNER_EMAIL, |user| user.email.as_str()),
+        "username": user.map_or(operator.name(), |user| {
+            user.name.as_deref().unwrap_or(&user.email)
+        }),
     }))
 }
 
 /// `GET /v1/organizations`.
 pub(super) async fn organizations(
-    _operator: Operator,
+    operator: Operator,
     State(platform): State<Platform>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
     let organizations = platform.list_organizations().await?;
-    Ok(Json(organizations.iter().map(organization_body).collect()))
+    let visible = organizations
+        .iter()
+        .filter(|organization| operator.roles().sees_organization(&organization.slug));
+    Ok(Json(visible.map(organization_body).collect()))
 }
 
 #[derive(Deserialize)]
@@ -73,13 +82,32 @@ pub(super) async fn organization(
     })))
 }
 
-/// `GET /v1/organizations/{slug}/members`: the owner.
+/// `GET /v1/organizations/{slug}/members`. Whoever runs the server is the owner while nobody else is.
 pub(super) async fn members(
     _operator: Operator,
     State(platform): State<Platform>,
     Segments(slug): Segments<String>,
 ) -> Result<Json<Value>, PlatformError> {
-    platform.load_organization(&slug).await?;
+    let slug = platform.load_organization(&slug).await?.slug;
+    let members = platform
+        .list_members(&MemberScope::Organization(slug))
+        .await?;
+    let bodies: Vec<Value> = members
+        .iter()
+        .map(|member| {
+            let email = member.email.as_deref().unwrap_or_default();
+            json!({
+                "user_id": member.user_id,
+                "user_name": member.name.as_deref().unwrap_or(email),
+                "email": email,
+                "role_name": role_name(member.role),
+                "mfa_enabled": member.has_second_factor,
+            })
+        })
+        .collect();
+    if !bodies.is_empty() {
+        return Ok(Json(Value::Array(bodies)));
+    }
     Ok(Json(json!([{
         "user_id": OWNER_ID,
         "user_name": "owner",
@@ -87,6 +115,17 @@ pub(super) async fn members(
         "role_name": "Owner",
         "mfa_enabled": false,
     }])))
+}
+
+/// As the Management API spells them.
+fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Owner => "Owner",
+        Role::Admin => "Administrator",
+        Role::Developer => "Developer",
+        Role::Editor => "Editor",
+        Role::Reader => "Read-only",
+    }
 }
 
 /// `GET /v1/projects/{ref}/billing/addons` (F21).

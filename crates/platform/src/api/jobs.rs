@@ -33,7 +33,7 @@ pub(super) async fn list(
     State(platform): State<Platform>,
 ) -> Result<Json<Vec<Value>>, PlatformError> {
     let jobs = platform.list_jobs().await?;
-    let visible = jobs.iter().filter(|job| may_see(&operator, job));
+    let visible = jobs.iter().filter(|job| may_see(&operator, &platform, job));
     Ok(Json(visible.map(job_body).collect()))
 }
 
@@ -46,19 +46,17 @@ pub(super) async fn show(
     let none = || PlatformError::NotFound(format!("There is no job {text}"));
     let id: Uuid = text.parse().map_err(|_| none())?;
     let job = platform.load_job(id).await?;
-    if may_see(&operator, &job) {
+    if may_see(&operator, &platform, &job) {
         Ok(Json(job_body(&job)))
     } else {
         Err(none())
     }
 }
 
-/// Jobs of no project are visible to every operator.
-fn may_see(operator: &Operator, job: &Job) -> bool {
-    let Some(project) = &job.project else {
-        return true;
-    };
-    project
-        .parse()
-        .is_ok_and(|project| operator.can_access(&project))
+/// Jobs of no project are visible to members of the whole instance.
+fn may_see(operator: &Operator, platform: &Platform, job: &Job) -> bool {
+    match &job.project {
+        Some(project) => operator.can_see(platform, project),
+        None => operator.sees_instance(),
+    }
 }

@@ -6,8 +6,8 @@
 
 use axum::{
     Json,
-    extract::{FromRequestParts, RawPathParams},
-    http::{StatusCode, header::AUTHORIZATION, request::Parts},
+    extract::{FromRequestParts, RawPathParams, State},
+    http::{StatusCode, request::Parts},
 };
 use plinth_project::{Credentials, Project};
 use plinth_token::SERVICE_ROLE;
@@ -16,11 +16,13 @@ use serde_json::{Value, json};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
-    ControlSocket, Operator,
+    Operator,
     body::{Params, Segments},
+    operator::is_operators,
 };
 use crate::{
     Platform, PlatformError,
+    audit::Change,
     mailbox::{self, Mail, MailQuery},
 };
 
@@ -28,7 +30,22 @@ const DEFAULT_LIMIT: i64 = 50;
 const MAX_LIMIT: i64 = 200;
 
 /// A project whose mails the caller may read.
-pub(super) struct Mailbox(Project);
+pub(super) struct Mailbox {
+    project: Project,
+    /// None for the project's secret key.
+    operator: Option<Operator>,
+}
+
+impl Mailbox {
+    async fn audit(&self, platform: &Platform, action: &str, target: &str) {
+        if let Some(operator) = &self.operator {
+            let change = Change::new(action)
+                .project(self.project.reference())
+                .target(target);
+            platform.audit_change(operator, change).await;
+        }
+    }
+}
 
 impl FromRequestParts<Platform> for Mailbox {
     type Rejection = PlatformError;
@@ -38,16 +55,21 @@ impl FromRequestParts<Platform> for Mailbox {
         platform: &Platform,
     ) -> Result<Self, PlatformError> {
         let text = reference(parts, platform).await?;
-        let project = if is_operator(parts) {
+        let (project, operator) = if is_operators(parts, platform).await? {
             let operator = Operator::from_request_parts(parts, platform).await?;
-            platform
-                .open(&operator.project_by_name(platform, &text)?)
-                .await?
+            let name = operator.project_by_name(platform, &text)?;
+            (platform.open(&name).await?, Some(operator))
         } else {
-            by_secret_key(parts, platform, &text).await?
+            (by_secret_key(parts, platform, &text).await?, None)
         };
         if mailbox::is_enabled(&project) {
-            Ok(Self(project))
+            let mailbox = Self { project, operator };
+            // Mails of project zero have sign-in links of operators.
+            let is_zero = *mailbox.project.reference() == platform.references().platform;
+            if is_zero && parts.method.is_safe() {
+                mailbox.audit(platform, "mailbox.read", "").await;
+            }
+            Ok(mailbox)
         } else {
             Err(PlatformError::MailboxOff)
         }
@@ -60,14 +82,6 @@ async fn reference(parts: &mut Parts, platform: &Platform) -> Result<String, Pla
     let mut params = params.iter();
     let found = params.find(|(name, _)| *name == "ref");
     Ok(found.map_or("", |(_, value)| value).to_owned())
-}
-
-/// Whether the credential can only be an operator's.
-fn is_operator(parts: &Parts) -> bool {
-    let bearer = parts.headers.get(AUTHORIZATION);
-    let bearer = bearer.and_then(|value| value.to_str().ok()).unwrap_or("");
-    let token = bearer.split_once(' ').map_or("", |(_, token)| token.trim());
-    parts.extensions.get::<ControlSocket>().is_some() || token.starts_with("sbp_")
 }
 
 /// An unknown project and a wrong key give the same error, so that refs cannot be probed.
@@ -134,7 +148,7 @@ fn non_empty(text: &Option<String>) -> Option<&str> {
 
 /// `GET …/mailbox`: newest first.
 pub(super) async fn list(
-    Mailbox(project): Mailbox,
+    Mailbox { project, .. }: Mailbox,
     Params(params): Params<MailParams>,
 ) -> Result<Json<Value>, PlatformError> {
     let mut query = params.to_query()?;
@@ -151,7 +165,7 @@ pub(super) async fn list(
 
 /// `GET …/mailbox/{id}`
 pub(super) async fn show(
-    Mailbox(project): Mailbox,
+    Mailbox { project, .. }: Mailbox,
     Segments((_, id)): Segments<(String, String)>,
 ) -> Result<Json<Value>, PlatformError> {
     let mail = match id.parse() {
@@ -163,14 +177,16 @@ pub(super) async fn show(
 
 /// `DELETE …/mailbox/{id}`
 pub(super) async fn delete(
-    Mailbox(project): Mailbox,
+    mailbox: Mailbox,
+    State(platform): State<Platform>,
     Segments((_, id)): Segments<(String, String)>,
 ) -> Result<StatusCode, PlatformError> {
     let existed = match id.parse() {
-        Ok(id) => mailbox::delete(&project, id).await?,
+        Ok(id) => mailbox::delete(&mailbox.project, id).await?,
         Err(_) => false,
     };
     if existed {
+        mailbox.audit(&platform, "mailbox.delete", &id).await;
         Ok(StatusCode::NO_CONTENT)
     } else {
         Err(no_mail())
@@ -178,8 +194,12 @@ pub(super) async fn delete(
 }
 
 /// `DELETE …/mailbox`
-pub(super) async fn clear(Mailbox(project): Mailbox) -> Result<StatusCode, PlatformError> {
-    mailbox::clear(&project).await?;
+pub(super) async fn clear(
+    mailbox: Mailbox,
+    State(platform): State<Platform>,
+) -> Result<StatusCode, PlatformError> {
+    mailbox::clear(&mailbox.project).await?;
+    mailbox.audit(&platform, "mailbox.clear", "").await;
     Ok(StatusCode::NO_CONTENT)
 }
 

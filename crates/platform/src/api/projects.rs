@@ -9,7 +9,10 @@ use super::{
     Operator,
     body::{Body, Params, Segments},
 };
-use crate::{Platform, PlatformError, ProjectRequest, ProjectRow};
+use crate::{
+    Platform, PlatformError, ProjectRequest, ProjectRow, audit::Change, members::Capability,
+    organizations::FIRST_ORGANIZATION,
+};
 
 #[derive(Serialize)]
 pub(super) struct ProjectBody {
@@ -130,11 +133,18 @@ pub(super) async fn create(
     State(platform): State<Platform>,
     Body(body): Body<CreateBody>,
 ) -> Result<(StatusCode, Json<ProjectBody>), PlatformError> {
+    let organization = body.organization_slug.or(body.organization_id);
+    let slug = organization.as_deref().unwrap_or(FIRST_ORGANIZATION);
+    if let Err(error) = operator.require_in_organization(Capability::Admin, slug) {
+        let change = Change::new("project.create").target(slug);
+        operator.audit_refusal(&platform, change, &error).await;
+        return Err(error);
+    }
     let request = ProjectRequest {
         name: body.name,
         database_password: body.db_pass.map(Secret::new),
         region_label: body.region,
-        organization: body.organization_slug.or(body.organization_id),
+        organization,
         isolated: body.isolated,
     };
     let row = platform.create_project(&request).await?;
@@ -183,13 +193,14 @@ pub(super) async fn rename(
     Segments(text): Segments<String>,
     Body(body): Body<RenameBody>,
 ) -> Result<Json<Value>, PlatformError> {
-    let row = platform
-        .rename_project(&operator.project_by_ref(&platform, &text)?, &body.name)
-        .await?;
-    let details = json!({ "name": row.name });
-    platform
-        .audit(&operator, Some(&row.reference), "project.rename", details)
-        .await;
+    let project = operator.project_by_ref(&platform, &text)?;
+    let before = platform.load_project(&project).await?;
+    let row = platform.rename_project(&project, &body.name).await?;
+    let change = Change::new("project.rename")
+        .project(&row.reference)
+        .before(json!({ "name": before.name }))
+        .after(json!({ "name": row.name }));
+    platform.audit_change(&operator, change).await;
     Ok(Json(short(&row)))
 }
 
@@ -206,22 +217,25 @@ pub(super) async fn delete(
     Segments(text): Segments<String>,
     Params(params): Params<DeleteParams>,
 ) -> Result<Json<Value>, PlatformError> {
-    let row = platform
-        .delete_project(&operator.project_by_ref(&platform, &text)?, params.purge)
-        .await?;
+    let project = operator.project_by_ref(&platform, &text)?;
+    if params.purge {
+        let reference = platform.reference_of(&project);
+        if let Err(error) = operator.require(Capability::Owner, &reference) {
+            let change = Change::new("project.purge").project(&reference);
+            operator.audit_refusal(&platform, change, &error).await;
+            return Err(error);
+        }
+    }
+    let row = platform.delete_project(&project, params.purge).await?;
     let action = if params.purge {
         "project.purge"
     } else {
         "project.delete"
     };
-    platform
-        .audit(
-            &operator,
-            Some(&row.reference),
-            action,
-            json!({ "name": row.name }),
-        )
-        .await;
+    let change = Change::new(action)
+        .project(&row.reference)
+        .before(json!({ "name": row.name }));
+    platform.audit_change(&operator, change).await;
     Ok(Json(short(&row)))
 }
 
@@ -231,17 +245,10 @@ pub(super) async fn pause(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<ProjectBody>, PlatformError> {
-    let row = platform
-        .pause_project(&operator.project_by_ref(&platform, &text)?)
-        .await?;
-    platform
-        .audit(
-            &operator,
-            Some(&row.reference),
-            "project.pause",
-            Value::Null,
-        )
-        .await;
+    let project = operator.project_by_ref(&platform, &text)?;
+    let before = platform.load_project(&project).await?;
+    let row = platform.pause_project(&project).await?;
+    audit_status(&platform, &operator, "project.pause", &before, &row).await;
     Ok(Json(ProjectBody::new(&platform, row)))
 }
 
@@ -251,18 +258,25 @@ pub(super) async fn resume(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
 ) -> Result<Json<ProjectBody>, PlatformError> {
-    let row = platform
-        .resume_project(&operator.project_by_ref(&platform, &text)?)
-        .await?;
-    platform
-        .audit(
-            &operator,
-            Some(&row.reference),
-            "project.resume",
-            Value::Null,
-        )
-        .await;
+    let project = operator.project_by_ref(&platform, &text)?;
+    let before = platform.load_project(&project).await?;
+    let row = platform.resume_project(&project).await?;
+    audit_status(&platform, &operator, "project.resume", &before, &row).await;
     Ok(Json(ProjectBody::new(&platform, row)))
+}
+
+async fn audit_status(
+    platform: &Platform,
+    operator: &Operator,
+    action: &str,
+    before: &ProjectRow,
+    after: &ProjectRow,
+) {
+    let change = Change::new(action)
+        .project(&after.reference)
+        .before(json!({ "status": before.status.as_str() }))
+        .after(json!({ "status": after.status.as_str() }));
+    platform.audit_change(operator, change).await;
 }
 
 /// The Management API has numeric ids; this is a stable hash of the ref.

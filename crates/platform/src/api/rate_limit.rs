@@ -1,6 +1,8 @@
-//! 120 requests a minute per token and project (console contract F22). The control socket is exempt.
+//! 120 requests a minute per token and project (console contract F22). The control socket is exempt,
+//! and so are calls of services, which have limits of their own.
 
 use std::{
+    net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
@@ -15,7 +17,7 @@ use moka::sync::Cache;
 use percent_encoding::percent_decode_str;
 use plinth_project::ClientAddress;
 
-use super::ControlSocket;
+use super::{ControlSocket, proxy::is_proxied};
 use crate::PlatformError;
 
 const LIMIT: u32 = 120;
@@ -76,7 +78,9 @@ impl RateLimit {
 
 /// Middleware around all routes.
 pub(super) async fn limit(limit: RateLimit, request: Request, next: Next) -> Response {
-    if request.extensions().get::<ControlSocket>().is_some() {
+    let is_exempt =
+        request.extensions().get::<ControlSocket>().is_some() || is_proxied(request.uri().path());
+    if is_exempt {
         return next.run(request).await;
     }
     let window = limit.count(key(&request), Instant::now());
@@ -102,10 +106,24 @@ pub(super) async fn limit(limit: RateLimit, request: Request, next: Next) -> Res
     response
 }
 
+/// A client with IPv6 has a whole network of addresses.
+fn network(ip: IpAddr) -> String {
+    match ip {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => {
+            let [a, b, c, d, ..] = ip.segments();
+            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
+        }
+    }
+}
+
 /// Token and project; requests without a token are counted by client address.
 fn key(request: &Request) -> String {
+    // Calls that need no operator ignore the header, so that another one would be another window.
+    let path = request.uri().path();
+    let is_open = path.contains("/platform/setup") || path.contains("/platform/invitations/");
     let token = request.headers().get(header::AUTHORIZATION);
-    let who = match token {
+    let who = match token.filter(|_| !is_open) {
         Some(token) => {
             let text = String::from_utf8_lossy(token.as_bytes());
             let token = text.split_whitespace().next_back().unwrap_or_default();
@@ -114,13 +132,13 @@ fn key(request: &Request) -> String {
         None => request
             .extensions()
             .get::<ClientAddress>()
-            .map_or_else(String::new, |address| address.ip.to_string()),
+            .map_or_else(String::new, |address| network(address.ip)),
     };
     let mut segments = request
         .uri()
         .path()
         .split('/')
-        .skip_while(|part| *part != "projects");
+        .skip_while(|part| !matches!(*part, "projects" | "pg"));
     let project = percent_decode_str(segments.nth(1).unwrap_or_default());
     format!("{who} {}", project.decode_utf8_lossy())
 }
@@ -145,6 +163,27 @@ mod tests {
         }
         assert_ne!(key("Bearer sbp_2", "/v1/projects/abc"), usual);
         assert_ne!(key("Bearer sbp_1", "/v1/projects/abd"), usual);
+    }
+
+    #[test]
+    fn what_needs_no_operator_is_counted_by_address() {
+        let key = |bearer: &str, path: &str, ip: &str| {
+            let request = Request::builder().uri(path).header("authorization", bearer);
+            let mut request = request.body(axum::body::Body::empty()).expect("a request");
+            let ip = ip.parse().expect("an address");
+            request.extensions_mut().insert(ClientAddress {
+                ip,
+                peer: ip,
+                is_forwarded: false,
+            });
+            super::key(&request)
+        };
+        for path in ["/platform/setup", "/platform/invitations/accept"] {
+            let usual = key("Bearer x", path, "2001:db8::1");
+            assert_eq!(key("Bearer y", path, "2001:db8::2"), usual);
+            assert_ne!(key("Bearer x", path, "2001:db8:0:1::1"), usual);
+            assert_ne!(key("Bearer x", path, "192.0.2.7"), usual);
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::{
     api_keys::rfc3339,
     body::{Body, Segments, without_nulls},
 };
-use crate::{Platform, PlatformError, StoredSigningKey};
+use crate::{Platform, PlatformError, StoredSigningKey, audit::Change};
 
 pub(super) fn key_body(key: &StoredSigningKey) -> Value {
     without_nulls(json!({
@@ -63,7 +63,14 @@ pub(super) async fn create(
     let key = platform
         .create_signing_key(&project, algorithm, body.private_jwk.as_ref())
         .await?;
-    audit(&platform, &operator, &project, "signing_key.create", &key).await;
+    audit(
+        &platform,
+        &operator,
+        &project,
+        "signing_key.create",
+        (None, &key),
+    )
+    .await;
     Ok((StatusCode::CREATED, Json(key_body(&key))))
 }
 
@@ -98,10 +105,18 @@ pub(super) async fn update(
             body.status
         ))
     })?;
+    let before = platform.load_signing_key(&project, id).await?;
     let key = platform
         .set_signing_key_status(&project, id, status)
         .await?;
-    audit(&platform, &operator, &project, "signing_key.update", &key).await;
+    audit(
+        &platform,
+        &operator,
+        &project,
+        "signing_key.update",
+        (Some(&before), &key),
+    )
+    .await;
     Ok(Json(key_body(&key)))
 }
 
@@ -112,10 +127,18 @@ pub(super) async fn revoke(
     Segments((text, id)): Segments<(String, Uuid)>,
 ) -> Result<Json<Value>, PlatformError> {
     let project = operator.project_by_ref(&platform, &text)?;
+    let before = platform.load_signing_key(&project, id).await?;
     let key = platform
         .set_signing_key_status(&project, id, KeyStatus::Revoked)
         .await?;
-    audit(&platform, &operator, &project, "signing_key.revoke", &key).await;
+    audit(
+        &platform,
+        &operator,
+        &project,
+        "signing_key.revoke",
+        (Some(&before), &key),
+    )
+    .await;
     Ok(Json(key_body(&key)))
 }
 
@@ -124,11 +147,13 @@ async fn audit(
     operator: &Operator,
     project: &ProjectName,
     action: &str,
-    key: &StoredSigningKey,
+    (before, key): (Option<&StoredSigningKey>, &StoredSigningKey),
 ) {
-    let target = platform.reference_of(project);
-    let details = json!({ "id": key.id, "status": key.status.name() });
-    platform
-        .audit(operator, Some(&target), action, details)
-        .await;
+    let status = |key: &StoredSigningKey| json!({ "status": key.status.name() });
+    let change = Change::new(action)
+        .project(&platform.reference_of(project))
+        .target(key.id)
+        .before(before.map_or(Value::Null, status))
+        .after(status(key));
+    platform.audit_change(operator, change).await;
 }

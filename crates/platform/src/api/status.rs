@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Operator, body::Params};
-use crate::{Platform, PlatformError, tokens::READ_SECRETS};
+use crate::{Platform, PlatformError, audit::Change, members::Capability, tokens::READ_SECRETS};
 
 #[derive(Deserialize)]
 pub(super) struct StatusParams {
@@ -23,10 +23,25 @@ pub(super) async fn show(
     let project =
         operator.project_by_name(&platform, params.project.as_deref().unwrap_or("default"))?;
     let mut status = platform.status(&project).await?;
+    let reference = platform.reference_of(&project);
+    let sees_secrets = operator
+        .require_sensitive(Capability::Admin, &reference)
+        .is_ok();
     for (name, scope) in VALUE_SCOPES {
-        if !operator.has_scope(scope) {
+        if !sees_secrets || !operator.has_scope(scope) {
             status.remove(name);
         }
+    }
+    let revealed: Vec<&str> = VALUE_SCOPES
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| status.get(name).is_some())
+        .collect();
+    if !revealed.is_empty() {
+        let change = Change::new("key.reveal")
+            .project(&reference)
+            .after(json!({ "names": revealed }));
+        platform.audit_change(&operator, change).await;
     }
     Ok(Json(status.to_json()))
 }

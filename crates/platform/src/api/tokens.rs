@@ -12,7 +12,8 @@ use super::{
     body::{Body, Segments},
 };
 use crate::{
-    Platform, PlatformError, StoredToken, TokenLimits, TokenRequest, tokens::MAX_LIMIT_ENTRIES,
+    Platform, PlatformError, StoredToken, TokenLimits, TokenRequest, audit::Change,
+    tokens::MAX_LIMIT_ENTRIES,
 };
 
 fn token_body(token: &StoredToken) -> Value {
@@ -31,7 +32,21 @@ fn token_body(token: &StoredToken) -> Value {
     })
 }
 
-/// `GET /platform/tokens`: all of them for the owner; for a token, itself and those that it created.
+/// For the audit log.
+fn summary(token: &StoredToken) -> Value {
+    json!({
+        "name": token.name,
+        "expires_at": token.expires_at.map(rfc3339),
+        "scopes": token.limits.scopes,
+        "projects": token.limits.projects.as_ref().map(|refs| {
+            refs.iter().map(ProjectRef::as_str).collect::<Vec<_>>()
+        }),
+        "read_only": token.limits.read_only,
+    })
+}
+
+/// `GET /platform/tokens`: all of them for the owner; for another operator the own ones; for a token, itself
+/// and those that it created.
 pub(super) async fn list(
     operator: Operator,
     State(platform): State<Platform>,
@@ -74,6 +89,7 @@ impl CreateBody {
                 read_only: self.read_only,
             },
             parent: operator.token().map(|token| token.id),
+            user: operator.user_id(),
         })
     }
 }
@@ -123,12 +139,17 @@ pub(super) async fn create(
 ) -> Result<(StatusCode, Json<Value>), PlatformError> {
     let request = body.into_request(&operator, &platform).await?;
     if let Some(own) = operator.token() {
-        own.check_delegation(&request)?;
+        if let Err(error) = own.check_delegation(&request) {
+            let change = Change::new("token.create").target(&request.name);
+            operator.audit_refusal(&platform, change, &error).await;
+            return Err(error);
+        }
     }
     let (token, text) = platform.create_token(&request).await?;
-    platform
-        .audit(&operator, None, "token.create", token_body(&token))
-        .await;
+    let change = Change::new("token.create")
+        .target(token.id)
+        .after(summary(&token));
+    platform.audit_change(&operator, change).await;
     let mut body = token_body(&token);
     body["token"] = text.expose().into();
     Ok((StatusCode::CREATED, Json(body)))
@@ -145,13 +166,9 @@ pub(super) async fn revoke(
         .load_token(&id, |token| operator.may_manage(token))
         .await?;
     platform.revoke_token(&token).await?;
-    platform
-        .audit(
-            &operator,
-            None,
-            "token.revoke",
-            json!({ "id": token.id, "name": token.name }),
-        )
-        .await;
+    let change = Change::new("token.revoke")
+        .target(token.id)
+        .before(summary(&token));
+    platform.audit_change(&operator, change).await;
     Ok(Json(token_body(&token)))
 }

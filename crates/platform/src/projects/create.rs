@@ -3,8 +3,8 @@
 //! The row is inserted first, as COMING_UP, so that a failed creation can be cleaned up.
 
 use plinth_project::{
-    Logins, ProjectKind, ProjectRef, ProjectServer, ProjectServers as _, ProjectStatus, ServerName,
-    logins,
+    LoginKind, Logins, ProjectKind, ProjectRef, ProjectServer, ProjectServers as _, ProjectStatus,
+    ServerName, logins,
 };
 use plinth_token::{InstanceKey, Secret, generate_jwt_secret};
 use tokio_postgres::{Client, Transaction};
@@ -13,7 +13,7 @@ use super::ProjectRow;
 use crate::{
     Platform, PlatformError, databases, keys,
     organizations::FIRST_ORGANIZATION,
-    sealed::{Sealed, SealedLogins, migrator_password},
+    sealed::{Sealed, SealedLogins, derived_password},
 };
 
 /// Parameters of a new project.
@@ -43,7 +43,9 @@ pub(crate) fn new_project_secrets(
     owner_password: Option<&Secret>,
 ) -> ProjectSecrets {
     let mut logins = Logins {
-        migrator: migrator_password(instance_key, reference),
+        migrator: derived_password(instance_key, reference, LoginKind::Migrator),
+        editor: derived_password(instance_key, reference, LoginKind::Editor),
+        reader: derived_password(instance_key, reference, LoginKind::Reader),
         ..Logins::generate()
     };
     if let Some(password) = owner_password {

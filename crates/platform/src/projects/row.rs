@@ -96,6 +96,13 @@ impl Platform {
         rows.iter().map(ProjectRow::from_row).collect()
     }
 
+    /// The refs of all projects, those in the trash and project zero included.
+    pub(crate) async fn list_references(&self) -> Result<Vec<String>, PlatformError> {
+        let sql = "select ref from platform.projects";
+        let rows = self.tables().await?.query(sql, &[]).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
     /// One project, also if it is in the trash.
     pub async fn load_project(&self, name: &ProjectName) -> Result<ProjectRow, PlatformError> {
         let tables = self.tables().await?;

@@ -32,6 +32,8 @@ pub struct StoredToken {
     pub limits: TokenLimits,
     /// The token that created it.
     pub(crate) parent: Option<Uuid>,
+    /// The user whose rights it has at most; none for one made over the control socket.
+    pub(crate) user: Option<Uuid>,
     /// All branches of its projects, transitively.
     branches: Vec<ProjectRef>,
 }
@@ -47,11 +49,13 @@ pub struct TokenRequest {
     pub limits: TokenLimits,
     /// The token that creates it; it is revoked together with it.
     pub parent: Option<Uuid>,
+    /// The user whose rights it has at most.
+    pub user: Option<Uuid>,
 }
 
 /// Condition on a row of `platform.tokens`. Ancestors are checked too, because a token that was
 /// created while its parent was being revoked is not marked as revoked itself.
-const IS_LIVE: &str = "revoked_at is null and (expires_at is null or expires_at > now())
+pub(crate) const IS_LIVE: &str = "revoked_at is null and (expires_at is null or expires_at > now())
     and not exists (
         with recursive ancestors as (
             select parent_id as id
@@ -61,7 +65,7 @@ const IS_LIVE: &str = "revoked_at is null and (expires_at is null or expires_at 
         where t.revoked_at is not null)";
 
 const COLUMNS: &str = "id, name, prefix, created_at, expires_at, last_used_at, scopes, projects,
-    read_only, parent_id, array(
+    read_only, parent_id, user_id, array(
         with recursive descendants as (
             select ref from platform.branches where parent_ref = any(projects)
             union
@@ -85,6 +89,7 @@ impl StoredToken {
                 read_only: row.get("read_only"),
             },
             parent: row.get("parent_id"),
+            user: row.get("user_id"),
             branches: references(row.get("branches"))?,
         })
     }
@@ -141,6 +146,7 @@ impl Platform {
             expires_at,
             limits,
             parent,
+            user,
         } = request;
         let name = name.trim();
         if name.parse::<Uuid>().is_ok() {
@@ -161,8 +167,8 @@ impl Platform {
         let token = AccessToken::generate();
         let sql = format!(
             "insert into platform.tokens
-                (hash, name, prefix, expires_at, scopes, projects, read_only, parent_id)
-             values ($1, $2, $3, $4, $5, $6, $7, $8)
+                (hash, name, prefix, expires_at, scopes, projects, read_only, parent_id, user_id)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
              returning {COLUMNS}"
         );
         let params: plinth_db::Params<'_> = &[
@@ -174,6 +180,7 @@ impl Platform {
             &projects,
             &limits.read_only,
             parent,
+            user,
         ];
         let row = self.tables().await?.query_one(&sql, params).await?;
         Ok((StoredToken::from_row(&row)?, token.text().clone()))
@@ -202,6 +209,14 @@ impl Platform {
         Ok(())
     }
 
+    /// Revokes all tokens of a user.
+    pub(crate) async fn revoke_tokens_of(&self, user: Uuid) -> Result<(), PlatformError> {
+        let sql = "update platform.tokens set revoked_at = now()
+                   where user_id = $1 and revoked_at is null";
+        self.tables().await?.execute(sql, &[&user]).await?;
+        Ok(())
+    }
+
     /// A live token by its id or, if unique among the visible ones, by its name.
     pub(crate) async fn load_token(
         &self,
@@ -225,12 +240,14 @@ impl Platform {
         }
     }
 
-    /// Whether a token is neither expired nor revoked.
-    pub(crate) async fn is_live(&self, token: &StoredToken) -> Result<bool, PlatformError> {
-        let sql =
-            format!("select exists (select from platform.tokens where id = $1 and {IS_LIVE})");
-        let row = self.tables().await?.query_one(&sql, &[&token.id]).await?;
-        Ok(row.get(0))
+    /// A token by its id, unless it is expired or revoked.
+    pub(crate) async fn find_live_token(
+        &self,
+        id: Uuid,
+    ) -> Result<Option<StoredToken>, PlatformError> {
+        let sql = format!("select {COLUMNS} from platform.tokens where id = $1 and {IS_LIVE}");
+        let row = self.tables().await?.query_opt(&sql, &[&id]).await?;
+        row.as_ref().map(StoredToken::from_row).transpose()
     }
 
     /// The live token with this text. Updates `last_used_at` at most once a minute.

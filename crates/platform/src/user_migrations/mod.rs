@@ -3,10 +3,12 @@
 
 mod apply;
 mod file;
+mod record;
 mod seed;
 mod shared_role;
 
 pub use crate::sql_statements::{Statement, split};
 pub use apply::{AppliedMigration, MigrationFailure};
 pub use file::{MigrationFile, MigrationNameError};
+pub(crate) use record::{check_migration_name, record_statements};
 pub use seed::{SeedFile, SeedOutcome};

@@ -2,6 +2,7 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod functions;
+pub mod operators;
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +10,7 @@ use plinth_db::{PoolConfig, Target, migrate::MigrationSet};
 use plinth_log::{LogStore, WriterThread};
 use plinth_platform::{
     Bootstrap, ConfiguredKeys, ConnectionShare, DefaultDatabase, Endpoints, Platform,
-    ProjectRequest, StoredToken, TokenLimits, TokenRequest,
+    ProjectRequest, SecondFactor, StoredToken, TokenLimits, TokenRequest,
 };
 use plinth_project::{
     Caller, Credentials, Directory, Project, ProjectKind, ProjectName, Registry, RegistryParts,
@@ -40,6 +41,18 @@ impl TestPlatform {
     pub async fn start() -> Self {
         let database = format!("default_{}", uuid::Uuid::new_v4().simple());
         Self::start_on(database, InstanceKey::generate(), ConfiguredKeys::default()).await
+    }
+
+    /// Where operators need no second factor.
+    pub async fn start_without_second_factor() -> Self {
+        let database = format!("default_{}", uuid::Uuid::new_v4().simple());
+        Self::start_needing(
+            DefaultDatabase::Managed(database),
+            InstanceKey::generate(),
+            ConfiguredKeys::default(),
+            SecondFactor::Optional,
+        )
+        .await
     }
 
     /// With a default project in a database that was there before.
@@ -86,6 +99,22 @@ impl TestPlatform {
         instance_key: InstanceKey,
         configured_keys: ConfiguredKeys,
     ) -> Self {
+        let second_factor = SecondFactor::Required;
+        Self::start_needing(
+            default_database,
+            instance_key,
+            configured_keys,
+            second_factor,
+        )
+        .await
+    }
+
+    async fn start_needing(
+        default_database: DefaultDatabase,
+        instance_key: InstanceKey,
+        configured_keys: ConfiguredKeys,
+        second_factor: SecondFactor,
+    ) -> Self {
         let (DefaultDatabase::Managed(database) | DefaultDatabase::External(database)) =
             default_database.clone();
         let server = TestServer::shared().await;
@@ -101,11 +130,13 @@ impl TestPlatform {
             default_owner_password: Some(Secret::new("postgres")),
             connections: CONNECTIONS,
             isolates_by_default: false,
+            second_factor,
             trash: Duration::from_secs(0),
             logs: logs.clone(),
         };
         let platform = bootstrap.run().await.expect("a prepared cluster");
         let registry = registry(&platform, &logs, system_schemas()).await;
+        platform.attach_auth(plinth_auth::routes(plinth_auth::AuthService::local()));
         platform.attach(
             registry.clone(),
             Endpoints {

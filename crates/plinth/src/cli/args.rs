@@ -117,6 +117,12 @@ pub(crate) enum Command {
         after_help = "Examples:\n  plinth tokens create ci --expires-in 720h\n  plinth tokens create deploy --scope edge_functions_read,edge_functions_write --project default\n  PLINTH_ACCESS_TOKEN=sbp_… plinth --api-url https://api.example.com projects list"
     )]
     Tokens(TokensCommand),
+    /// What only the OS user who runs the server may do.
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  plinth admin setup-link\n  plinth admin mfa-reset ada@example.com"
+    )]
+    Admin(AdminCommand),
     /// Your SQL migrations in supabase/migrations/.
     #[command(
         subcommand,
@@ -444,6 +450,17 @@ pub(crate) enum TokensCommand {
     Revoke {
         /// Its id or name.
         token: String,
+    },
+}
+
+#[derive(Subcommand)]
+pub(crate) enum AdminCommand {
+    /// A one-time link for the first owner, valid for 30 minutes.
+    SetupLink,
+    /// Remove the second factors of an operator who lost them, and end all sessions.
+    MfaReset {
+        /// The operator's address.
+        email: String,
     },
 }
 

@@ -2,6 +2,7 @@
 //! server: `start`, `serve`, `init`, `migration new`, `functions new`, `settings`, `storage check`,
 //! `reference`, `completions`.
 
+mod admin;
 mod args;
 mod branches;
 mod cli_profile;
@@ -56,6 +57,7 @@ async fn run_client(global: &Global, command: Command) -> Outcome {
         Command::Branches(command) => branches::run(global, command).await,
         Command::Keys(command) => keys::run(global, command).await,
         Command::Tokens(command) => tokens::run(global, command).await,
+        Command::Admin(command) => admin::run(global, command).await,
         Command::Migration(command) => migration::run(global, command).await,
         Command::Db(command) => db::run(global, command).await,
         Command::Storage(command) => storage::run(global, command).await,

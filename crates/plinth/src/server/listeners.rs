@@ -11,7 +11,7 @@ use axum::{Router, routing::get};
 use plinth_auth::AuthService;
 use plinth_functions::FunctionsService;
 use plinth_gateway::{
-    Gateway, GatewayConfig, GatewayParts, Metrics, Mount, Mounts, Readiness, Tls,
+    Gateway, GatewayConfig, GatewayParts, InternalCalls, Metrics, Mount, Mounts, Readiness, Tls,
 };
 use plinth_log::{LogStore, Source};
 use plinth_platform::{Assets, Platform, api, api::ControlSocket};
@@ -183,6 +183,7 @@ impl Listeners {
             .service(sockets)
             .service(functions)
             .pages(Source::Api, pages, is_page);
+        platform.attach_services(Arc::new(InternalCalls::new(&mounts)));
         let checked = (platform.clone(), realtime_service.clone());
         let metrics = Metrics::install()?;
         plinth_realtime::describe_metrics();

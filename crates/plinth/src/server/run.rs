@@ -13,7 +13,7 @@ use plinth_db::{PoolConfig, migrate::MigrationSet};
 use plinth_log::{LogStore, Retention, RetentionPolicy, WriterThread};
 use plinth_platform::{
     Bootstrap, ConfiguredKeys, ConnectionShare, LOCAL_OWNER_PASSWORD, Platform, PlatformError,
-    References,
+    References, SetupLink,
 };
 use plinth_postgres::ConnectionLimit;
 use plinth_project::{
@@ -127,6 +127,8 @@ async fn serve(
 
     let mut signals = ShutdownSignals::install()?;
     let auth = auth_service(startup);
+    platform.attach_auth(plinth_auth::routes(auth.clone()));
+    platform.attach_users(Arc::new(auth.clone()));
     let realtime = realtime_service(&startup.settings).await?;
     let background = start_background(startup, database, &platform, &registry);
     background
@@ -184,6 +186,7 @@ async fn serve(
         ServerMode::Development => Some(platform.status(&ProjectName::Default).await?),
         ServerMode::Production => None,
     };
+    let setup_link = setup_link(&platform).await?;
     // Last, so that a healthy edge means that everything else runs.
     let services = Services {
         platform: &platform,
@@ -201,6 +204,13 @@ async fn serve(
     match status {
         Some(status) => banner::print(&status, began.elapsed(), url_host),
         None => tracing::info!("serving after {:.1} s", began.elapsed().as_secs_f64()),
+    }
+    if let Some(link) = setup_link {
+        // Being on this machine proves nothing, since a reverse proxy is as well: this link does.
+        tracing::info!(
+            "no operator yet: open {} within 30 minutes, or make another link with `plinth admin setup-link`",
+            url_host.show(link.url.expose())
+        );
     }
 
     signals.recv().await;
@@ -320,6 +330,15 @@ async fn realtime_service(settings: &Settings) -> Outcome<RealtimeService> {
     Ok(RealtimeService::with_cluster(cluster))
 }
 
+/// The link to the set-up while nobody owns the instance.
+async fn setup_link(platform: &Platform) -> Outcome<Option<SetupLink>> {
+    match platform.create_setup_link().await {
+        Ok(link) => Ok(Some(link)),
+        Err(PlatformError::SetupClosed) => Ok(None),
+        Err(error) => Err(anyhow::Error::from(error).into()),
+    }
+}
+
 fn start_background(
     startup: &Startup,
     database: &Database,
@@ -375,6 +394,7 @@ fn schemas() -> Vec<MigrationSet> {
         plinth_storage::schema::MIGRATIONS,
         plinth_realtime::schema::MIGRATIONS,
         plinth_rest::schema::MIGRATIONS,
+        plinth_catalog::schema::MIGRATIONS,
     ]
 }
 
@@ -401,6 +421,7 @@ pub(super) async fn bootstrap(
             pool_size: settings.get(keys::plinth::POOL_SIZE),
         },
         isolates_by_default: settings.get(keys::plinth::ISOLATION_DEFAULT),
+        second_factor: startup.second_factor(),
         trash: settings.get(keys::plinth::TRASH),
         logs: logs.clone(),
     };
@@ -448,6 +469,19 @@ fn settings_for(loader: &Loader, record: &ProjectRecord) -> Result<Settings, Loa
             stored
                 .entry(keys::auth::ENABLE_SIGNUP.path())
                 .or_insert_with(|| false.into());
+            // Roles are given by address, so a new one is confirmed from the old one too.
+            stored
+                .entry(keys::auth_email::ENABLE_CONFIRMATIONS.path())
+                .or_insert_with(|| true.into());
+            // They have to enrol a second factor.
+            for key in [
+                keys::auth_mfa::TOTP_ENROLL_ENABLED,
+                keys::auth_mfa::TOTP_VERIFY_ENABLED,
+                keys::auth_mfa::WEB_AUTHN_ENROLL_ENABLED,
+                keys::auth_mfa::WEB_AUTHN_VERIFY_ENABLED,
+            ] {
+                stored.entry(key.path()).or_insert_with(|| true.into());
+            }
             Loader::new()
         }
     };

@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use plinth_gateway::{GatewayConfig, Tls};
-use plinth_platform::Endpoints;
+use plinth_platform::{Endpoints, SecondFactor};
 use plinth_postgres::DatabaseProxy;
 use plinth_settings::{Loader, Settings, keys};
 use tokio::net::TcpListener;
@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use super::{ServerMode, address::Addresses};
 use crate::{
     cli::{Global, StartArgs},
-    failure::Outcome,
+    failure::{Failure, Outcome},
     folder::Folder,
 };
 
@@ -48,6 +48,7 @@ impl Startup {
     ) -> Outcome<(Self, Ports)> {
         let mut startup = Self::prepare(global, args, mode)?;
         startup.folder.ensure_not_running()?;
+        startup.check_second_factor()?;
         startup.tls = startup.gateway.tls.clone().map(Tls::load).transpose()?;
         let (addresses, gateway) = (&startup.addresses, &startup.gateway);
         if mode == ServerMode::Production
@@ -125,6 +126,34 @@ impl Startup {
             gateway,
             tls: None,
         })
+    }
+
+    /// Whether operators need a second factor.
+    pub(super) fn second_factor(&self) -> SecondFactor {
+        let is_optional = self.settings.get(keys::plinth::OPERATORS_MFA) == "optional";
+        if is_optional && self.is_private() {
+            SecondFactor::Optional
+        } else {
+            SecondFactor::Required
+        }
+    }
+
+    /// Whether nobody on another machine can reach this server, as far as we know.
+    fn is_private(&self) -> bool {
+        self.mode == ServerMode::Development
+            && self.addresses.is_loopback()
+            && self.gateway.public_url.is_none()
+    }
+
+    fn check_second_factor(&self) -> Outcome {
+        let is_optional = self.settings.get(keys::plinth::OPERATORS_MFA) == "optional";
+        if is_optional && !self.is_private() {
+            return Err(Failure::usage(
+                "plinth.operators.mfa = \"optional\" is for `plinth start` on loopback without a public URL",
+            )
+            .next_step("Leave it out: then every operator needs a second factor."));
+        }
+        Ok(())
     }
 
     /// Whether the database password is the fixed one that local tools assume: in development on

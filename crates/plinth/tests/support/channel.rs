@@ -53,6 +53,26 @@ impl Channel {
         sent.expect("the socket is open");
     }
 
+    /// Fails once the socket is closed; reads what has arrived until then.
+    pub(crate) fn try_send(&mut self, frame: &Value) -> Result<(), tungstenite::Error> {
+        self.0.send(Message::text(frame.to_string()))?;
+        let stream = self.0.get_ref();
+        let timeout = stream.set_read_timeout(Some(Duration::from_millis(100)));
+        timeout.expect("a time limit");
+        match self.0.read() {
+            Ok(_) => Ok(()),
+            Err(tungstenite::Error::Io(error))
+                if matches!(
+                    error.kind(),
+                    std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+                ) =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     pub(crate) fn until_subscribed(&mut self) {
         self.until(|frame| frame[4]["message"] == "Subscribed to PostgreSQL");
     }

@@ -7,6 +7,8 @@
 //! | `migrator_<ref>` | `postgres` (and starts as it) | migrations and SQL that Plinth runs for the owner |
 //! | `authenticator_<ref>` | what `authenticator` may | everything done as a caller |
 //! | `service_<ref>` | the owners of the system schemas | a service's own bookkeeping |
+//! | `editor_<ref>` | `plinth_editor` | operators who may change rows and nothing else |
+//! | `reader_<ref>` | `plinth_reader` | operators who may read |
 //!
 //! `service_<ref>` exists because a user's trigger on `auth.users` runs in the service's session: in a
 //! superuser's session, `reset role` in the trigger would give the user superuser rights.
@@ -33,15 +35,21 @@ pub enum LoginKind {
     Authenticator,
     /// May assume the owners of the system schemas.
     Service,
+    /// May assume `plinth_editor`.
+    Editor,
+    /// May assume `plinth_reader`.
+    Reader,
 }
 
 impl LoginKind {
     /// All of them.
-    pub const ALL: [LoginKind; 4] = [
+    pub const ALL: [LoginKind; 6] = [
         LoginKind::Owner,
         LoginKind::Migrator,
         LoginKind::Authenticator,
         LoginKind::Service,
+        LoginKind::Editor,
+        LoginKind::Reader,
     ];
 
     /// The role's name in the given project.
@@ -51,6 +59,8 @@ impl LoginKind {
             LoginKind::Migrator => "migrator",
             LoginKind::Authenticator => "authenticator",
             LoginKind::Service => "service",
+            LoginKind::Editor => "editor",
+            LoginKind::Reader => "reader",
         };
         format!("{kind}_{reference}")
     }
@@ -64,7 +74,19 @@ impl LoginKind {
                 "supabase_realtime_admin",
                 "plinth_storage",
             ],
+            LoginKind::Editor => &["plinth_editor"],
+            LoginKind::Reader => &["plinth_reader"],
         }
+    }
+
+    /// Whether it serves requests: SQL of people must not take the connections of those that do.
+    fn has_reserved_connections(self) -> bool {
+        self != LoginKind::Owner && !self.is_of_operators()
+    }
+
+    /// Whether projects of earlier versions have none until they are opened.
+    fn is_of_operators(self) -> bool {
+        matches!(self, LoginKind::Editor | LoginKind::Reader)
     }
 
     /// Whether its sessions start as `postgres`.
@@ -75,8 +97,8 @@ impl LoginKind {
     fn connection_limit(self, cluster: &Cluster) -> Option<u32> {
         let limits = cluster.login_limits?;
         Some(match self {
-            LoginKind::Owner => limits.owner,
-            LoginKind::Migrator | LoginKind::Authenticator | LoginKind::Service => limits.internal,
+            LoginKind::Owner | LoginKind::Editor | LoginKind::Reader => limits.owner,
+            _ => limits.internal,
         })
     }
 }
@@ -92,6 +114,10 @@ pub struct Logins {
     pub authenticator: Secret,
     /// Of `service_<ref>`.
     pub service: Secret,
+    /// Of `editor_<ref>`.
+    pub editor: Secret,
+    /// Of `reader_<ref>`.
+    pub reader: Secret,
 }
 
 impl Logins {
@@ -102,6 +128,8 @@ impl Logins {
             migrator: plinth_token::generate_password(),
             authenticator: plinth_token::generate_password(),
             service: plinth_token::generate_password(),
+            editor: plinth_token::generate_password(),
+            reader: plinth_token::generate_password(),
         }
     }
 
@@ -112,6 +140,8 @@ impl Logins {
             LoginKind::Migrator => &self.migrator,
             LoginKind::Authenticator => &self.authenticator,
             LoginKind::Service => &self.service,
+            LoginKind::Editor => &self.editor,
+            LoginKind::Reader => &self.reader,
         }
     }
 }
@@ -132,7 +162,7 @@ pub fn create_sql(cluster: &Cluster, reference: &ProjectRef, logins: &Logins) ->
 /// Lets a login use reserved connections. Comes after all other grants of a transaction: a grant locks the
 /// granted role, and two transactions that lock roles in different orders can deadlock.
 fn reserve_connections_sql(cluster: &Cluster, kind: LoginKind, reference: &ProjectRef) -> String {
-    if !cluster.has_reserved_connections() || kind == LoginKind::Owner {
+    if !cluster.has_reserved_connections() || !kind.has_reserved_connections() {
         return String::new();
     }
     let name = QuotedIdent::new(&kind.role_name(reference));
@@ -157,11 +187,17 @@ fn create_one_sql(cluster: &Cluster, kind: LoginKind, reference: &ProjectRef) ->
     sql
 }
 
+/// Everybody but operators who are editors or readers: a temporary table or function hides one of the same name
+/// from a careless `security definer` function, and so gets its owner's rights.
+const MAY_MAKE_TEMPORARY_TABLES: &str = "anon, authenticated, service_role, authenticator, \
+    supabase_auth_admin, supabase_storage_admin, supabase_realtime_admin, plinth_storage";
+
 /// Restricts CONNECT on a managed database to the project's logins, and sets its search path.
 pub fn open_database_sql(cluster: &Cluster, reference: &ProjectRef, database: &str) -> String {
     let db = QuotedIdent::new(database);
     let mut sql = format!(
-        "revoke connect on database {db} from public;\n\
+        "revoke connect, temporary on database {db} from public;\n\
+         grant temporary on database {db} to {MAY_MAKE_TEMPORARY_TABLES};\n\
          alter database {db} set search_path = \"$user\", public, extensions;\n"
     );
     sql.push_str(&enter_database_sql(cluster, reference, database));

@@ -47,10 +47,13 @@ pub(crate) async fn restore(
         if kind != LoginKind::Owner || row.is_none() {
             sql.push_str(&password_sql(kind, reference, logins.password(kind)));
         }
-        differences.push(format!("{name} {}", of_login.join(" and ")));
+        // An earlier version did not make it, and nobody can have dropped it.
+        if row.is_some() || !kind.is_of_operators() {
+            differences.push(format!("{name} {}", of_login.join(" and ")));
+        }
     }
     sql.push_str(&reserving);
-    if !differences.is_empty() {
+    if !sql.is_empty() {
         let transaction = admin.transaction().await?;
         transaction.batch_execute(&sql).await?;
         transaction.commit().await?;
@@ -133,7 +136,7 @@ fn differences_of(
 }
 
 fn may_assume(found: &FoundLogin, kind: LoginKind, cluster: &Cluster) -> bool {
-    let reserved = cluster.has_reserved_connections() && kind != LoginKind::Owner;
+    let reserved = cluster.has_reserved_connections() && kind.has_reserved_connections();
     let reserved = reserved.then_some("pg_use_reserved_connections");
     let mut expected = kind.assumes().iter().copied().chain(reserved);
     expected.all(|role| found.member_of.iter().any(|member| member == role))
@@ -145,7 +148,7 @@ fn has_own_settings(found: &FoundLogin, kind: LoginKind) -> bool {
     match kind {
         LoginKind::Owner => starts,
         LoginKind::Migrator => starts && found.settings.len() == 1,
-        LoginKind::Authenticator | LoginKind::Service => found.settings.is_empty(),
+        _ => found.settings.is_empty(),
     }
 }
 

@@ -33,6 +33,11 @@ keys! {
     /// Retention of deleted projects: how long they can be restored.
     pub const TRASH: Key<Duration> = duration("plinth.trash", "168h");
 
+    /// Whether operators need a second factor. `optional` is for `plinth start` on loopback without a public
+    /// URL, where nobody else can reach the server: then only those who have one need it.
+    pub const OPERATORS_MFA: Key<String> =
+        choice("plinth.operators.mfa", &["required", "optional"], "required");
+
     /// Certificate chain (PEM) for HTTPS.
     pub const TLS_CERT_FILE: Key<Option<PathBuf>> = optional_path("plinth.tls.cert_file");
 

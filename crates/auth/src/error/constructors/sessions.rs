@@ -10,6 +10,9 @@ errors! {
     /// The session belongs to an OAuth application.
     application_not_allowed() => 403 NoAuthorization,
         "Applications cannot do this in place of their user";
+    /// The token is an operator's, in place of a user.
+    impersonation_not_allowed() => 403 NoAuthorization,
+        "Operators cannot do this in place of a user";
     admin_role_required() => 403 NotAdmin, "User not allowed";
     invalid_jwt(reason: &dyn Display) => 403 BadJwt,
         format!("invalid JWT: unable to parse or verify signature, {reason}");

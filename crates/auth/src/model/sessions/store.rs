@@ -89,6 +89,32 @@ pub(crate) async fn delete(db: &mut impl Queries, id: Uuid) -> Result<(), DbErro
     Ok(())
 }
 
+/// Ends one of a user's. Returns how many that were.
+pub(crate) async fn delete_of_user(
+    db: &mut impl Queries,
+    user: Uuid,
+    id: Uuid,
+) -> Result<u64, DbError> {
+    let sql = "delete from auth.sessions where id = $1 and user_id = $2";
+    db.execute(sql, &[&id, &user]).await
+}
+
+/// Ends all of a user's. Returns how many that were.
+pub(crate) async fn delete_all(db: &mut impl Queries, user: Uuid) -> Result<u64, DbError> {
+    let sql = "delete from auth.sessions where user_id = $1";
+    db.execute(sql, &[&user]).await
+}
+
+/// How many a user has.
+pub(crate) async fn count(db: &mut impl Queries, user: Uuid) -> Result<u64, DbError> {
+    let sql = "select count(*) as total from auth.sessions where user_id = $1";
+    let total: i64 = match db.query_opt(sql, &[&user]).await? {
+        Some(row) => row.try_get("total")?,
+        None => 0,
+    };
+    Ok(total.unsigned_abs())
+}
+
 /// Ends all of a user's but this one.
 pub(crate) async fn delete_all_but(
     db: &mut impl Queries,

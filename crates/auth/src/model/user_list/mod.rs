@@ -15,8 +15,8 @@ pub(crate) use common_pieces::CommonPieces;
 pub(crate) use positions::{
     Segment, UserOrder, count_before, count_in, count_undated, count_with_segments, read_every_nth,
 };
-pub(crate) use search::Search;
 use search::Source;
+pub(crate) use search::{Pieces, Search};
 
 type ParamRef<'a> = &'a (dyn ToSql + Sync);
 

@@ -29,9 +29,9 @@ pub(super) enum Source {
 }
 
 /// Parts of the text that are looked up in an index.
-struct Pieces {
-    email: Vec<String>,
-    full_name: Vec<String>,
+pub(crate) struct Pieces {
+    pub(crate) email: Vec<String>,
+    pub(crate) full_name: Vec<String>,
 }
 
 impl Search {
@@ -62,8 +62,18 @@ impl Search {
 }
 
 impl Pieces {
+    /// Of an address alone; `None` where an index would not help.
+    pub(crate) fn of_email(text: &str, common: &CommonPieces) -> Option<Vec<String>> {
+        common.email.rarest(&pieces(text))
+    }
+
+    /// Of a name alone; `None` where an index would not help.
+    pub(crate) fn of_name(text: &str, common: &CommonPieces) -> Option<Vec<String>> {
+        common.full_name.rarest(&pieces(text))
+    }
+
     /// `None` where an index would not help.
-    fn choose(text: &str, common: &CommonPieces) -> Option<Self> {
+    pub(crate) fn choose(text: &str, common: &CommonPieces) -> Option<Self> {
         let all = pieces(text);
         Some(Self {
             email: common.email.rarest(&all)?,

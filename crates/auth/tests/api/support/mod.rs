@@ -12,7 +12,9 @@ use axum::{Extension, Router, extract::Request, middleware::map_request};
 use http::Method;
 use plinth_auth::{AuthConfig, AuthService, Clock, routes};
 use plinth_db::PoolConfig;
-use plinth_project::{ClientAddress, Project, ProjectDb, PublicUrl, RequestId};
+use plinth_project::{
+    ClientAddress, OperatorCall, Project, ProjectDb, PublicUrl, RequestId, UserAdministration,
+};
 use plinth_testkit::{
     ProjectBuilder, TestDatabase, behind_gateway, keyset, load_settings, project_keys,
 };
@@ -132,6 +134,23 @@ impl Api {
         let db = TestDatabase::named(self.db.name()).await;
         let (clock, pool) = (self.clock.clone(), PoolConfig::default());
         Self::over(db, clock, settings, keyset(SECRET), pool)
+    }
+
+    /// The service as the platform uses it, and a call of an operator who is called `ops`.
+    pub(crate) fn administration(&self) -> (&dyn UserAdministration, OperatorCall) {
+        let address = IpAddr::from([192, 0, 2, 44]);
+        let call = OperatorCall {
+            project: self.project.clone(),
+            operator: "ops".to_owned(),
+            public_url: PublicUrl::new(PUBLIC_URL),
+            client: Some(ClientAddress {
+                ip: address,
+                peer: address,
+                is_forwarded: false,
+            }),
+            user_agent: "Console".to_owned(),
+        };
+        (&self.service, call)
     }
 
     /// Advances the clock.
