@@ -5,6 +5,7 @@
 mod as_caller;
 mod auth;
 mod child;
+mod console;
 mod cpu;
 mod databases;
 mod faults;
@@ -55,6 +56,8 @@ enum Benchmark {
     Auth(auth::Options),
     /// Statements as a caller, beside `pgbench -M prepared`.
     AsCaller(as_caller::Options),
+    /// Lists of the console, beside the bare statements.
+    Console(console::Options),
     /// Processes killed under load, beside PostgreSQL killed by itself.
     Faults(faults::Options),
     /// The functions service over HTTP, beside Deno serving the same code by itself.
@@ -90,6 +93,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<bool> {
     let report = match &arguments.benchmark {
         Benchmark::AsCaller(options) => as_caller::run(options)?,
         Benchmark::Auth(options) => auth::run(options)?,
+        Benchmark::Console(options) => console::run(options)?,
         Benchmark::Faults(options) => faults::run(options)?,
         Benchmark::Functions(options) => functions::run(options)?,
         Benchmark::Logs(options) => logs::run(options)?,

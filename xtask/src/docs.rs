@@ -6,12 +6,13 @@ use std::{fs, process::ExitCode};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{commands, workspace};
+use crate::{api_types, commands, workspace};
 
 /// What `plinth reference` is asked for, and where it goes.
-const PAGES: [(&str, &str); 2] = [
+const PAGES: [(&str, &str); 3] = [
     ("errors", "docs/errors.md"),
     ("settings", "docs/settings.md"),
+    ("openapi", "docs/platform-openapi.json"),
 ];
 
 /// Writes the pages.
@@ -27,5 +28,6 @@ pub(crate) fn run(arguments: &[String]) -> Result<ExitCode> {
             .with_context(|| format!("{path} could not be written"))?;
         println!("Wrote {path}");
     }
+    println!("Wrote {}", api_types::write()?);
     Ok(ExitCode::SUCCESS)
 }

@@ -4,6 +4,7 @@
 //! installs what they need, `workspace` asks cargo about this repository. Nothing here is part of
 //! the program that users run.
 
+mod api_types;
 mod bench;
 mod check;
 mod commands;

@@ -77,6 +77,11 @@ pub enum QueryError {
     /// The number of histogram buckets is out of range.
     #[error("a histogram of {0} buckets cannot be drawn; ask for 1 to {MAX_BUCKETS}")]
     Buckets(usize),
+    /// The interval of a series does not suit its range.
+    #[error(
+        "an interval of {0} seconds cannot be drawn: it needs whole minutes, and the range at most 2000 of them"
+    )]
+    Step(i64),
     /// The time range is empty.
     #[error("the time range is empty: its start is not before its end")]
     EmptyRange,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    Level, Query, QueryError, SearchError, Timestamp,
+    Level, Query, QueryError, SearchError, Timestamp, parallel,
     query::Prefilter,
     search::{Candidate, TimeTexts, candidates, read_segment},
     segment::{BoundsCache, Layout, Lines},
@@ -76,8 +76,14 @@ pub(crate) fn histogram(
         ..query
     };
     let mut histogram = empty(since, until, buckets);
-    for candidate in &candidates {
-        histogram.count(candidate, &query)?;
+    let counted = parallel::map_parts(&candidates, |part| {
+        let mut counted = empty(since, until, buckets);
+        let mut candidates = part.iter();
+        let done = candidates.try_for_each(|candidate| counted.count(candidate, &query));
+        done.map(|()| counted)
+    });
+    for part in counted {
+        histogram.merge(&part?);
     }
     Ok(histogram)
 }
@@ -145,6 +151,14 @@ impl Histogram {
             }
         }
         Ok(())
+    }
+
+    fn merge(&mut self, part: &Self) {
+        for (bucket, counted) in self.buckets.iter_mut().zip(&part.buckets) {
+            for (sum, count) in bucket.counts.iter_mut().zip(counted.counts) {
+                *sum += count;
+            }
+        }
     }
 
     fn add(&mut self, time: Timestamp, level: Level) {

@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, fs, io};
 
 use crate::{
-    Cursor, Query, Record, SearchError, Timestamp,
+    Cursor, Query, Record, SearchError, Timestamp, parallel,
     query::{Position, Prefilter},
     segment::{BoundsCache, Layout, Lines, Segment, Stream, TimeBounds},
 };
@@ -16,6 +16,8 @@ use crate::{
 pub struct Page {
     /// At most as many as the query's limit.
     pub records: Vec<Record>,
+    /// The position of each record: a page before or behind it begins there.
+    pub positions: Vec<Cursor>,
     /// Where older records go on, if there are any.
     pub next: Option<Cursor>,
 }
@@ -25,6 +27,18 @@ pub(crate) struct Candidate {
     pub(crate) stream: Stream,
     pub(crate) segment: Segment,
     pub(crate) bounds: TimeBounds,
+}
+
+impl Candidate {
+    pub(crate) fn position(&self, record: &Record, offset: u64) -> Position {
+        Position {
+            time: record.time,
+            project: self.stream.project.clone(),
+            source: self.stream.source,
+            segment: self.segment.stamp.clone(),
+            offset,
+        }
+    }
 }
 
 pub(crate) fn search(
@@ -38,14 +52,23 @@ pub(crate) fn search(
 
     // One more than requested shows whether there is a next page.
     let mut newest = Newest::holding(query.limit + 1);
-    for candidate in &candidates {
-        if newest
-            .floor()
-            .is_some_and(|floor| floor > candidate.bounds.max)
-        {
+    let mut rest = candidates.as_slice();
+    // Often the first segment has enough.
+    let mut at_once = 1;
+    while let Some(next) = rest.first() {
+        if newest.floor().is_some_and(|floor| floor > next.bounds.max) {
             break;
         }
-        collect(candidate, query, &mut newest)?;
+        let (wave, others) = rest.split_at(at_once.min(rest.len()));
+        let found = parallel::map(wave, |candidate| {
+            let mut found = newest.like_this();
+            collect(candidate, query, &mut found).map(|()| found)
+        });
+        for found in found {
+            newest.merge(found?);
+        }
+        rest = others;
+        at_once = parallel::threads();
     }
     Ok(newest.into_page(query.limit))
 }
@@ -117,13 +140,7 @@ fn collect(candidate: &Candidate, query: &Query, newest: &mut Newest) -> Result<
         let Some(record) = line.parse().filter(|record| query.matches(record)) else {
             continue;
         };
-        let position = Position {
-            time: record.time,
-            project: candidate.stream.project.clone(),
-            source: candidate.stream.source,
-            segment: candidate.segment.stamp.clone(),
-            offset: line.offset,
-        };
+        let position = candidate.position(&record, line.offset);
         if query
             .cursor
             .as_ref()
@@ -176,6 +193,8 @@ impl TimeTexts {
 struct Newest {
     records: BTreeMap<Position, Record>,
     capacity: usize,
+    /// What others know: nothing before it is of interest.
+    known_floor: Option<Timestamp>,
 }
 
 impl Newest {
@@ -183,6 +202,21 @@ impl Newest {
         Self {
             records: BTreeMap::new(),
             capacity,
+            known_floor: None,
+        }
+    }
+
+    /// An empty one, for a part of the segments.
+    fn like_this(&self) -> Self {
+        Self {
+            known_floor: self.floor(),
+            ..Self::holding(self.capacity)
+        }
+    }
+
+    fn merge(&mut self, part: Self) {
+        for (position, record) in part.records {
+            self.insert(position, record);
         }
     }
 
@@ -195,8 +229,12 @@ impl Newest {
 
     /// Once full: the time below which nothing is of interest.
     fn floor(&self) -> Option<Timestamp> {
-        let oldest = self.records.first_key_value()?;
-        (self.records.len() == self.capacity).then_some(oldest.0.time)
+        if self.records.len() < self.capacity {
+            return self.known_floor;
+        }
+        let oldest = self.records.first_key_value();
+        self.known_floor
+            .max(oldest.map(|(position, _)| position.time))
     }
 
     fn floor_text(&self) -> Option<String> {
@@ -213,8 +251,13 @@ impl Newest {
             .first_key_value()
             .map(|(position, _)| position.clone());
         let next = oldest.filter(|_| has_more).map(Cursor);
+        let newest_first = self.records.into_iter().rev();
+        let (positions, records) = newest_first
+            .map(|(position, record)| (Cursor(position), record))
+            .unzip();
         Page {
-            records: self.records.into_values().rev().collect(),
+            records,
+            positions,
             next,
         }
     }

@@ -4,6 +4,7 @@
 //! writer. A record written while another thread closes the store may be lost uncounted.
 
 use std::{
+    collections::HashMap,
     path::PathBuf,
     sync::{
         Arc, PoisonError, RwLock,
@@ -16,11 +17,13 @@ use std::{
 use tokio::sync::{broadcast, oneshot, watch};
 
 use crate::{
-    AccessEntry, Config, Histogram, LogWriter, OpenError, Page, Query, Record, RetentionPolicy,
-    SearchError, SourceUsage, Status, TailReceiver, Timestamp, WriteError, fit, histogram,
-    is_valid_project, redact, search,
+    AccessEntry, Config, Cursor, DailyTraffic, Histogram, LogWriter, OpenError, Page, Query,
+    Record, RetentionPolicy, SearchError, SourceUsage, Status, TailReceiver, Timestamp,
+    TrafficQuery, TrafficSeries, WriteError, fit, histogram, is_valid_project, newer, redact,
+    search,
     segment::{BoundsCache, Layout, Segment, Stream},
     status::Health,
+    traffic::{self, Daily},
 };
 
 /// Channels allocate their slots at once, so settings are capped at this many.
@@ -52,6 +55,7 @@ pub(crate) struct Shared {
     pub(crate) layout: Layout,
     pub(crate) bounds: BoundsCache,
     pub(crate) health: Health,
+    pub(crate) daily: Daily,
     pub(crate) is_closing: AtomicBool,
     pub(crate) queued_bytes: AtomicUsize,
     retention: RwLock<RetentionPolicy>,
@@ -96,6 +100,7 @@ impl LogStore {
             layout: Layout::new(dir.into()),
             bounds: BoundsCache::default(),
             health: Health::default(),
+            daily: Daily::default(),
             is_closing: AtomicBool::new(false),
             queued_bytes: AtomicUsize::new(0),
             retention: RwLock::new(config.retention.clone()),
@@ -167,14 +172,20 @@ impl LogStore {
     fn enqueue_access(&self, entry: Box<AccessEntry>) -> Result<(), WriteError> {
         let weight = entry.weight();
         let is_oversized = weight > self.0.shared.config.queue_bytes;
-        if is_oversized || self.has_tails() || !is_valid_project(&entry.project) {
+        if is_oversized || !is_valid_project(&entry.project) {
             return self.enqueue(entry.to_record());
         }
         if self.0.shared.is_closing.load(Relaxed) {
             return Err(WriteError::Closed);
         }
         self.reserve_bytes(weight)?;
-        self.send(Command::Access { entry, weight }, weight)
+        let for_tails = self.has_tails().then(|| Arc::new(entry.to_record()));
+        self.send(Command::Access { entry, weight }, weight)?;
+        if let Some(record) = for_tails {
+            // An error only means that the last tail is gone.
+            let _ = self.0.tail.send(record);
+        }
+        Ok(())
     }
 
     fn has_tails(&self) -> bool {
@@ -224,6 +235,22 @@ impl LogStore {
     /// it.
     pub fn search(&self, query: &Query) -> Result<Page, SearchError> {
         search::search(&self.0.shared.layout, &self.0.shared.bounds, query)
+    }
+
+    /// The matches next behind a record, newest first. Blocking I/O.
+    pub fn search_newer(&self, query: &Query, after: &Cursor) -> Result<Page, SearchError> {
+        let Shared { layout, bounds, .. } = &*self.0.shared;
+        newer::search_newer(layout, bounds, query, after)
+    }
+
+    /// What requests a project had. Blocking I/O. The last minute may be missing.
+    pub fn traffic(&self, query: &TrafficQuery) -> Result<Vec<TrafficSeries>, SearchError> {
+        traffic::query(&self.0.shared.layout, query)
+    }
+
+    /// Requests of the last 24 hours, by project. Cheap; complete a moment after the start.
+    pub fn daily_traffic(&self) -> HashMap<String, DailyTraffic> {
+        self.0.shared.daily.read(self.0.shared.now())
     }
 
     /// Counts matches by level in equal time buckets. Blocking I/O.

@@ -382,3 +382,53 @@ async fn usage_lists_the_bytes_of_each_source() {
     );
     assert_eq!((auth.source, auth.oldest), (Source::Auth, Some(at(4))));
 }
+
+#[tokio::test]
+async fn the_context_of_a_record_is_what_stands_beside_it() {
+    let config = Config {
+        segment_bytes: 500,
+        ..Config::default()
+    };
+    let test = TestStore::start(config);
+    for n in 0..20 {
+        // Two of each microsecond, so that the time alone decides nothing.
+        test.store
+            .write(record(format!("record {n:02}")).at(at(n / 2)));
+    }
+    test.store.flush().await;
+    let query = |limit| Query {
+        limit,
+        ..Query::project("shop")
+    };
+    let all = test.store.search(&query(20)).unwrap();
+    assert_eq!(all.records.len(), 20);
+    let messages = |page: &plinth_log::Page| -> Vec<String> {
+        page.records
+            .iter()
+            .map(|record| record.message.clone())
+            .collect()
+    };
+    let all_messages = messages(&all);
+
+    for (index, position) in all.positions.iter().enumerate() {
+        let newer = test.store.search_newer(&query(3), position).unwrap();
+        let older = Query {
+            cursor: Some(position.clone()),
+            ..query(3)
+        };
+        let older = test.store.search(&older).unwrap();
+
+        assert_eq!(
+            messages(&newer),
+            all_messages[index.saturating_sub(3)..index]
+        );
+        assert_eq!(
+            messages(&older),
+            all_messages[index + 1..(index + 4).min(20)]
+        );
+        assert_eq!(
+            newer.positions,
+            all.positions[index.saturating_sub(3)..index]
+        );
+    }
+}

@@ -16,6 +16,7 @@ impl Platform {
     ) {
         let sql = "insert into platform.audit (actor, project, action, details, request_id)
                    values ($1, $2, $3, $4, $5)";
+        let project_ref = project;
         let project = project.map(ProjectRef::as_str);
         let written = async {
             let tables = self.tables().await?;
@@ -31,5 +32,7 @@ impl Platform {
         if let Err(error) = written.await {
             tracing::error!(action, "writing the audit log failed: {error}");
         }
+        self.publish_action(operator.name(), project_ref, action, &details)
+            .await;
     }
 }

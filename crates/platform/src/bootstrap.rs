@@ -134,6 +134,9 @@ impl Bootstrap {
             connections: self.connections,
             node: uuid::Uuid::new_v4(),
             undone: Default::default(),
+            jobs: Default::default(),
+            events: Default::default(),
+            sizes: Default::default(),
             tasks: Default::default(),
             shutdown: Default::default(),
         }));

@@ -8,6 +8,7 @@ use tokio_postgres::Row;
 
 use crate::{
     Platform, PlatformError,
+    config::open_settings,
     keys::load_keys,
     projects::{parse_kind, parse_ref, parse_server},
     sealed::SealedLogins,
@@ -69,6 +70,7 @@ impl Platform {
             serde_json::Value::Object(settings) => settings,
             _ => serde_json::Map::new(),
         };
+        let settings = open_settings(instance_key, &reference, settings)?;
         Ok(ProjectRecord {
             name: row.get("name"),
             kind,

@@ -39,6 +39,15 @@ pub enum PlatformError {
     /// The request is fine, but the present state forbids it.
     #[error("{0}")]
     Conflict(String),
+    /// What the request was made for has changed meanwhile.
+    #[error("{0}")]
+    Stale(String),
+    /// The setting is decided elsewhere, or when Plinth starts.
+    #[error("{0}")]
+    SettingFixed(String),
+    /// Values of settings that cannot be used.
+    #[error("{}", .0.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join(" "))]
+    InvalidSettings(Vec<crate::config::SettingProblem>),
     /// PostgreSQL rejected a user's migration, which was rolled back.
     #[error("{0}")]
     MigrationFailed(Box<crate::user_migrations::MigrationFailure>),
@@ -98,6 +107,15 @@ error_table! { pub PlatformError;
     Self::Conflict(_) => CONFLICT, "conflict",
         "The current state does not allow the request.",
         "Do first what the message asks for.";
+    Self::Stale(_) => PRECONDITION_FAILED, "stale",
+        "It was changed after it was read, so that the change would undo another one.",
+        "Read it again, and repeat the change with the new `ETag`.";
+    Self::SettingFixed(_) => CONFLICT, "setting_fixed",
+        "The setting is fixed by the file, environment or command line in the message, or read at the start.",
+        "Change it there, and restart Plinth where the message says so.";
+    Self::InvalidSettings(_) => BAD_REQUEST, "invalid_settings",
+        "A setting has an unknown name or a value that is not allowed.",
+        "Correct the settings in `details`.";
     Self::MigrationFailed(_) => UNPROCESSABLE_ENTITY, "migration_failed",
         "PostgreSQL rejected a statement of a migration or a seed.",
         "Correct the SQL at the file and line in `details`, and retry.";
@@ -135,6 +153,12 @@ impl IntoResponse for PlatformError {
         let mut body = json!({ "message": self.to_string(), "code": code });
         if let Self::MigrationFailed(failure) = &self {
             body["details"] = failure.details();
+        }
+        if let Self::InvalidSettings(problems) = &self {
+            let problems = problems
+                .iter()
+                .map(|problem| json!({ "setting": problem.setting, "message": problem.message }));
+            body["details"] = problems.collect();
         }
         let mut response = (status, Json(body)).into_response();
         if matches!(self, Self::Unavailable(_) | Self::NoSpace(_)) {

@@ -8,15 +8,18 @@ mod account;
 pub mod api;
 mod audit;
 mod bootstrap;
+mod config;
 mod database_password;
 mod databases;
 mod directory;
 mod doctor;
 mod doctor_projects;
 mod error;
+mod events;
 mod functions;
 mod jobs;
 mod keys;
+mod keyset;
 mod landing_page;
 mod mailbox;
 mod organizations;
@@ -41,11 +44,14 @@ pub use functions::{
     Activation, Bundle, Deployment, FunctionUpdate, MAX_BUNDLE_BYTES, SourceFile, StoredFunction,
     StoredVersion,
 };
-pub use jobs::{Job, JobState};
+pub use jobs::{
+    Job, JobContext, JobFilter, JobHandler, JobKind, JobProgress, JobRequest, JobResult, JobState,
+};
 pub use keys::{
     ApiKeyRequest, ConfiguredKeys, LegacyKeys, S3CredentialRequest, StoredApiKey,
     StoredS3Credential, StoredSigningKey,
 };
+pub use keyset::Keyset;
 pub use landing_page::landing_page;
 pub use organizations::Organization;
 pub use platform::{Endpoints, Platform, References};

@@ -55,6 +55,12 @@ pub(crate) struct Inner {
     pub(crate) node: Uuid,
     /// Changes of shared roles that were undone.
     pub(crate) undone: UndoneChanges,
+    /// Jobs of this node.
+    pub(crate) jobs: crate::jobs::Runner,
+    /// Events for the streams of this node.
+    pub(crate) events: crate::events::Hub,
+    /// Sizes of databases, for the list of projects.
+    pub(crate) sizes: crate::projects::DatabaseSizes,
     /// Changes in flight.
     pub(crate) tasks: TaskTracker,
     /// Cancelled at shutdown; ends endless responses such as log tails.

@@ -16,6 +16,8 @@ pub(crate) enum Sealed<'a> {
     S3SecretKey,
     /// The environment variable of this name.
     FunctionSecret(&'a str),
+    /// The stored setting of this name.
+    Setting(&'a str),
 }
 
 impl Sealed<'_> {
@@ -31,6 +33,7 @@ impl Sealed<'_> {
             Self::FunctionSecret(name) => {
                 return format!("project:{reference}:function_secret:{name}");
             }
+            Self::Setting(name) => return format!("project:{reference}:setting:{name}"),
         };
         format!("project:{reference}:{what}")
     }

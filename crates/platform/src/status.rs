@@ -2,7 +2,6 @@
 
 use plinth_project::{ProjectKind, ProjectName, ProjectRef};
 use plinth_token::{ApiKeyKind, Secret};
-use serde_json::Value;
 
 use crate::{
     Platform, PlatformError,
@@ -32,13 +31,12 @@ impl Status {
         self.0.retain(|(known, _)| *known != name);
     }
 
-    /// As one JSON object.
-    pub fn to_json(&self) -> Value {
-        let pairs = self
-            .0
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), value.clone().into()));
-        Value::Object(pairs.collect())
+    /// All names and values.
+    pub fn into_values(self) -> std::collections::BTreeMap<String, String> {
+        let pairs = self.0.into_iter();
+        pairs
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
     }
 }
 

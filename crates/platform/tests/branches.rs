@@ -74,7 +74,7 @@ async fn ended(app: &TestPlatform, branch: &Branch) -> Job {
     let wait = async {
         loop {
             let job = app.platform.load_job(id).await.expect("the job");
-            if job.state != JobState::Running {
+            if !matches!(job.state, JobState::Queued | JobState::Running) {
                 return job;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;

@@ -134,6 +134,14 @@ impl Registry {
         self.open(&name, ProjectStatus::ComingUp).await
     }
 
+    /// The settings that a project with this record has, without opening it.
+    pub fn settings_for(
+        &self,
+        record: &ProjectRecord,
+    ) -> Result<Settings, plinth_settings::LoadError> {
+        (self.0.parts.settings_for)(record)
+    }
+
     /// The open projects.
     pub fn open_projects(&self) -> Vec<Project> {
         self.0.open.load().values().cloned().collect()

@@ -33,6 +33,7 @@ pub struct Loader {
     command_line: BTreeMap<String, String>,
     stored: serde_json::Map<String, serde_json::Value>,
     project_ref: Option<String>,
+    is_partial: bool,
 }
 
 impl fmt::Debug for Loader {
@@ -107,6 +108,13 @@ impl Loader {
         self
     }
 
+    /// Checks values one by one only: what is given is a part of the settings, such as a file without
+    /// its secrets, and the rest is elsewhere.
+    pub fn partial(mut self) -> Self {
+        self.is_partial = true;
+        self
+    }
+
     /// Reads all layers and checks everything, reporting all problems at once.
     pub fn load(&self) -> Result<Loaded, LoadError> {
         let mut findings = Findings::default();
@@ -123,7 +131,7 @@ impl Loader {
         let unset = std::mem::take(&mut file.unset);
         let settings = Settings::stack([stored, file, variables, command_line]);
         // Rules about invalid values would only repeat those errors.
-        if findings.errors.is_empty() {
+        if findings.errors.is_empty() && !self.is_partial {
             rules::check(&settings, &unset.keys().collect(), &mut findings);
         }
         warn_about_unset(&settings, unset, &mut findings);

@@ -113,24 +113,31 @@ fn section_of(key: &Declaration) -> &'static str {
 }
 
 fn instances(key: &'static Declaration, settings: &Settings) -> Vec<Row> {
-    let Some((map, rest)) = key.path().split_once(".*.") else {
-        return vec![row(key, &SettingPath::parse(key.path()), settings)];
-    };
-    let map = SettingPath::parse(map);
-    settings
-        .members_at(&map)
-        .into_iter()
-        .map(|member| {
-            let member = map.child(member);
-            rest.split('.')
-                .fold(member, |path, segment| path.child(segment))
-        })
-        // A member with a declaration of its own has its row there.
-        .filter(|path| {
-            table::find(path).is_some_and(|declared| declared.declaration.path() == key.path())
-        })
-        .map(|path| row(key, &path, settings))
-        .collect()
+    let paths = key.paths(settings).into_iter();
+    paths.map(|path| row(key, &path, settings)).collect()
+}
+
+impl Declaration {
+    /// The names of this setting: for a setting of a map one for each configured member.
+    pub(crate) fn paths(&self, settings: &Settings) -> Vec<SettingPath> {
+        let Some((map, rest)) = self.path().split_once(".*.") else {
+            return vec![SettingPath::parse(self.path())];
+        };
+        let map = SettingPath::parse(map);
+        settings
+            .members_at(&map)
+            .into_iter()
+            .map(|member| {
+                let member = map.child(member);
+                rest.split('.')
+                    .fold(member, |path, segment| path.child(segment))
+            })
+            // A member with a declaration of its own has its row there.
+            .filter(|path| {
+                table::find(path).is_some_and(|declared| declared.declaration.path() == self.path())
+            })
+            .collect()
+    }
 }
 
 fn row(key: &'static Declaration, path: &SettingPath, settings: &Settings) -> Row {

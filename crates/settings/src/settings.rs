@@ -176,6 +176,10 @@ impl Settings {
             .map_or(Source::Default, |entry| (&entry.place).into())
     }
 
+    pub(crate) fn assigned_paths(&self) -> impl Iterator<Item = &SettingPath> {
+        self.values.keys()
+    }
+
     pub(crate) fn place_at(&self, path: &SettingPath) -> Option<&Place> {
         self.values.get(path).map(|entry| &entry.place)
     }

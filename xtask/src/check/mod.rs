@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 
 use crate::{
+    api_types,
     steps::{Outcome, Plan, Step},
     tools, web, workspace,
 };
@@ -64,6 +65,9 @@ pub(crate) fn steps() -> Vec<Step<'static>> {
         }),
         Step::new("sleeps in tests", || {
             verdict(sleeps::problems(workspace::root())?)
+        }),
+        Step::new("types of the platform API", || {
+            verdict(api_types::problems()?)
         }),
         Step::new("documents", || {
             verdict(documents::problems(workspace::root())?)

@@ -3,6 +3,10 @@
 //! Whatever a query asks for in a text must occur in the line itself, apart from characters that JSON
 //! escapes and letters that are no ASCII; so those are left out of what is looked for.
 
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
+
 use super::Query;
 use crate::{Level, record::line_level};
 
@@ -35,9 +39,9 @@ impl Prefilter {
     /// Whether the line may match.
     pub(crate) fn admits(&self, line: &[u8]) -> bool {
         self.admits_level(line)
-            && self.status_classes.iter().all(|class| may_have_status(line, *class))
             // A letter that is no ASCII may be a letter of ASCII in lower case.
             && (self.texts.iter().all(|text| text.is_in(line)) || !line.is_ascii())
+            && self.status_classes.iter().all(|class| may_have_status(line, *class))
     }
 
     fn admits_level(&self, line: &[u8]) -> bool {
@@ -102,20 +106,27 @@ fn frequency(byte: u8) -> u8 {
     }
 }
 
-const STATUS: &[u8] = b"\"status\":";
+/// The beginning of the key `status`, and of `status.id`, which `status` also finds. Built once: for
+/// short lines that takes as long as the search.
+static STATUS: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"status"));
 
 /// A line with one status, and no other value under that key, is judged by its first digit.
 fn may_have_status(line: &[u8], class: u8) -> bool {
-    let mut found = memchr::memmem::find_iter(line, STATUS);
-    let first = found.next();
-    let is_of_class = |at: usize| {
-        let digit = line.get(at + STATUS.len());
-        digit.is_none_or(|digit| !digit.is_ascii_digit() || *digit == class)
-    };
-    first.is_some_and(is_of_class)
-        || found.next().is_some()
-        // `status` also finds `status.id`.
-        || memchr::memmem::find(line, b"\"status.").is_some()
+    let mut has_another = false;
+    for at in STATUS.find_iter(line) {
+        match &line[at + STATUS.needle().len()..] {
+            [b'"', b':', digit, ..] if digit.is_ascii_digit() => {
+                if has_another || *digit == class {
+                    return true;
+                }
+                has_another = true;
+            }
+            // A text as value, `status.id`, or a torn line.
+            [b'"', b':', ..] | [b'.', ..] | [] => return true,
+            _ => {}
+        }
+    }
+    false
 }
 
 #[cfg(test)]

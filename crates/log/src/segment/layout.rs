@@ -57,15 +57,26 @@ impl Layout {
         self.root.join(&stream.project).join(stream.source.as_str())
     }
 
+    /// The folder of a project's traffic. The project must have been checked before.
+    pub(crate) fn traffic_dir(&self, project: &str) -> PathBuf {
+        debug_assert!(is_valid_project(project));
+        self.root.join(project).join("traffic")
+    }
+
+    /// The projects that have a folder.
+    pub(crate) fn projects(&self) -> io::Result<Vec<String>> {
+        let names = names_in(&self.root)?.into_iter();
+        Ok(names.filter(|name| is_valid_project(name)).collect())
+    }
+
+    /// Creates the folder of a project's traffic.
+    pub(crate) fn create_traffic_dir(&self, project: &str) -> io::Result<PathBuf> {
+        create_private(self.traffic_dir(project))
+    }
+
     /// Creates the folder of a stream, readable by its owner only.
     pub(crate) fn create_stream_dir(&self, stream: &Stream) -> io::Result<PathBuf> {
-        let dir = self.stream_dir(stream);
-        let mut builder = fs::DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(&dir)?;
-        Ok(dir)
+        create_private(self.stream_dir(stream))
     }
 
     /// The streams on disk within `scope`, sorted.
@@ -165,8 +176,17 @@ fn parse_stamp(stamp: &str) -> Option<Timestamp> {
     text.parse().ok()
 }
 
+fn create_private(dir: PathBuf) -> io::Result<PathBuf> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(&dir)?;
+    Ok(dir)
+}
+
 /// The names in a folder; none if it does not exist.
-fn names_in(dir: &Path) -> io::Result<Vec<String>> {
+pub(crate) fn names_in(dir: &Path) -> io::Result<Vec<String>> {
     let Some(entries) = absent_as_none(fs::read_dir(dir))? else {
         return Ok(Vec::new());
     };

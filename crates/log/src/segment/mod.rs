@@ -7,5 +7,5 @@ mod lines;
 
 pub(crate) use append::OpenSegment;
 pub(crate) use bounds::{BoundsCache, TimeBounds};
-pub(crate) use layout::{Layout, Segment, Stream};
+pub(crate) use layout::{Layout, Segment, Stream, names_in};
 pub(crate) use lines::Lines;

@@ -26,6 +26,7 @@ use crate::{
     fit, redact,
     segment::Stream,
     store::{Command, Shared},
+    traffic::{self, Collector},
 };
 
 /// How many commands are processed before buffers are flushed.
@@ -33,6 +34,9 @@ const MAX_BATCH: usize = 1024;
 /// Minimum interval between records about dropped records, so that a failing store does not fill up
 /// with them.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How long counted traffic may wait.
+const TRAFFIC_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Lower bound for the maintenance interval, since it lists all folders.
 const MIN_MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
@@ -49,6 +53,7 @@ pub struct LogWriter {
     access_texts: AccessTexts,
     /// The stream of the last access entry.
     access_stream: Stream,
+    traffic: Collector,
     echo: Option<Box<dyn Echo>>,
     reported_drops: u64,
     last_report: Option<Instant>,
@@ -86,6 +91,7 @@ impl LogWriter {
                 project: String::new(),
                 source: Source::Api,
             },
+            traffic: Collector::default(),
             echo: None,
             reported_drops: 0,
             last_report: None,
@@ -115,24 +121,34 @@ impl LogWriter {
             .config
             .maintenance_interval
             .max(MIN_MAINTENANCE_INTERVAL);
-        self.streams.maintain();
+        self.maintain();
+        self.shared
+            .daily
+            .load(&self.shared.layout, self.shared.now());
         let mut maintained = Instant::now();
         loop {
-            let wait = interval.saturating_sub(maintained.elapsed());
+            let mut wait = interval.saturating_sub(maintained.elapsed());
+            if !self.traffic.is_empty() {
+                wait = wait.min(TRAFFIC_INTERVAL);
+            }
             match self.next_command(self.until_report().map_or(wait, |until| until.min(wait))) {
                 Ok(command) => {
                     self.work_off(command);
                     self.let_gather();
                 }
-                Err(RecvTimeoutError::Timeout) => self.report_drops_if_due(),
+                Err(RecvTimeoutError::Timeout) => {
+                    self.report_drops_if_due();
+                    self.write_finished_traffic();
+                }
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             // Checked here instead of on a timeout, which a busy queue never reaches.
             if maintained.elapsed() >= interval {
-                self.streams.maintain();
+                self.maintain();
                 maintained = Instant::now();
             }
         }
+        self.write_traffic();
         self.report_drops();
         self.streams.sync();
     }
@@ -173,6 +189,11 @@ impl LogWriter {
             echo.flush();
         }
         self.report_drops_if_due();
+        if flushes.is_empty() {
+            self.write_finished_traffic();
+        } else {
+            self.write_traffic();
+        }
         for flushed in flushes {
             // The receiver may be gone.
             let _ = flushed.send(());
@@ -192,12 +213,37 @@ impl LogWriter {
                 self.write_access(&entry);
             }
             Command::Flush(flushed) => flushes.push(flushed),
-            Command::Maintain => self.streams.maintain(),
+            Command::Maintain => self.maintain(),
             Command::Wake => {}
         }
     }
 
+    /// Applies retention.
+    fn maintain(&mut self) {
+        self.streams.maintain();
+        if let Err(error) = traffic::maintain(&self.shared.layout, self.shared.now()) {
+            let message = format!("the traffic files cannot be maintained: {error}");
+            self.shared.health.record_error(self.shared.now(), message);
+        }
+    }
+
+    /// Writes what was counted before this minute.
+    fn write_finished_traffic(&mut self) {
+        if self.traffic.is_due(self.shared.now()) {
+            self.write_traffic();
+        }
+    }
+
+    fn write_traffic(&mut self) {
+        let written = self.traffic.write(&self.shared.layout, &self.shared.daily);
+        if let Err(error) = written {
+            let message = format!("traffic cannot be written: {error}");
+            self.shared.health.record_error(self.shared.now(), message);
+        }
+    }
+
     fn write_access(&mut self, entry: &AccessEntry) {
+        self.traffic.add(entry);
         self.line.clear();
         let Some(shown) = entry.write_line(&mut self.line, &mut self.access_texts) else {
             let stream = self.render(entry.to_record());

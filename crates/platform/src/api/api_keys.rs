@@ -256,7 +256,8 @@ pub(super) async fn set_legacy(
 
 const MAX_GRACE_SECONDS: u64 = 366 * 86_400;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "RotateRequest")]
 #[serde(tag = "what", rename_all = "lowercase")]
 pub(super) enum RotateBody {
     Signing,

@@ -2,7 +2,8 @@
 //! testing policies and for servers that act as a user.
 
 use axum::{Json, extract::State};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 
@@ -15,7 +16,8 @@ use crate::{Platform, PlatformError};
 /// For a longer time there are API keys.
 const MAX_VALID_SECONDS: i64 = 366 * 86_400;
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "BearerJwtRequest")]
 pub(super) struct TokenBody {
     role: String,
     #[serde(default)]
@@ -26,13 +28,18 @@ pub(super) struct TokenBody {
     payload: Map<String, Value>,
 }
 
+#[derive(Serialize, JsonSchema)]
+pub(super) struct BearerJwtBody {
+    token: String,
+}
+
 /// Owner only: such a token can have any role and user.
 pub(super) async fn create(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
     Body(body): Body<TokenBody>,
-) -> Result<Json<Value>, PlatformError> {
+) -> Result<Json<BearerJwtBody>, PlatformError> {
     operator.require_owner()?;
     if !(1..=MAX_VALID_SECONDS).contains(&body.valid_for_seconds) {
         return Err(PlatformError::Invalid(
@@ -62,5 +69,5 @@ pub(super) async fn create(
     platform
         .audit(&operator, Some(project.reference()), "token.sign", details)
         .await;
-    Ok(Json(json!({ "token": token })))
+    Ok(Json(BearerJwtBody { token }))
 }

@@ -27,6 +27,23 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     }
 }
 
+/// A body that is text.
+pub(super) struct TextBody(pub(super) String);
+
+impl<S: Send + Sync> FromRequest<S> for TextBody {
+    type Rejection = PlatformError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, PlatformError> {
+        match String::from_request(request, state).await {
+            Ok(text) => Ok(Self(text)),
+            Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+                Err(PlatformError::TooLarge(rejection.body_text()))
+            }
+            Err(rejection) => Err(PlatformError::Invalid(rejection.body_text())),
+        }
+    }
+}
+
 /// A query string.
 pub(super) struct Params<T>(pub(super) T);
 
@@ -53,6 +70,12 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Segment
             Err(rejection) => Err(PlatformError::Invalid(rejection.body_text())),
         }
     }
+}
+
+/// A parameter that is needed. Checked by the handler and not by its extractor: access is checked
+/// before, so that the error tells nothing to those without it.
+pub(super) fn needed<T>(name: &str, value: Option<T>) -> Result<T, PlatformError> {
+    value.ok_or_else(|| PlatformError::Invalid(format!("{name}: this parameter is missing")))
 }
 
 /// Leaves out members that are null, also of objects within: programs of the Management API declare what

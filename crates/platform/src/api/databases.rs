@@ -1,7 +1,8 @@
 //! A project's database: how to reach it, its migrations, its reset.
 
 use axum::{Json, extract::State, http::StatusCode};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use time::{OffsetDateTime, macros::format_description};
 
@@ -14,19 +15,30 @@ use crate::{
     database_password::PASSWORD_PLACEHOLDER,
 };
 
+#[derive(Serialize, JsonSchema)]
+pub(super) struct DatabaseUrlBody {
+    url: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct DoneBody {
+    message: &'static str,
+}
+
 /// `GET /platform/projects/{ref}/database`: the connection string, password included.
 pub(super) async fn show(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
-) -> Result<Json<Value>, PlatformError> {
+) -> Result<Json<DatabaseUrlBody>, PlatformError> {
     let project = operator.project_by_name(&platform, &text)?;
     let url = platform.database_url(&project).await?;
     let reference = platform.reference_of(&project);
     platform
         .audit(&operator, Some(&reference), "database.reveal", Value::Null)
         .await;
-    Ok(Json(json!({ "url": url.expose() })))
+    let url = url.expose().to_owned();
+    Ok(Json(DatabaseUrlBody { url }))
 }
 
 /// `GET /v1/projects/{ref}/config/database/pooler`: the database port, which gives each client a session
@@ -62,7 +74,8 @@ pub(super) async fn pooler(
     }])))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "DatabasePasswordRequest")]
 pub(super) struct PasswordBody {
     /// Generated when absent, which the Management API does not know.
     #[serde(default)]
@@ -75,7 +88,7 @@ pub(super) async fn set_password(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
     Body(body): Body<PasswordBody>,
-) -> Result<Json<Value>, PlatformError> {
+) -> Result<Json<DoneBody>, PlatformError> {
     let project = operator.project_by_name(&platform, &text)?;
     platform
         .set_database_password(&project, body.password.as_deref())
@@ -89,7 +102,9 @@ pub(super) async fn set_password(
             Value::Null,
         )
         .await;
-    Ok(Json(json!({ "message": "Successfully updated password" })))
+    Ok(Json(DoneBody {
+        message: "Successfully updated password",
+    }))
 }
 
 /// `POST /platform/projects/{ref}/database/reset`.
@@ -97,14 +112,20 @@ pub(super) async fn reset(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
-) -> Result<Json<Value>, PlatformError> {
+) -> Result<Json<DoneBody>, PlatformError> {
     let project = operator.project_by_name(&platform, &text)?;
     platform.reset_database(&project).await?;
     let reference = platform.reference_of(&project);
     platform
         .audit(&operator, Some(&reference), "database.reset", Value::Null)
         .await;
-    Ok(Json(json!({ "message": "ok" })))
+    Ok(Json(DoneBody { message: "ok" }))
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MigrationBody {
+    version: String,
+    name: Option<String>,
 }
 
 /// `GET /v1/projects/{ref}/database/migrations`, `GET /platform/projects/{ref}/migrations`.
@@ -112,13 +133,14 @@ pub(super) async fn history(
     operator: Operator,
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
-) -> Result<Json<Vec<Value>>, PlatformError> {
+) -> Result<Json<Vec<MigrationBody>>, PlatformError> {
     let applied = platform
         .applied_migrations(&operator.project_by_name(&platform, &text)?)
         .await?;
-    let bodies = applied
-        .into_iter()
-        .map(|migration| json!({ "version": migration.version, "name": migration.name }));
+    let bodies = applied.into_iter().map(|migration| MigrationBody {
+        version: migration.version,
+        name: migration.name,
+    });
     Ok(Json(bodies.collect()))
 }
 
@@ -162,10 +184,17 @@ fn stamp(at: OffsetDateTime) -> Result<String, PlatformError> {
     .map_err(PlatformError::caused_by)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "MigrationRequest")]
 pub(super) struct FileBody {
     file_name: String,
     sql: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct AppliedBody {
+    version: String,
+    notices: Vec<String>,
 }
 
 /// `POST /platform/projects/{ref}/migrations`: one file of `supabase/migrations/`.
@@ -174,7 +203,7 @@ pub(super) async fn apply_file(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
     Body(body): Body<FileBody>,
-) -> Result<(StatusCode, Json<Value>), PlatformError> {
+) -> Result<(StatusCode, Json<AppliedBody>), PlatformError> {
     let project = operator.project_by_name(&platform, &text)?;
     let file = MigrationFile::new(&body.file_name, body.sql)
         .map_err(|error| PlatformError::Invalid(error.to_string()))?;
@@ -182,14 +211,25 @@ pub(super) async fn apply_file(
     audit_migration(&platform, &operator, &project, &file).await;
     Ok((
         StatusCode::CREATED,
-        Json(json!({ "version": file.version, "notices": notices })),
+        Json(AppliedBody {
+            version: file.version,
+            notices,
+        }),
     ))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "SeedRequest")]
 pub(super) struct SeedBody {
     path: String,
     sql: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SeedBody")]
+pub(super) struct SeededBody {
+    /// `ran`, `known` or `changed`.
+    outcome: &'static str,
 }
 
 /// `POST /platform/projects/{ref}/seed`: one file of `db.seed.sql_paths`.
@@ -198,7 +238,7 @@ pub(super) async fn seed(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
     Body(body): Body<SeedBody>,
-) -> Result<Json<Value>, PlatformError> {
+) -> Result<Json<SeededBody>, PlatformError> {
     let seed = SeedFile {
         path: body.path,
         sql: body.sql,
@@ -211,7 +251,7 @@ pub(super) async fn seed(
         SeedOutcome::Known => "known",
         SeedOutcome::Changed => "changed",
     };
-    Ok(Json(json!({ "outcome": outcome })))
+    Ok(Json(SeededBody { outcome }))
 }
 
 async fn audit_migration(

@@ -5,20 +5,23 @@ use std::convert::Infallible;
 use axum::{
     body::{Body as HttpBody, Bytes},
     extract::State,
-    response::{IntoResponse, Response},
 };
 use futures_util::stream;
 use http::header::CONTENT_TYPE;
 use plinth_project::FileCheck;
+use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{
     Operator,
     body::{Body, Segments},
+    openapi::Lines,
 };
 use crate::{Platform, PlatformError};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "FileCheckRequest")]
 pub(super) struct CheckBody {
     #[serde(default)]
     repair: bool,
@@ -33,7 +36,7 @@ pub(super) async fn check(
     State(platform): State<Platform>,
     Segments(text): Segments<String>,
     Body(body): Body<CheckBody>,
-) -> Result<Response, PlatformError> {
+) -> Result<Lines<Value>, PlatformError> {
     let project = platform
         .open(&operator.project_by_name(&platform, &text)?)
         .await?;
@@ -52,5 +55,5 @@ pub(super) async fn check(
         Some((Ok::<_, Infallible>(line), (lines, shutdown)))
     });
     let kind = [(CONTENT_TYPE, "application/x-ndjson")];
-    Ok((kind, HttpBody::from_stream(lines)).into_response())
+    Ok(Lines::new((kind, HttpBody::from_stream(lines))))
 }

@@ -11,13 +11,14 @@ use axum::{
 };
 use plinth_project::{Credentials, Project};
 use plinth_token::SERVICE_ROLE;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
     ControlSocket, Operator,
     body::{Params, Segments},
+    openapi::Extracted,
 };
 use crate::{
     Platform, PlatformError,
@@ -92,7 +93,7 @@ async fn by_secret_key(
     }
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(super) struct MailParams {
     #[serde(default)]
     to: Option<String>,
@@ -136,7 +137,7 @@ fn non_empty(text: &Option<String>) -> Option<&str> {
 pub(super) async fn list(
     Mailbox(project): Mailbox,
     Params(params): Params<MailParams>,
-) -> Result<Json<Value>, PlatformError> {
+) -> Result<Json<MailboxBody>, PlatformError> {
     let mut query = params.to_query()?;
     let page = usize::try_from(query.limit).unwrap_or_default();
     query.limit += 1;
@@ -145,15 +146,15 @@ pub(super) async fn list(
     mails.truncate(page);
     let next = mails.last().filter(|_| has_more);
     let next = next.map(|mail| mail.id.to_string());
-    let messages: Vec<Value> = mails.into_iter().map(body).collect();
-    Ok(Json(json!({ "messages": messages, "next": next })))
+    let messages = mails.into_iter().map(body).collect();
+    Ok(Json(MailboxBody { messages, next }))
 }
 
 /// `GET …/mailbox/{id}`
 pub(super) async fn show(
     Mailbox(project): Mailbox,
     Segments((_, id)): Segments<(String, String)>,
-) -> Result<Json<Value>, PlatformError> {
+) -> Result<Json<MailBody>, PlatformError> {
     let mail = match id.parse() {
         Ok(id) => mailbox::find(&project, id).await?,
         Err(_) => None,
@@ -187,17 +188,44 @@ fn no_mail() -> PlatformError {
     PlatformError::NotFound("There is no such mail".to_owned())
 }
 
-fn body(mail: Mail) -> Value {
-    json!({
-        "id": mail.id.to_string(),
-        "at": mail.at.format(&Rfc3339).unwrap_or_default(),
-        "from": mail.from,
-        "to": mail.to,
-        "subject": mail.subject,
-        "template": mail.template,
-        "html": mail.html,
-        "text": mail.text,
-        "links": mail.links,
-        "otp": mail.otp,
-    })
+/// A page of mails, newest first.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MailboxBody {
+    messages: Vec<MailBody>,
+    /// The cursor of the next page.
+    next: Option<String>,
 }
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MailBody {
+    id: String,
+    at: String,
+    from: String,
+    to: String,
+    subject: String,
+    /// Which of the auth service's mails it is.
+    template: String,
+    html: String,
+    text: String,
+    /// URLs in it.
+    links: Vec<String>,
+    /// The one-time code in it.
+    otp: Option<String>,
+}
+
+fn body(mail: Mail) -> MailBody {
+    MailBody {
+        id: mail.id.to_string(),
+        at: mail.at.format(&Rfc3339).unwrap_or_default(),
+        from: mail.from,
+        to: mail.to,
+        subject: mail.subject,
+        template: mail.template,
+        html: mail.html,
+        text: mail.text,
+        links: mail.links,
+        otp: mail.otp,
+    }
+}
+
+impl Extracted for Mailbox {}

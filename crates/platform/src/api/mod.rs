@@ -6,9 +6,11 @@ mod api_keys;
 mod bearer_jwt;
 mod body;
 mod branches;
+mod config;
 mod databases;
 mod detached;
 mod entitlements;
+mod events;
 mod file_check;
 mod functions;
 mod health;
@@ -16,15 +18,20 @@ mod identity;
 mod jobs;
 mod logs;
 mod mailbox;
+mod openapi;
 mod operator;
 
 mod projects;
 mod rate_limit;
+mod reports;
 mod s3_credentials;
 mod scopes;
+mod search;
 mod secrets;
+mod service_config;
 mod signing_keys;
 mod status;
+mod summary;
 mod tokens;
 
 use axum::{
@@ -32,11 +39,12 @@ use axum::{
     extract::{OriginalUri, Request},
     http::Method,
     middleware::{self, Next},
-    routing::{delete, get, patch, post},
+    routing::{get, patch, post},
 };
 
 use crate::{Platform, PlatformError};
 
+pub use openapi::document as openapi_document;
 pub use operator::{ControlSocket, Operator};
 
 /// Every route, in the order of the contract.
@@ -44,7 +52,7 @@ pub fn routes(platform: Platform) -> Router {
     let limit = rate_limit::RateLimit::new();
     Router::new()
         .nest("/v1", management_routes())
-        .nest("/platform", platform_routes())
+        .nest("/platform", platform_router())
         .layer(middleware::from_fn_with_state(
             platform.clone(),
             detached::run_detached,
@@ -150,6 +158,18 @@ fn management_routes() -> Router<Platform> {
             get(databases::history).post(databases::apply_query),
         )
         .route(
+            "/projects/{ref}/postgrest",
+            get(service_config::show_rest).patch(service_config::change_rest),
+        )
+        .route(
+            "/projects/{ref}/config/storage",
+            get(service_config::show_storage).patch(service_config::change_storage),
+        )
+        .route(
+            "/projects/{ref}/config/auth",
+            get(service_config::show_auth).patch(service_config::change_auth),
+        )
+        .route(
             "/projects/{ref}/config/database/pooler",
             get(databases::pooler),
         )
@@ -161,16 +181,30 @@ fn management_routes() -> Router<Platform> {
         .method_not_allowed_fallback(not_available)
 }
 
-/// `/platform`.
-fn platform_routes() -> Router<Platform> {
-    Router::new()
+/// `/platform`, with its answer to unknown paths.
+fn platform_router() -> Router<Platform> {
+    let router = platform_routes().into_router();
+    router
+        .fallback(not_found)
+        .method_not_allowed_fallback(not_found)
+}
+
+/// `/platform`. Each route is part of the OpenAPI document.
+fn platform_routes() -> openapi::Routes {
+    use openapi::routing::{delete, get, patch, post};
+
+    openapi::Routes::new()
+        .route("/openapi.json", get(openapi::show))
         .route("/status", get(status::show))
         .route("/doctor", get(status::doctor))
         .route("/jobs", get(jobs::list))
         .route("/jobs/{id}", get(jobs::show))
+        .route("/jobs/{id}/cancel", post(jobs::cancel))
+        .route("/events", get(events::stream))
         .route("/tokens", get(tokens::list).post(tokens::create))
         .route("/tokens/{id}", delete(tokens::revoke))
         .route("/projects", get(projects::list_with_platform))
+        .route("/projects/summary", get(summary::show))
         .route("/projects/{ref}", get(projects::show_named))
         .route("/projects/{ref}/keys/rotate", post(api_keys::rotate))
         .route("/projects/{ref}/bearer-jwt", post(bearer_jwt::create))
@@ -210,10 +244,26 @@ fn platform_routes() -> Router<Platform> {
             "/projects/{ref}/mailbox/{id}",
             get(mailbox::show).delete(mailbox::delete),
         )
+        .route(
+            "/projects/{ref}/config",
+            get(config::show).patch(config::change),
+        )
+        .route(
+            "/projects/{ref}/config.toml",
+            get(config::show_file).put(config::replace_file),
+        )
+        .route("/projects/{ref}/search", get(search::search))
+        .route("/projects/{ref}/overview", get(reports::overview))
+        .route("/projects/{ref}/metrics/query", get(reports::metrics))
+        .route("/projects/{ref}/queries", get(reports::queries))
+        .route("/projects/{ref}/reports/database", get(reports::database))
         .route("/projects/{ref}/logs", get(logs::search))
         .route("/projects/{ref}/logs/tail", get(logs::tail))
-        .fallback(not_found)
-        .method_not_allowed_fallback(not_found)
+        .route("/projects/{ref}/logs/histogram", get(logs::histogram))
+        .route("/projects/{ref}/logs/context", get(logs::context))
+        .route("/projects/{ref}/logs/requests/{id}", get(logs::request))
+        .route("/projects/{ref}/logs/export", get(logs::export))
+        .route("/projects/{ref}/logs/sources", get(logs::sources))
 }
 
 /// A route of the Management API that Plinth does not have (F21).

@@ -9,7 +9,7 @@ use axum::{
     extract::{FromRequestParts, MatchedPath},
     http::{header::AUTHORIZATION, request::Parts},
 };
-use plinth_project::{ProjectName, ProjectRef, RequestId};
+use plinth_project::{DatabaseAccess, ProjectName, ProjectRef, RequestId};
 use time::OffsetDateTime;
 
 use super::scopes::{RequiredScope, required_scope};
@@ -79,6 +79,39 @@ impl Operator {
             Some(token) if !self.has_scope(scope) => Err(missing_scope(&token.limits, &[scope])),
             _ => Ok(()),
         }
+    }
+
+    /// What the operator may do in the database of a project that it can access.
+    pub(super) fn database_access(&self, _project: &ProjectRef) -> DatabaseAccess {
+        DatabaseAccess::Owner
+    }
+
+    /// Whether no project is closed to the operator: what concerns the whole installation is visible.
+    pub(super) fn sees_instance(&self) -> bool {
+        self.token
+            .as_ref()
+            .is_none_or(|token| token.limits.projects.is_none())
+    }
+
+    /// Whether rows of a project, as tables name it, may be shown.
+    pub(super) fn can_see(&self, platform: &Platform, project: &str) -> bool {
+        let Ok(project) = project.parse() else {
+            return false;
+        };
+        (project != platform.references().platform || self.is_owner()) && self.can_access(&project)
+    }
+
+    /// The projects whose rows may be shown, those in the trash included; absent for all.
+    pub(super) async fn visible_projects(
+        &self,
+        platform: &Platform,
+    ) -> Result<Option<Vec<String>>, PlatformError> {
+        if self.is_owner() {
+            return Ok(None);
+        }
+        let mut references = platform.list_references().await?;
+        references.retain(|reference| self.can_see(platform, reference));
+        Ok(Some(references))
     }
 
     /// Whether the operator may access a project.

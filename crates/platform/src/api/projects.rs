@@ -2,6 +2,7 @@
 
 use axum::{Json, extract::State, http::StatusCode};
 use plinth_token::Secret;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -11,7 +12,8 @@ use super::{
 };
 use crate::{Platform, PlatformError, ProjectRequest, ProjectRow};
 
-#[derive(Serialize)]
+/// A project, as in the Management API.
+#[derive(Serialize, JsonSchema)]
 pub(super) struct ProjectBody {
     id: String,
     r#ref: String,
@@ -20,6 +22,7 @@ pub(super) struct ProjectBody {
     name: String,
     region: String,
     #[serde(with = "time::serde::rfc3339")]
+    #[schemars(with = "String")]
     created_at: time::OffsetDateTime,
     status: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +34,7 @@ pub(super) struct ProjectBody {
     isolated: bool,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct DatabaseBody {
     host: String,
     version: String,

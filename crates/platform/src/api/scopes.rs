@@ -41,7 +41,7 @@ pub(super) fn required_scope(method: &Method, route: &str) -> RequiredScope {
         (false, "/v1/organizations/{slug}/members") => {
             (OneOf(&["members_read"]), OnAllProjects("members_write"))
         }
-        (false, "/v1/projects" | "/platform/projects") => (
+        (false, "/v1/projects" | "/platform/projects" | "/platform/projects/summary") => (
             OneOf(&["projects_read"]),
             OnAllProjects("organization_projects_create"),
         ),
@@ -103,6 +103,18 @@ pub(super) fn required_scope(method: &Method, route: &str) -> RequiredScope {
                 "branching_production_delete",
             ]),
         ),
+        // Settings of all services, which the scope for those of auth covers.
+        (true, "/config" | "/config.toml" | "/config/auth") => {
+            (OneOf(&["auth_config_read"]), OneOf(&["auth_config_write"]))
+        }
+        (true, "/postgrest") => (
+            OneOf(&["data_api_config_read"]),
+            OneOf(&["data_api_config_write"]),
+        ),
+        (true, "/config/storage") => (
+            OneOf(&["storage_config_read"]),
+            OneOf(&["storage_config_write"]),
+        ),
         (true, "/config/database/pooler") => (
             OneOf(&["database_pooling_config_read"]),
             RequiredScope::Unrestricted,
@@ -120,9 +132,23 @@ pub(super) fn required_scope(method: &Method, route: &str) -> RequiredScope {
             OneOf(&["storage_config_read"]),
             OneOf(&["storage_config_write"]),
         ),
-        (true, "/logs" | "/logs/tail") => {
-            (OneOf(&["analytics_logs_read"]), RequiredScope::Unrestricted)
+        (
+            true,
+            "/logs"
+            | "/logs/tail"
+            | "/logs/histogram"
+            | "/logs/context"
+            | "/logs/requests/{id}"
+            | "/logs/export"
+            | "/logs/sources",
+        ) => (OneOf(&["analytics_logs_read"]), RequiredScope::Unrestricted),
+        (true, "/search" | "/queries" | "/reports/database") => {
+            (OneOf(&["database_read"]), RequiredScope::Unrestricted)
         }
+        (true, "/overview" | "/metrics/query") => (
+            OneOf(&["analytics_usage_read"]),
+            RequiredScope::Unrestricted,
+        ),
         // Mails contain sign-in links, and the secret key is accepted as well.
         (true, "/mailbox" | "/mailbox/{id}") => {
             (OneOf(&[READ_SECRETS]), OneOf(&["auth_config_write"]))
@@ -135,9 +161,14 @@ pub(super) fn required_scope(method: &Method, route: &str) -> RequiredScope {
             OnAllProjects("project_admin_read"),
             RequiredScope::Unrestricted,
         ),
-        (false, "/platform/jobs" | "/platform/jobs/{id}") => {
+        (false, "/platform/jobs" | "/platform/jobs/{id}" | "/platform/jobs/{id}/cancel") => (
+            OneOf(&["project_admin_read"]),
+            OneOf(&["project_admin_write"]),
+        ),
+        (false, "/platform/events") => {
             (OneOf(&["project_admin_read"]), RequiredScope::Unrestricted)
         }
+        (false, "/platform/openapi.json") => (Nothing, Nothing),
         // A token may list and revoke itself and those that it created.
         (false, "/platform/tokens") => (Nothing, OneOf(&[CREATE_TOKENS])),
         (false, "/platform/tokens/{id}") => (Nothing, Nothing),

@@ -1,14 +1,16 @@
 //! `/platform/status`: the values that `plinth status` and the start banner show;
 //! `/platform/doctor`: the checks that need the running server.
 
+use std::collections::BTreeMap;
+
 use axum::{Json, extract::State};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::{Operator, body::Params};
 use crate::{Platform, PlatformError, tokens::READ_SECRETS};
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 pub(super) struct StatusParams {
     #[serde(default)]
     project: Option<String>,
@@ -19,7 +21,7 @@ pub(super) async fn show(
     operator: Operator,
     State(platform): State<Platform>,
     Params(params): Params<StatusParams>,
-) -> Result<Json<Value>, PlatformError> {
+) -> Result<Json<BTreeMap<String, String>>, PlatformError> {
     let project =
         operator.project_by_name(&platform, params.project.as_deref().unwrap_or("default"))?;
     let mut status = platform.status(&project).await?;
@@ -28,7 +30,7 @@ pub(super) async fn show(
             status.remove(name);
         }
     }
-    Ok(Json(status.to_json()))
+    Ok(Json(status.into_values()))
 }
 
 /// Values that need a scope of their own.
@@ -41,16 +43,27 @@ const VALUE_SCOPES: [(&str, &str); 6] = [
     ("S3_PROTOCOL_ACCESS_KEY_SECRET", READ_SECRETS),
 ];
 
+/// A check of `plinth doctor`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct CheckBody {
+    name: String,
+    /// `ok`, `warning` or `error`.
+    status: &'static str,
+    message: String,
+    fix: Option<String>,
+}
+
 /// `GET /platform/doctor`.
 pub(super) async fn doctor(
     _operator: Operator,
     State(platform): State<Platform>,
-) -> Result<Json<Value>, PlatformError> {
+) -> Result<Json<Vec<CheckBody>>, PlatformError> {
     let checks = platform.run_checks().await?;
-    Ok(Json(json!(
-        checks
-            .iter()
-            .map(|check| check.to_json())
-            .collect::<Vec<_>>()
-    )))
+    let bodies = checks.into_iter().map(|check| CheckBody {
+        name: check.name.to_string(),
+        status: check.severity.as_str(),
+        message: check.message,
+        fix: check.fix,
+    });
+    Ok(Json(bodies.collect()))
 }

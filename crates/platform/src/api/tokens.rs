@@ -41,7 +41,8 @@ pub(super) async fn list(
     Ok(Json(own.map(token_body).collect()))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, schemars::JsonSchema)]
+#[schemars(rename = "TokenRequest")]
 pub(super) struct CreateBody {
     name: String,
     #[serde(default)]

@@ -15,13 +15,26 @@ enum ChangeNotification {
     Project(ProjectRef),
     /// Its functions or secrets changed; `node` did it.
     Functions { project: ProjectRef, node: Uuid },
+    /// An event was published.
+    Event,
+    /// Progress of a job, as `events` wrote it.
+    Progress(String),
+    /// A job was cancelled.
+    Job(Uuid),
 }
 
 impl ChangeNotification {
     fn parse(text: &str) -> Option<Self> {
-        let Some(rest) = text.strip_prefix("functions ") else {
+        let Some((kind, rest)) = text.split_once(' ') else {
             return text.parse().ok().map(Self::Project);
         };
+        match kind {
+            "functions" => {}
+            "event" => return Some(Self::Event),
+            "progress" => return Some(Self::Progress(rest.to_owned())),
+            "job" => return rest.parse().ok().map(Self::Job),
+            _ => return None,
+        }
         let (project, node) = rest.split_once(' ')?;
         Some(Self::Functions {
             project: project.parse().ok()?,
@@ -42,12 +55,16 @@ impl Platform {
                 self.reload_functions(&project).await;
             }
             Some(ChangeNotification::Functions { .. }) => {}
+            Some(ChangeNotification::Event) => self.deliver_events().await,
+            Some(ChangeNotification::Progress(payload)) => self.deliver_progress(&payload),
+            Some(ChangeNotification::Job(id)) => self.interrupt_job(id),
             None => tracing::debug!("unknown notification payload: {payload}"),
         }
     }
 
     /// Refreshes everything, because notifications may have been missed while disconnected.
     pub async fn refresh_all(&self) {
+        self.deliver_events().await;
         self.registry().refresh_all().await;
         for project in self.registry().open_projects() {
             self.reload_functions(project.reference()).await;

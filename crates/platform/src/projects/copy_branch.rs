@@ -40,12 +40,10 @@ impl Platform {
             Err(CopyError::Busy(why)) if self.0.cluster.is_superuser => {
                 let requested_by = request.requested_by.as_deref();
                 let job = self
-                    .begin_job("branch", reference.as_str(), requested_by)
+                    .start_dump(source, reference, logins, requested_by)
                     .await?;
                 self.record_copy_method(reference, CopyMethod::Dumped, Some(&why), Some(job))
-                    .await?;
-                self.spawn_dump(job, source, reference.clone(), logins);
-                Ok(())
+                    .await
             }
             Err(CopyError::Busy(why)) => Err(PlatformError::Conflict(format!(
                 "{why}, and to dump and restore it instead takes a superuser, which the role of \

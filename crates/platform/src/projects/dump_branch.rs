@@ -8,12 +8,15 @@ use plinth_dump::{DumpError, Progress, Restoration, Snapshot, restore};
 use plinth_project::{Logins, ProjectName, ProjectRef, ProjectServers as _};
 use plinth_token::{Secret, generate_password};
 use postgres_protocol::password::scram_sha_256;
-use tokio::sync::watch;
+use serde_json::Value;
 use tokio_postgres::Client;
 use uuid::Uuid;
 
 use super::{ProjectRow, create::create_logins};
-use crate::{Platform, PlatformError, jobs::JobProgress};
+use crate::{
+    Platform, PlatformError,
+    jobs::{JobContext, JobKind, JobProgress, JobRequest, reason},
+};
 
 /// The login that inserts rows while a branch is restored. Check constraints and generated columns
 /// call functions of users, which must not run in the administrator's session.
@@ -21,55 +24,50 @@ pub(super) fn loader_name(reference: &ProjectRef) -> String {
     format!("loader_{reference}")
 }
 
+/// Each copies a whole database.
+const BRANCH_JOB: JobKind = JobKind {
+    name: "branch",
+    max_running: 2,
+};
+
 impl Platform {
-    /// Starts the work as a task, which a shutdown awaits.
-    pub(super) fn spawn_dump(
+    /// Starts the job and returns its id.
+    pub(super) async fn start_dump(
         &self,
-        job: Uuid,
         source: ProjectRow,
-        reference: ProjectRef,
+        reference: &ProjectRef,
         logins: Logins,
-    ) {
-        let platform = self.clone();
-        self.0.tasks.spawn(async move {
-            platform.run_dump(job, &source, &reference, &logins).await;
-        });
+        requested_by: Option<&str>,
+    ) -> Result<Uuid, PlatformError> {
+        let (platform, branch) = (self.clone(), reference.clone());
+        let request = JobRequest {
+            project: Some(reference),
+            created_by: requested_by,
+            input: None,
+        };
+        self.run_job(BRANCH_JOB, request, async move |job: JobContext| {
+            let made = job.until_cancelled(platform.run_dump(&job, &source, &branch, &logins));
+            if let Err(error) = made.await {
+                let reason = reason(&error);
+                tracing::warn!(project = %branch, "creating a branch failed: {reason}");
+                platform.fail_branch(&branch, &reason).await;
+                return Err(error);
+            }
+            Ok(Value::Null)
+        })
+        .await
     }
 
     async fn run_dump(
         &self,
-        job: Uuid,
+        job: &JobContext,
         source: &ProjectRow,
         reference: &ProjectRef,
         logins: &Logins,
-    ) {
-        let (sender, receiver) = watch::channel(JobProgress::default());
-        let work = async {
-            self.dump_and_restore(source, reference, logins, sender)
-                .await?;
-            self.activate_branch(&source.reference, reference).await
-        };
-        let result = tokio::select! {
-            result = work => result,
-            () = self.report_job(job, receiver) => Ok(()),
-            () = self.0.shutdown.cancelled() => Err(PlatformError::Conflict(
-                "Plinth was stopped before the copy was done".to_owned(),
-            )),
-        };
-        let ended = match result {
-            Ok(()) => self.end_job(job, None).await,
-            Err(error) => {
-                let reason = reason(&error);
-                tracing::warn!(project = %reference, "creating a branch failed: {reason}");
-                self.fail_branch(reference, job, &reason).await
-            }
-        };
-        if let Err(error) = ended {
-            tracing::warn!(
-                project = %reference,
-                "cleanup of a branch job failed, retrying at the next start: {error}"
-            );
-        }
+    ) -> Result<(), PlatformError> {
+        self.dump_and_restore(source, reference, logins, job)
+            .await?;
+        self.activate_branch(&source.reference, reference).await
     }
 
     async fn dump_and_restore(
@@ -77,7 +75,7 @@ impl Platform {
         source: &ProjectRow,
         reference: &ProjectRef,
         logins: &Logins,
-        progress: watch::Sender<JobProgress>,
+        job: &JobContext,
     ) -> Result<(), PlatformError> {
         let server = self.server(&source.server).await?;
         let snapshot = Snapshot::open(&server.administrator().database(&source.database)).await?;
@@ -92,7 +90,7 @@ impl Platform {
         create_loader(&admin, reference, &password).await?;
         let target = server.administrator().database(reference.as_str());
         let report = |now: Progress<'_>| {
-            progress.send_replace(JobProgress {
+            job.report(JobProgress {
                 done: i64::try_from(now.done).unwrap_or(i64::MAX),
                 total: i64::try_from(now.total).unwrap_or(i64::MAX),
                 unit: "tables".to_owned(),
@@ -111,22 +109,26 @@ impl Platform {
     }
 
     /// Removes the database and keeps the branch's row with the reason.
-    async fn fail_branch(
-        &self,
-        reference: &ProjectRef,
-        job: Uuid,
-        reason: &str,
-    ) -> Result<(), PlatformError> {
-        let sql = "update platform.branches set failure = $2, updated_at = now() where ref = $1";
-        let tables = self.tables().await?;
-        tables.execute(sql, &[&reference.as_str(), &reason]).await?;
-        drop(tables);
-        let name = ProjectName::Ref(reference.clone());
-        let branch = self.load_project(&name).await?;
-        self.remove_database(&branch).await?;
-        self.set_status(reference, plinth_project::ProjectStatus::Removed)
-            .await?;
-        self.end_job(job, Some(reason)).await
+    async fn fail_branch(&self, reference: &ProjectRef, reason: &str) {
+        let cleaned = async {
+            let sql =
+                "update platform.branches set failure = $2, updated_at = now() where ref = $1";
+            let tables = self.tables().await?;
+            tables.execute(sql, &[&reference.as_str(), &reason]).await?;
+            drop(tables);
+            let name = ProjectName::Ref(reference.clone());
+            let branch = self.load_project(&name).await?;
+            self.remove_database(&branch).await?;
+            self.set_status(reference, plinth_project::ProjectStatus::Removed)
+                .await?;
+            Ok::<_, PlatformError>(())
+        };
+        if let Err(error) = cleaned.await {
+            tracing::warn!(
+                project = %reference,
+                "cleanup of a branch job failed, retrying at the next start: {error}"
+            );
+        }
     }
 }
 
@@ -155,14 +157,6 @@ async fn drop_loader(admin: &Client, reference: &ProjectRef) -> Result<(), Platf
             "revoke connect on database {database} from {loader}; drop role {loader};"
         ))
         .await?)
-}
-
-/// The message for the operator, who may see PostgreSQL's errors about their own database.
-fn reason(error: &PlatformError) -> String {
-    match error {
-        PlatformError::Internal(cause) => cause.to_string(),
-        error => error.to_string(),
-    }
 }
 
 impl From<DumpError> for PlatformError {

@@ -9,6 +9,7 @@ mod pause;
 mod recover;
 mod reset;
 mod row;
+mod summary;
 
 pub use branch::{Branch, BranchChanges, BranchRequest, CopyMethod};
 pub use create::ProjectRequest;
@@ -17,3 +18,4 @@ pub use row::ProjectRow;
 pub(crate) use branch::MAIN_BRANCH;
 pub(crate) use create::{NewProject, checked_name, insert_project, new_project_secrets};
 pub(crate) use row::{parse_kind, parse_ref, parse_server};
+pub(crate) use summary::{DatabaseSizes, ProjectSummary};

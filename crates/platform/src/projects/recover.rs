@@ -13,7 +13,7 @@ impl Platform {
                      and ($1 or p.created_at < now() - interval '10 minutes')
                      and ($1 or not exists (
                          select from platform.jobs j
-                         where j.project = p.ref and j.state = 'running'
+                         where j.project = p.ref and j.state in ('queued', 'running')
                            and j.updated_at > now() - interval '1 minute'))";
         let rows = self.tables().await?.query(sql, &[&is_only_node]).await?;
         let mut recovered = Vec::new();
@@ -27,7 +27,7 @@ impl Platform {
                 }
             }
         }
-        self.fail_abandoned_jobs(is_only_node).await?;
+        self.adopt_jobs(is_only_node).await?;
         if is_only_node {
             recovered.extend(self.drop_leftovers().await?);
         }

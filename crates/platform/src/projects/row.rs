@@ -96,6 +96,13 @@ impl Platform {
         rows.iter().map(ProjectRow::from_row).collect()
     }
 
+    /// The refs of all projects, those in the trash included.
+    pub(crate) async fn list_references(&self) -> Result<Vec<String>, PlatformError> {
+        let sql = "select ref from platform.projects order by ref";
+        let rows = self.tables().await?.query(sql, &[]).await?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
     /// One project, also if it is in the trash.
     pub async fn load_project(&self, name: &ProjectName) -> Result<ProjectRow, PlatformError> {
         let tables = self.tables().await?;
@@ -117,6 +124,9 @@ impl Platform {
             .await?
             .execute(sql, &[&reference.as_str(), &status.as_str()])
             .await?;
+        let details = serde_json::json!({ "status": status.as_str() });
+        self.publish("project.status", Some(reference.as_str()), details)
+            .await;
         Ok(())
     }
 }

@@ -578,6 +578,8 @@ pub(crate) enum ReferenceCommand {
     Errors,
     /// docs/settings.md: every setting.
     Settings,
+    /// docs/platform-openapi.json: the platform API.
+    Openapi,
     /// Man pages of all commands, written into a folder.
     Man {
         /// Created if it is missing.

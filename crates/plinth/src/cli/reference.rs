@@ -72,9 +72,15 @@ fn database_proxy_errors() -> Vec<ErrorEntry> {
 pub(super) fn run(command: ReferenceCommand) -> Outcome {
     match command {
         ReferenceCommand::Errors => print(&render_errors(services())),
+        ReferenceCommand::Openapi => print(&render_openapi()),
         ReferenceCommand::Settings => print(&plinth_settings::render_reference()),
         ReferenceCommand::Man { folder } => Ok(write_man_pages(&folder)?),
     }
+}
+
+fn render_openapi() -> String {
+    let document = plinth_platform::api::openapi_document();
+    format!("{document:#}\n")
 }
 
 fn render_errors(services: Vec<(&str, Vec<ErrorEntry>)>) -> String {
@@ -167,6 +173,7 @@ mod tests {
         let pages = [
             ("errors.md", render_errors(services())),
             ("settings.md", plinth_settings::render_reference()),
+            ("platform-openapi.json", render_openapi()),
         ];
         for (name, page) in pages {
             let written = std::fs::read_to_string(docs.join(name)).unwrap_or_default();

@@ -21,6 +21,8 @@ use super::isolated::{self, IsolatedServers};
 
 const IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 const TRASH_INTERVAL: Duration = Duration::from_secs(3600);
+/// How often jobs are looked for whose node is gone.
+const JOBS_INTERVAL: Duration = Duration::from_secs(30);
 /// How often changes of roles are undone.
 const ROLE_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 /// How often expired rows of auth are removed.
@@ -104,6 +106,20 @@ impl Background {
         };
         self.tasks.spawn(async move {
             _ = shutdown.run_until_cancelled(checking).await;
+        });
+    }
+
+    /// Resumes or fails jobs of nodes that are gone.
+    pub(super) fn adopt_jobs(&self, platform: &Platform) {
+        let platform = platform.clone();
+        let mut ticker =
+            self.every_from(tokio::time::Instant::now() + JOBS_INTERVAL, JOBS_INTERVAL);
+        self.tasks.spawn(async move {
+            while ticker.next().await {
+                if let Err(error) = platform.adopt_jobs(false).await {
+                    tracing::warn!("looking for abandoned jobs failed: {error}");
+                }
+            }
         });
     }
 

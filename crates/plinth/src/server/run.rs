@@ -332,6 +332,7 @@ fn start_background(
     background.close_idle(platform, registry, idle);
     background.check_roles(platform);
     background.empty_trash(platform);
+    background.adopt_jobs(platform);
     if let Some(isolated) = database.isolated() {
         background.stop_idle_servers(isolated);
     }

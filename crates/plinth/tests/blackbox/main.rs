@@ -10,6 +10,7 @@ mod auth_limits;
 mod branches;
 mod commands;
 mod connections;
+mod console;
 mod database_crash;
 mod database_proxy;
 mod external_database;

@@ -7,7 +7,8 @@ mod write;
 
 use axum::{Json, extract::State};
 use plinth_project::{FunctionSource, ProjectName, ProjectRef};
-use serde::Deserialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use url::Url;
@@ -94,27 +95,36 @@ pub(super) async fn show(
     )))
 }
 
+/// A deployed version of a function.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct FunctionVersionBody {
+    version: i32,
+    is_active: bool,
+    ezbr_sha256: String,
+    created_at: String,
+    activated_at: Option<String>,
+}
+
 /// `GET /platform/projects/{ref}/functions/{slug}/versions`: newest first.
 pub(super) async fn versions(
     operator: Operator,
     State(platform): State<Platform>,
     Segments((text, slug)): Segments<(String, String)>,
-) -> Result<Json<Vec<Value>>, PlatformError> {
+) -> Result<Json<Vec<FunctionVersionBody>>, PlatformError> {
     let project = operator.project_by_name(&platform, &text)?;
     let versions = platform.list_function_versions(&project, &slug).await?;
-    let bodies = versions.iter().map(|version| {
-        json!({
-            "version": version.version,
-            "is_active": version.is_active,
-            "ezbr_sha256": version.digest,
-            "created_at": rfc3339(version.created_at),
-            "activated_at": version.activated_at.map(rfc3339),
-        })
+    let bodies = versions.into_iter().map(|version| FunctionVersionBody {
+        version: version.version,
+        is_active: version.is_active,
+        ezbr_sha256: version.digest,
+        created_at: rfc3339(version.created_at),
+        activated_at: version.activated_at.map(rfc3339),
     });
     Ok(Json(bodies.collect()))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "RollbackRequest")]
 pub(super) struct RollbackBody {
     #[serde(default)]
     version: Option<i32>,
