@@ -1,8 +1,8 @@
 //! Session settings of both ends, independent of the defaults of the database or role.
 
-/// Text formats agree on both sides, names are resolved in `pg_catalog` only, and no timeout applies
+/// Text formats agree in both databases, names are resolved in `pg_catalog` only, and no timeout applies
 /// while large tables are copied.
-pub(crate) const COMMON: &str = "
+pub const COMMON: &str = "
     set search_path = pg_catalog, pg_temp;
     set statement_timeout = 0;
     set idle_in_transaction_session_timeout = 0;

@@ -5,9 +5,11 @@
 //! everything else, and implements the directory that projects are looked up in.
 
 mod account;
+mod advisors;
 pub mod api;
 mod audit;
 mod bootstrap;
+mod branch_review;
 mod database_password;
 mod databases;
 mod directory;

@@ -51,5 +51,10 @@ pub(crate) const MIGRATIONS: MigrationSet = MigrationSet {
             name: "isolated_projects",
             sql: include_str!("../migrations/0009_isolated_projects.sql"),
         },
+        Migration {
+            version: 13,
+            name: "advisor_ignores",
+            sql: include_str!("../migrations/0013_advisor_ignores.sql"),
+        },
     ],
 };

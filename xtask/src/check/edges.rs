@@ -36,8 +36,10 @@ const FUNCTIONS: &[&str] = &[
 /// Besides what services use, databases as wholes, and the layer with which the operators' own
 /// pages keep their sessions.
 const PLATFORM: &[&str] = &[
+    "plinth-advisor",
     "plinth-client",
     "plinth-db",
+    "plinth-diff",
     "plinth-dump",
     "plinth-log",
     "plinth-project",
@@ -72,6 +74,8 @@ const DRAWING: &[(&str, MayUse)] = &[
     ("plinth-child", Only(&[])),
     ("plinth-db", Only(&[])),
     ("plinth-dump", Only(&["plinth-db"])),
+    ("plinth-diff", Only(&["plinth-db", "plinth-dump"])),
+    ("plinth-advisor", Only(&["plinth-db"])),
     ("plinth-log", Only(&[])),
     ("plinth-postgres", Only(&["plinth-child"])),
     ("plinth-settings", Only(&[])),

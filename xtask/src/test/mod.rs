@@ -36,7 +36,7 @@ use runner::{Durations, Program};
 const PROGRAM: &str = "plinth";
 
 /// Packages that speak SQL without schemas of their own.
-const SPEAKS_SQL: [&str; 2] = ["plinth-db", "plinth-dump"];
+const SPEAKS_SQL: [&str; 4] = ["plinth-advisor", "plinth-db", "plinth-diff", "plinth-dump"];
 /// The program's tests that are about which PostgreSQL it runs on.
 const ABOUT_POSTGRES: [&str; 2] = ["external_database", "start_and_stop"];
 

@@ -15,6 +15,93 @@ use crate::{
 use dependencies::{Dependencies, ObjectId};
 use kinds::{KINDS, Kind, OfExtensions, Role};
 
+/// Every object of a database with the statement that makes it, in execution order. A dump runs
+/// them all; a comparison of two databases runs those that differ.
+pub struct Catalog {
+    /// Those that others depend on come first.
+    pub objects: Vec<CatalogObject>,
+    /// What no statement here can make, one sentence each.
+    pub unsupported: Vec<String>,
+    dependencies: Dependencies,
+    makers: HashMap<ObjectId, usize>,
+}
+
+/// An object, or what completes one: privileges, a comment, an owner of a sequence.
+pub struct CatalogObject {
+    /// What kind of object it is, as in `table`.
+    pub kind: &'static str,
+    /// Its display name, unique within its kind.
+    pub name: String,
+    /// One or more SQL statements, each ended by a semicolon. Names are qualified.
+    pub sql: String,
+    /// The catalog that it is in.
+    pub class: u32,
+    /// Its OID there; of what completes an object, the object's.
+    pub object: u32,
+    /// Whether it completes an object that another statement makes.
+    pub completes: bool,
+    /// The table that it belongs to.
+    pub relation: Option<usize>,
+    /// What it depends on.
+    pub needs: BTreeSet<usize>,
+    phase: Phase,
+}
+
+impl Catalog {
+    /// Reads everything but rows, in the client's transaction. Names are qualified if nothing but
+    /// `pg_catalog` is in the search path.
+    pub async fn read(client: &Client) -> Result<Self, DumpError> {
+        let unsupported = unsupported::find(client).await?;
+        let dependencies = Dependencies::read(client).await?;
+        let entries = read_entries(client, &dependencies).await?;
+        let makers = makers(&entries);
+        let nodes = nodes(&entries, &dependencies, &makers);
+        let ordered = order(&nodes).map_err(|cycle| described(&entries, &cycle))?;
+
+        let mut positions = vec![0; entries.len()];
+        for (position, &(at, _)) in ordered.iter().enumerate() {
+            positions[at] = position;
+        }
+        let mut objects: Vec<(usize, CatalogObject)> = Vec::with_capacity(entries.len());
+        for (position, (entry, node)) in entries.into_iter().zip(nodes).enumerate() {
+            let relation = entry
+                .relation
+                .and_then(|of| dependencies.creator(of, &makers));
+            let (_, phase) = ordered[positions[position]];
+            objects.push((
+                positions[position],
+                CatalogObject {
+                    kind: entry.kind.name,
+                    name: entry.name,
+                    sql: entry.sql,
+                    class: entry.object.class,
+                    object: entry.object.object,
+                    completes: entry.kind.role == Role::Completes,
+                    relation: relation.map(|at| positions[at]),
+                    needs: node.needs.iter().map(|&at| positions[at]).collect(),
+                    phase,
+                },
+            ));
+        }
+        objects.sort_by_key(|(position, _)| *position);
+        Ok(Self {
+            objects: objects.into_iter().map(|(_, object)| object).collect(),
+            unsupported,
+            makers: makers
+                .into_iter()
+                .map(|(id, at)| (id, positions[at]))
+                .collect(),
+            dependencies,
+        })
+    }
+
+    /// The object with this address, or the one that it is a part of.
+    pub fn find(&self, class: u32, object: u32) -> Option<usize> {
+        self.dependencies
+            .creator(ObjectId { class, object }, &self.makers)
+    }
+}
+
 /// An entry before its position is known.
 struct Entry {
     kind: &'static Kind,
@@ -24,36 +111,35 @@ struct Entry {
     sql: String,
 }
 
-/// Reads everything but rows, in the client's transaction.
+/// The statements of a dump.
 pub(crate) async fn read(client: &Client) -> Result<Vec<Statement>, DumpError> {
-    let unsupported = unsupported::find(client).await?;
-    if !unsupported.is_empty() {
-        return Err(DumpError::Unsupported(unsupported));
+    let catalog = Catalog::read(client).await?;
+    if !catalog.unsupported.is_empty() {
+        return Err(DumpError::Unsupported(catalog.unsupported));
     }
-    let dependencies = Dependencies::read(client).await?;
-    let entries = read_entries(client, &dependencies).await?;
-    let nodes = nodes(&entries, &dependencies);
-    let ordered = order(&nodes).map_err(|DependencyCycle(circle)| {
-        let names: Vec<String> = circle
-            .iter()
-            .map(|&at| format!("{} {}", entries[at].kind.name, entries[at].name))
-            .collect();
-        DumpError::Unsupported(vec![format!(
-            "these objects need each other and cannot be made one after the other: {}",
-            names.join(", ")
-        )])
-    })?;
     let mut statements = beginning(client).await?;
-    statements.extend(ordered.into_iter().map(|(at, phase)| Statement {
-        section: match phase {
+    let objects = catalog.objects.into_iter();
+    statements.extend(objects.map(|object| Statement {
+        section: match object.phase {
             Phase::Shape => Section::PreData,
             _ => Section::PostData,
         },
-        kind: entries[at].kind.name,
-        name: entries[at].name.clone(),
-        sql: entries[at].sql.clone(),
+        kind: object.kind,
+        name: object.name,
+        sql: object.sql,
     }));
     Ok(statements)
+}
+
+fn described(entries: &[Entry], DependencyCycle(circle): &DependencyCycle) -> DumpError {
+    let names: Vec<String> = circle
+        .iter()
+        .map(|&at| format!("{} {}", entries[at].kind.name, entries[at].name))
+        .collect();
+    DumpError::Unsupported(vec![format!(
+        "these objects need each other and cannot be made one after the other: {}",
+        names.join(", ")
+    )])
 }
 
 /// A new database has a schema `public` and the language `plpgsql`; the source may have neither.
@@ -103,18 +189,22 @@ async fn read_entries(
     Ok(entries)
 }
 
-fn nodes(entries: &[Entry], dependencies: &Dependencies) -> Vec<Node> {
-    let makes = |entry: &&Entry| entry.kind.role != Role::Completes;
-    let makers: HashMap<ObjectId, usize> = entries
-        .iter()
-        .enumerate()
-        .filter(|(_, entry)| makes(entry))
-        .map(|(at, entry)| (entry.object, at))
-        .collect();
+/// The entry that makes each object.
+fn makers(entries: &[Entry]) -> HashMap<ObjectId, usize> {
+    let entries = entries.iter().enumerate();
+    let making = entries.filter(|(_, entry)| entry.kind.role != Role::Completes);
+    making.map(|(at, entry)| (entry.object, at)).collect()
+}
+
+fn nodes(
+    entries: &[Entry],
+    dependencies: &Dependencies,
+    makers: &HashMap<ObjectId, usize>,
+) -> Vec<Node> {
     let mut needs: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); entries.len()];
     for edge in dependencies.edges() {
-        let from = dependencies.creator(edge.from, &makers);
-        let to = dependencies.creator_or_extension(edge.to, &makers);
+        let from = dependencies.creator(edge.from, makers);
+        let to = dependencies.creator_or_extension(edge.to, makers);
         if let (Some(from), Some(to)) = (from, to)
             && from != to
             && !(entries[from].kind.name == "sequence" && entries[to].kind.name == "table")
@@ -125,7 +215,7 @@ fn nodes(entries: &[Entry], dependencies: &Dependencies) -> Vec<Node> {
     for (at, entry) in entries.iter().enumerate() {
         let own = (entry.kind.role == Role::Completes).then_some(entry.object);
         for object in own.into_iter().chain(entry.relation) {
-            if let Some(creator) = dependencies.creator_or_extension(object, &makers)
+            if let Some(creator) = dependencies.creator_or_extension(object, makers)
                 && creator != at
             {
                 needs[at].insert(creator);

@@ -2,6 +2,7 @@
 
 use axum::{
     Json,
+    body::Bytes,
     extract::{FromRequest, FromRequestParts, Path, Query, Request},
     http::{StatusCode, request::Parts},
 };
@@ -23,6 +24,32 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
                 Err(PlatformError::TooLarge(rejection.body_text()))
             }
             Err(rejection) => Err(PlatformError::Invalid(rejection.body_text())),
+        }
+    }
+}
+
+/// A JSON body that may be missing.
+pub(super) struct OptionalBody<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Default> FromRequest<S> for OptionalBody<T> {
+    type Rejection = PlatformError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, PlatformError> {
+        let bytes =
+            Bytes::from_request(request, state)
+                .await
+                .map_err(|rejection| match rejection.status() {
+                    StatusCode::PAYLOAD_TOO_LARGE => PlatformError::TooLarge(rejection.body_text()),
+                    _ => PlatformError::Invalid(rejection.body_text()),
+                })?;
+        if bytes.is_empty() {
+            return Ok(Self(T::default()));
+        }
+        match serde_json::from_slice(&bytes) {
+            Ok(body) => Ok(Self(body)),
+            Err(error) => Err(PlatformError::Invalid(format!(
+                "The body is not what is expected: {error}"
+            ))),
         }
     }
 }

@@ -2,9 +2,12 @@
 //! contract §2). Every call needs an [`Operator`], except those to a project's mailbox, which accept
 //! the project's secret key too.
 
+mod advisors;
 mod api_keys;
 mod bearer_jwt;
 mod body;
+mod branch_review_body;
+mod branch_reviews;
 mod branches;
 mod databases;
 mod detached;
@@ -145,6 +148,15 @@ fn management_routes() -> Router<Platform> {
                 .patch(branches::update)
                 .delete(branches::delete),
         )
+        .route("/branches/{id}/diff", get(branch_reviews::diff))
+        .route("/branches/{id}/merge", post(branch_reviews::merge_by_id))
+        .route("/branches/{id}/push", post(branch_reviews::push))
+        .route("/branches/{id}/reset", post(branch_reviews::reset))
+        .route("/projects/{ref}/advisors/security", get(advisors::security))
+        .route(
+            "/projects/{ref}/advisors/performance",
+            get(advisors::performance),
+        )
         .route(
             "/projects/{ref}/database/migrations",
             get(databases::history).post(databases::apply_query),
@@ -185,6 +197,28 @@ fn platform_routes() -> Router<Platform> {
             get(databases::history).post(databases::apply_file),
         )
         .route("/projects/{ref}/seed", post(databases::seed))
+        .route(
+            "/projects/{ref}/branches/{name}/review",
+            get(branch_reviews::review),
+        )
+        .route(
+            "/projects/{ref}/branches/{name}/merge",
+            post(branch_reviews::merge),
+        )
+        .route(
+            "/projects/{ref}/branches/{name}/rebase",
+            post(branch_reviews::rebase),
+        )
+        .route("/projects/{ref}/advisors", get(advisors::show))
+        .route("/projects/{ref}/advisors/history", get(advisors::history))
+        .route(
+            "/projects/{ref}/advisors/ignores",
+            get(advisors::list_ignores).post(advisors::create_ignore),
+        )
+        .route(
+            "/projects/{ref}/advisors/ignores/{id}",
+            patch(advisors::update_ignore).delete(advisors::delete_ignore),
+        )
         .route(
             "/projects/{ref}/functions/{slug}/versions",
             get(functions::versions),

@@ -103,6 +103,33 @@ pub(super) fn required_scope(method: &Method, route: &str) -> RequiredScope {
                 "branching_production_delete",
             ]),
         ),
+        (true, "/branches/{name}/review") => {
+            let reads = OneOf(&["branching_development_read", "branching_production_read"]);
+            (reads, reads)
+        }
+        // A merge changes the parent, a rebase the branch.
+        (true, "/branches/{name}/merge") | (false, "/v1/branches/{id}/merge") => {
+            let writes = OneOf(&["branching_production_write"]);
+            (writes, writes)
+        }
+        (true, "/branches/{name}/rebase")
+        | (false, "/v1/branches/{id}/push" | "/v1/branches/{id}/reset") => {
+            let writes = OneOf(&["branching_development_write", "branching_production_write"]);
+            (writes, writes)
+        }
+        (false, "/v1/branches/{id}/diff") => {
+            let reads = OneOf(&["branching_development_read", "branching_production_read"]);
+            (reads, reads)
+        }
+        (
+            true,
+            "/advisors"
+            | "/advisors/security"
+            | "/advisors/performance"
+            | "/advisors/history"
+            | "/advisors/ignores"
+            | "/advisors/ignores/{id}",
+        ) => (OneOf(&["advisors_read"]), OneOf(&["project_admin_write"])),
         (true, "/config/database/pooler") => (
             OneOf(&["database_pooling_config_read"]),
             RequiredScope::Unrestricted,

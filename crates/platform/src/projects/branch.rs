@@ -295,6 +295,13 @@ impl Platform {
     ) -> Result<(), PlatformError> {
         delete_sessions(branch).await?;
         self.copy_functions(source, branch.reference()).await?;
+        if let Err(error) = self.record_first_base(branch).await {
+            // Its reviews then cannot tell what changed on which side.
+            tracing::warn!(
+                project = %branch.reference(),
+                "the schema of a new branch could not be recorded: {error}"
+            );
+        }
         match self.file_store() {
             Some(files) => {
                 let copied = files.copy(source, branch).await;

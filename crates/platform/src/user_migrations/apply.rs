@@ -150,22 +150,66 @@ impl Platform {
         if is_applied(&owner, &file.version).await? {
             return Ok(Vec::new());
         }
-        let statements = split(&file.sql);
-        let own = without_transaction_control(file, &statements)?;
         if file.runs_without_transaction() {
-            let notices = run_statements(&owner, file, &own, false).await?;
-            record(&owner, file, &statements).await?;
-            return Ok(notices);
+            return run_file(&owner, file, false).await;
         }
         let transaction = owner.transaction().await?;
-        let notices = run_statements(transaction.client(), file, &own, true).await?;
-        record(transaction.client(), file, &statements).await?;
+        let notices = run_file(transaction.client(), file, true).await?;
         transaction
             .commit()
             .await
-            .map_err(|error| commit_error(file, &statements, error))?;
+            .map_err(|error| commit_error(file, &split(&file.sql), error))?;
         Ok(notices)
     }
+}
+
+/// Runs a file in a session of the owner and records it. Returns notices to show.
+pub(crate) async fn run_file(
+    client: &Client,
+    file: &MigrationFile,
+    is_in_transaction: bool,
+) -> Result<Vec<String>, PlatformError> {
+    let statements = split(&file.sql);
+    let own = without_transaction_control(file, &statements)?;
+    let notices = run_statements(client, file, &own, is_in_transaction).await?;
+    record(client, file, &statements).await?;
+    Ok(notices)
+}
+
+/// A migration with what it ran, as the history has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredMigration {
+    pub(crate) version: String,
+    pub(crate) name: Option<String>,
+    pub(crate) statements: Vec<String>,
+}
+
+impl StoredMigration {
+    /// The file that it came from, or one like it.
+    pub(crate) fn to_file(&self) -> MigrationFile {
+        // A statement may end with a comment.
+        let statements = self.statements.iter();
+        MigrationFile {
+            version: self.version.clone(),
+            name: self.name.clone().unwrap_or_default(),
+            sql: statements.map(|sql| format!("{sql}\n;\n")).collect(),
+        }
+    }
+}
+
+/// The whole history, by version.
+pub(crate) async fn stored_migrations(
+    client: &Client,
+) -> Result<Vec<StoredMigration>, PlatformError> {
+    let sql = "select version, name, coalesce(statements, '{}') as statements
+               from supabase_migrations.schema_migrations order by version";
+    let rows = client.query(sql, &[]).await?;
+    let stored = rows.iter().map(|row| StoredMigration {
+        version: row.get("version"),
+        name: row.get("name"),
+        statements: row.get("statements"),
+    });
+    Ok(stored.collect())
 }
 
 /// The statements to run, with their numbers from 1.

@@ -35,7 +35,7 @@ impl MigrationFile {
     }
 
     /// Whether the file is to run outside a transaction, as `create index concurrently` requires.
-    pub(super) fn runs_without_transaction(&self) -> bool {
+    pub(crate) fn runs_without_transaction(&self) -> bool {
         let first = self.sql.lines().next().unwrap_or_default().trim();
         first
             .strip_prefix("--")

@@ -8,5 +8,6 @@ mod shared_role;
 
 pub use crate::sql_statements::{Statement, split};
 pub use apply::{AppliedMigration, MigrationFailure};
+pub(crate) use apply::{StoredMigration, run_file, stored_migrations};
 pub use file::{MigrationFile, MigrationNameError};
 pub use seed::{SeedFile, SeedOutcome};

@@ -99,10 +99,10 @@ pub(crate) enum Command {
         after_help = "Examples:\n  plinth projects create shop -o env > shop.env\n  plinth projects pause <ref>\n  plinth projects delete <ref> --confirm shop"
     )]
     Projects(ProjectsCommand),
-    /// List, create and delete branches: copies of a project with its data.
+    /// List, create, compare, merge and delete branches: copies of a project with its data.
     #[command(
         subcommand,
-        after_help = "Examples:\n  plinth branches create try-it\n  plinth branches create fix-42 --ref <ref> --git-branch fix-42\n  plinth branches delete try-it --yes"
+        after_help = "Examples:\n  plinth branches create try-it\n  plinth branches create fix-42 --ref <ref> --git-branch fix-42\n  plinth branches diff try-it\n  plinth branches merge try-it\n  plinth branches delete try-it --yes"
     )]
     Branches(BranchesCommand),
     /// List, create, revoke and rotate keys.
@@ -365,6 +365,31 @@ pub(crate) enum BranchesCommand {
         #[arg(long)]
         no_wait: bool,
     },
+    /// Print the SQL that makes the parent's schema like the branch's.
+    Diff {
+        /// Its name.
+        name: String,
+        /// Only these schemas.
+        #[arg(long, value_delimiter = ',')]
+        schema: Vec<String>,
+    },
+    /// Bring the branch's migrations, other changes of the schema and functions to its parent; never
+    /// rows.
+    Merge {
+        /// Its name.
+        name: String,
+        /// Leave the parent's functions as they are.
+        #[arg(long)]
+        no_functions: bool,
+    },
+    /// Bring what changed in the parent to the branch.
+    Rebase {
+        /// Its name.
+        name: String,
+        /// Whose version to take of what both changed.
+        #[arg(long, value_parser = ["branch", "parent"])]
+        resolve: Option<String>,
+    },
     /// Delete a branch for good.
     Delete {
         /// Its name.
@@ -484,6 +509,15 @@ pub(crate) enum DbCommand {
     },
     /// Print the connection string.
     Url,
+    /// What could be more secure or faster, with the SQL that fixes it.
+    Advisors {
+        /// Only findings at least as bad: error, warn or info.
+        #[arg(long, default_value = "info", value_parser = ["error", "warn", "info"])]
+        level: String,
+        /// Exit with 1 if there is a finding at least as bad.
+        #[arg(long, value_parser = ["error", "warn", "info"])]
+        fail_on: Option<String>,
+    },
     /// Set the password of the database, and print the new connection string.
     Password {
         /// A password of your choice [default: a generated one].

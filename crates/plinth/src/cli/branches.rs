@@ -11,7 +11,7 @@ use super::{
     Client, Global,
     args::BranchesCommand,
     client::segment,
-    output::{confirm, print_list, print_pairs},
+    output::{confirm, print, print_list, print_pairs},
     projects::{resolve, status_of, text},
 };
 use crate::failure::{Failure, Kind, Outcome};
@@ -65,6 +65,28 @@ pub(super) async fn run(global: &Global, command: BranchesCommand) -> Outcome {
             let branch = client.post(&path, body).await?;
             create(&client, global, &branch, no_wait).await
         }
+        BranchesCommand::Diff { name, schema } => {
+            let branch = client.get(&format!("{path}/{}", segment(&name))).await?;
+            let schemas = segment(&schema.join(","));
+            let reference = text(&branch, "project_ref");
+            let path = format!("/v1/branches/{reference}/diff?included_schemas={schemas}");
+            let sql = client.download(&path, "text/plain").await?;
+            print(&String::from_utf8_lossy(&sql.bytes))
+        }
+        BranchesCommand::Merge { name, no_functions } => {
+            merge(&client, global, &name, !no_functions).await
+        }
+        BranchesCommand::Rebase { name, resolve } => {
+            let path = review_path(&client, global, &name, "rebase").await?;
+            let job = client.post(&path, json!({ "resolve": resolve })).await?;
+            let message = wait_for(&client, &text(&job, "job_id"))
+                .await?
+                .map_err(|error| {
+                    Failure::new(Kind::Failure, format!("rebasing {name} failed: {error}"))
+                })?;
+            eprintln!("{message}.");
+            Ok(())
+        }
         BranchesCommand::Delete { name } => {
             let branch = client.get(&format!("{path}/{}", segment(&name))).await?;
             let reference = text(&branch, "project_ref");
@@ -80,6 +102,50 @@ pub(super) async fn run(global: &Global, command: BranchesCommand) -> Outcome {
             Ok(())
         }
     }
+}
+
+async fn review_path(client: &Client, global: &Global, name: &str, what: &str) -> Outcome<String> {
+    let project = resolve(client, &global.reference).await?;
+    let name = segment(name);
+    Ok(format!(
+        "/platform/projects/{project}/branches/{name}/{what}"
+    ))
+}
+
+/// Shows what would change, asks, merges and waits.
+async fn merge(client: &Client, global: &Global, name: &str, with_functions: bool) -> Outcome {
+    let path = review_path(client, global, name, "review").await?;
+    let review = client.get(&path).await?;
+    if review["is_empty"] == json!(true) {
+        eprintln!("There is nothing to merge.");
+        return Ok(());
+    }
+    let sql = text(&review, "sql");
+    if !sql.is_empty() {
+        print(&sql)?;
+    }
+    let count = |list: &Value| list.as_array().map_or(0, Vec::len);
+    eprintln!(
+        "{} migrations and {} functions differ.",
+        count(&review["migrations"]["pending"]),
+        count(&review["functions"]),
+    );
+    if review["is_destructive"] == json!(true) {
+        eprintln!("Some of these statements lose rows or values.");
+    }
+    let question = format!("Merge branch {name} into project {}?", global.reference);
+    if !confirm(&question, global.yes)? {
+        eprintln!("Nothing was changed.");
+        return Ok(());
+    }
+    let path = review_path(client, global, name, "merge").await?;
+    let body = json!({ "review_token": review["review_token"], "functions": with_functions });
+    let job = client.post(&path, body).await?;
+    let message = wait_for(client, &text(&job, "job_id"))
+        .await?
+        .map_err(|error| Failure::new(Kind::Failure, format!("merging {name} failed: {error}")))?;
+    eprintln!("{message}.");
+    Ok(())
 }
 
 /// Prints how the branch is copied, and waits for a dump and restore.
@@ -101,11 +167,26 @@ async fn create(client: &Client, global: &Global, branch: &Value, no_wait: bool)
     show(client, global, branch, status).await
 }
 
-/// Waits for a job and shows its progress in one line of a terminal.
 async fn wait_for_job(client: &Client, name: &str, job: &str) -> Outcome {
+    match wait_for(client, job).await? {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::new(
+            Kind::Failure,
+            format!("creating branch {name} failed: {error}"),
+        )
+        .next_step(
+            "It was removed. Retry `plinth branches create`, with --end-sessions if other \
+             sessions on the source may be terminated.",
+        )),
+    }
+}
+
+/// Waits for a job and shows its progress in one line of a terminal. Returns its last message, or why
+/// it failed.
+async fn wait_for(client: &Client, job: &str) -> Outcome<Result<String, String>> {
     let is_terminal = std::io::stderr().is_terminal();
     let mut shown = String::new();
-    for poll in 0.. {
+    for poll in 0_usize.. {
         let now = client.get(&format!("/platform/jobs/{job}")).await?;
         let progress = &now["progress"];
         let line = format!(
@@ -125,24 +206,14 @@ async fn wait_for_job(client: &Client, name: &str, job: &str) -> Outcome {
             eprint!("\r\x1b[K");
         }
         match state.as_str() {
-            "running" => {
+            "queued" | "running" => {
                 tokio::time::sleep(POLL_INTERVALS[usize::from(poll > SHORT_POLLS)]).await;
             }
-            "succeeded" => return Ok(()),
-            _ => {
-                let error = text(&now, "error");
-                return Err(Failure::new(
-                    Kind::Failure,
-                    format!("creating branch {name} failed: {error}"),
-                )
-                .next_step(
-                    "It was removed. Retry `plinth branches create`, with --end-sessions if other \
-                     sessions on the source may be terminated.",
-                ));
-            }
+            "succeeded" => return Ok(Ok(text(&now, "message"))),
+            _ => return Ok(Err(text(&now, "error"))),
         }
     }
-    Ok(())
+    Ok(Err(String::new()))
 }
 
 async fn show(client: &Client, global: &Global, branch: &Value, status: String) -> Outcome {

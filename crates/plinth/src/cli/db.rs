@@ -9,12 +9,12 @@ use super::{
     args::DbCommand,
     client::segment,
     migration,
-    output::{confirm, print},
+    output::{confirm, print, to_json},
     print_pairs,
     projects::text,
 };
 use crate::{
-    failure::{Failure, Outcome},
+    failure::{Failure, Kind, Outcome},
     files::{self, Migrations},
     folder::Folder,
 };
@@ -24,6 +24,9 @@ pub(super) async fn run(global: &Global, command: DbCommand) -> Outcome {
     let project = format!("/platform/projects/{}", segment(&global.reference));
     match command {
         DbCommand::Url => print_url(&client, global, &project).await,
+        DbCommand::Advisors { level, fail_on } => {
+            advisors(&client, global, &project, &level, fail_on.as_deref()).await
+        }
         DbCommand::Password { password } => {
             let body = json!({ "password": password });
             client
@@ -56,6 +59,61 @@ pub(super) async fn run(global: &Global, command: DbCommand) -> Outcome {
             }
             Ok(())
         }
+    }
+}
+
+/// Prints findings, worst first, each with its fix.
+async fn advisors(
+    client: &Client,
+    global: &Global,
+    project: &str,
+    level: &str,
+    fail_on: Option<&str>,
+) -> Outcome {
+    const LEVELS: [&str; 3] = ["error", "warn", "info"];
+    let rank = |level: &str| {
+        let level = level.to_ascii_lowercase();
+        LEVELS
+            .iter()
+            .position(|of| *of == level)
+            .unwrap_or(LEVELS.len())
+    };
+    let answer = client.get(&format!("{project}/advisors")).await?;
+    let found = answer["findings"].as_array().cloned().unwrap_or_default();
+    let at_least = |level: &str| -> Vec<serde_json::Value> {
+        let is_meant = |finding: &&serde_json::Value| {
+            finding["ignored"].is_null() && rank(&text(finding, "level")) <= rank(level)
+        };
+        found.iter().filter(is_meant).cloned().collect()
+    };
+    let shown = at_least(level);
+    if global.output == Format::Json {
+        print(&to_json(&serde_json::Value::Array(shown))?)?;
+    } else {
+        for finding in &shown {
+            print(&format!(
+                "{}: {}\n",
+                text(finding, "level"),
+                text(finding, "detail")
+            ))?;
+            if let Some(fix) = finding["fix"].as_str() {
+                print(&format!("    {}\n", fix.replace('\n', "\n    ")))?;
+            }
+        }
+        for check in answer["not_run"].as_array().into_iter().flatten() {
+            eprintln!(
+                "Not run: {}: {}.",
+                text(check, "name"),
+                text(check, "reason")
+            );
+        }
+    }
+    match fail_on.map(at_least) {
+        Some(bad) if !bad.is_empty() => Err(Failure::new(
+            Kind::Failure,
+            format!("{} findings are as bad as that, or worse", bad.len()),
+        )),
+        _ => Ok(()),
     }
 }
 

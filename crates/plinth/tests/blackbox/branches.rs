@@ -73,6 +73,53 @@ fn a_branch_is_made_although_psql_is_open_and_says_which_way() {
 }
 
 #[test]
+fn a_branch_is_compared_rebased_and_merged() {
+    let folder = Folder::new();
+    let server = Instance::start(&folder, &[]);
+    rows(server.db_url(), "create table items (id int primary key)");
+    let branch = server.cli_json(&["branches", "create", "try-it"]);
+    let url = branch["DB_URL"].as_str().expect("a URL");
+    rows(
+        url,
+        "alter table items add note text; insert into items values (1, 'x')",
+    );
+    rows(server.db_url(), "create table theirs (id int primary key)");
+
+    let diff = server.cli(&["branches", "diff", "try-it", "--schema", "public"]);
+    let early = server.cli(&["branches", "merge", "try-it", "--yes"]);
+    let rebased = server.cli(&["branches", "rebase", "try-it"]);
+    let merged = server.cli(&["branches", "merge", "try-it", "--yes"]);
+    let again = server.cli(&["branches", "merge", "try-it", "--yes"]);
+    let advisors = server.cli_json(&["db", "advisors", "--level", "error"]);
+    let strict = server.cli(&["db", "advisors", "--fail-on", "error"]);
+
+    let added = "alter table public.items add column note text;";
+    let diff = diff.expect_success();
+    assert!(diff.stdout.contains(added), "{}", diff.stdout);
+    assert!(
+        early.stderr.contains("rebase the branch first"),
+        "{}",
+        early.stderr
+    );
+    rebased.expect_success();
+    assert!(merged.expect_success().stdout.contains(added));
+    again.expect_success().says(&["nothing to merge"]);
+    let columns = "select string_agg(attname, ',' order by attnum) from pg_attribute
+                   where attrelid = 'items'::regclass and attnum > 0";
+    assert_eq!(value(server.db_url(), columns), "id,note");
+    assert_eq!(value(server.db_url(), "select count(*) from items"), "0");
+    assert_eq!(value(server.db_url(), "select count(*) from theirs"), "0");
+    let found = advisors.as_array().expect("a list");
+    assert!(
+        found
+            .iter()
+            .any(|lint| lint["name"] == "rls_disabled_in_public"),
+        "{advisors}"
+    );
+    strict.expect_code(1);
+}
+
+#[test]
 fn a_branch_of_a_project_that_is_written_to_is_one_moment_of_it() {
     let folder = Folder::new();
     let server = Instance::start(&folder, &[]);
