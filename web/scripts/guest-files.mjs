@@ -2,9 +2,9 @@
 // except the chunk for signed-in users, and the texts of other languages.
 
 const entry = "index.html";
-const signedInApp = "src/account/signed-in-app.tsx";
+const signedInApp = "src/visitor/signed-in-app.tsx";
 
-const textsOf = (name) => /^src\/texts\/(\w+)\/index\.ts$/.exec(name)?.[1];
+const textsOf = (name) => /^src\/visitor\/texts\/(\w+)\/index\.ts$/.exec(name)?.[1];
 
 export const languages = (manifest) => Object.keys(manifest).map(textsOf).filter(Boolean);
 

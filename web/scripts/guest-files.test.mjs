@@ -8,17 +8,17 @@ const manifest = {
     isEntry: true,
     imports: ["_shared.js"],
     dynamicImports: [
-      "src/account/signed-in-app.tsx",
-      "src/account/routes/sso.tsx",
-      "src/texts/de/index.ts",
-      "src/texts/en/index.ts",
+      "src/visitor/signed-in-app.tsx",
+      "src/visitor/routes/sso.tsx",
+      "src/visitor/texts/de/index.ts",
+      "src/visitor/texts/en/index.ts",
     ],
   },
-  "src/texts/de/index.ts": { file: "assets/de.js", isDynamicEntry: true },
-  "src/texts/en/index.ts": { file: "assets/en.js", isDynamicEntry: true },
+  "src/visitor/texts/de/index.ts": { file: "assets/de.js", isDynamicEntry: true },
+  "src/visitor/texts/en/index.ts": { file: "assets/en.js", isDynamicEntry: true },
   "_shared.js": { file: "assets/shared.js" },
-  "src/account/routes/sso.tsx": { file: "assets/sso.js", isDynamicEntry: true, imports: ["_shared.js"] },
-  "src/account/signed-in-app.tsx": {
+  "src/visitor/routes/sso.tsx": { file: "assets/sso.js", isDynamicEntry: true, imports: ["_shared.js"] },
+  "src/visitor/signed-in-app.tsx": {
     file: "assets/signed-in-app.js",
     isDynamicEntry: true,
     imports: ["index.html", "_cards.js"],
@@ -36,6 +36,6 @@ test("a guest page counts, however it is loaded, and one language; the signed-in
 });
 
 test("a manifest without the signed-in app is an error", () => {
-  const { "src/account/signed-in-app.tsx": _, ...rest } = manifest;
+  const { "src/visitor/signed-in-app.tsx": _, ...rest } = manifest;
   expect(() => guestFiles(rest)).toThrow("signed-in-app.tsx is not a separate chunk");
 });

@@ -1,14 +1,14 @@
 // Completes index.html: what each language shows without JavaScript, and preloads of what every page needs.
 // A part of one language is on a line of its own, marked by `data-language`; the server sends the lines of
-// the visitor's language (crates/platform/src/account/language.rs).
+// the visitor's language (crates/platform/src/visitor/language.rs).
 
 import { readdir } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 import { runnerImport } from "vite";
 
-const texts = new URL("../src/texts/", import.meta.url);
-const app = "/src/account/render.tsx";
+const texts = new URL("../src/visitor/texts/", import.meta.url);
+const app = "/src/visitor/render.tsx";
 
 /** The folders of the catalogue. */
 async function languages() {
@@ -42,13 +42,14 @@ export function preloads() {
     name: "plinth:preloads",
     transformIndexHtml: {
       order: "post",
-      handler(html, { bundle = {} }) {
+      handler(html, { bundle = {}, filename }) {
+        if (!filename.endsWith("index.html")) return html;
         const chunks = Object.values(bundle).filter(({ type }) => type === "chunk");
         const link = (chunk, attributes = "") =>
           `<link rel="modulepreload" crossorigin href="./${chunk.fileName}"${attributes}>`;
         const lines = chunks.flatMap((chunk) => {
           const id = chunk.facadeModuleId ?? "";
-          const language = /\/src\/texts\/(\w+)\/index\.ts$/.exec(id)?.[1];
+          const language = /\/src\/visitor\/texts\/(\w+)\/index\.ts$/.exec(id)?.[1];
           if (language) return [link(chunk, ` data-language="${language}"`)];
           return id.endsWith(app) ? [link(chunk)] : [];
         });

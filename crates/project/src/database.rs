@@ -270,6 +270,22 @@ impl ProjectDb {
         self.connect_login(&self.0.targets.owner()).await
     }
 
+    /// A session in which an operator works, with the rights that its role has.
+    pub async fn session_as_operator(
+        &self,
+        access: DatabaseAccess,
+    ) -> Result<OperatorSession, DbError> {
+        let guard = self.0.lock.clone().read_owned().await;
+        let client = self.connect_login(&self.0.targets.owner()).await?;
+        if let Some(role) = access.role() {
+            client.batch_execute(&format!("set role {role}")).await?;
+        }
+        Ok(OperatorSession {
+            client,
+            _guard: guard,
+        })
+    }
+
     /// A connection of its own with one of the project's logins.
     async fn connect_login(&self, target: &Target) -> Result<Client, DbError> {
         match target.connect().await {
@@ -503,6 +519,47 @@ impl Deref for LoginConnection {
 }
 
 impl DerefMut for LoginConnection {
+    fn deref_mut(&mut self) -> &mut Client {
+        &mut self.client
+    }
+}
+
+/// What an operator may do in a project's database, held by the role of the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DatabaseAccess {
+    /// Everything that `postgres` may.
+    Owner,
+    /// Rows of users' tables, as `plinth_editor`.
+    Editor,
+    /// The same, read only, as `plinth_reader`.
+    Reader,
+}
+
+impl DatabaseAccess {
+    fn role(self) -> Option<&'static str> {
+        match self {
+            Self::Owner => None,
+            Self::Editor => Some("plinth_editor"),
+            Self::Reader => Some("plinth_reader"),
+        }
+    }
+}
+
+/// The session of an operator. The database cannot be locked while it is open.
+pub struct OperatorSession {
+    client: Client,
+    _guard: OwnedRwLockReadGuard<()>,
+}
+
+impl Deref for OperatorSession {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl DerefMut for OperatorSession {
     fn deref_mut(&mut self) -> &mut Client {
         &mut self.client
     }

@@ -44,8 +44,9 @@ pub use cluster::{Cluster, ClusterError, prepare as prepare_cluster};
 pub use connections::{ConnectionSlots, LoginLimits};
 pub use cors::Cors;
 pub use database::{
-    ADMIN_OPTIONS, AsCaller, CallerTransaction, DatabaseLock, LoginConnection, ProjectDb,
-    ROLE_CHECK_OPTIONS, RoleSettingsSource, Service, ServiceConnection, ServiceTransaction,
+    ADMIN_OPTIONS, AsCaller, CallerTransaction, DatabaseAccess, DatabaseLock, LoginConnection,
+    OperatorSession, ProjectDb, ROLE_CHECK_OPTIONS, RoleSettingsSource, Service,
+    ServiceConnection, ServiceTransaction,
 };
 pub use error_reference::ErrorEntry;
 pub use extract::MaybeCaller;

@@ -4,7 +4,7 @@ import type { ButtonHTMLAttributes, MouseEvent, ReactNode } from "react";
 
 const base =
   "inline-flex items-center justify-center gap-2 rounded-md text-center font-medium " +
-  "transition-[background-color,border-color,opacity,transform] duration-(--ease) active:scale-[0.985] " +
+  "transition-[background-color,border-color,color,opacity,transform] duration-(--ease) active:scale-[0.985] " +
   "aria-disabled:active:scale-100 motion-reduce:active:scale-100";
 
 const variants = {
@@ -13,11 +13,13 @@ const variants = {
   danger: "bg-danger-fill text-on-danger hover:opacity-92 aria-disabled:opacity-75",
   quiet:
     "text-text underline decoration-line-strong underline-offset-4 hover:decoration-text aria-disabled:no-underline aria-disabled:text-soft",
+  ghost:
+    "text-soft hover:bg-hover hover:text-text aria-disabled:opacity-60 aria-expanded:bg-hover aria-expanded:text-text",
 };
 
 const sizes = {
-  md: "min-h-target px-4 py-2 text-[0.9375rem] leading-snug",
-  sm: "min-h-9 px-3 py-1.5 text-sm leading-snug",
+  md: "min-h-target px-[calc(var(--control)*0.375)] py-1 text-control leading-snug",
+  sm: "min-h-target-sm px-[calc(var(--control-sm)*0.34)] py-0.5 text-[min(var(--control-text),0.875rem)] leading-snug",
   text: "min-h-9 text-sm",
 };
 

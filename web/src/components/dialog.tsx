@@ -1,58 +1,54 @@
+import * as Ariakit from "@ariakit/react/dialog";
+import clsx from "clsx";
 import { X } from "lucide-react";
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import type { ReactNode } from "react";
 
-import { texts } from "../texts";
+import { words } from "../texts/words";
+import { focusFirst } from "./first-focus";
+import { IconButton } from "./icon-button";
 
-type Props = { title: string; onClose: () => void; children: ReactNode };
+type Props = {
+  title: ReactNode;
+  /** One sentence below the title. */
+  lead?: ReactNode;
+  onClose: () => void;
+  size?: "sm" | "md" | "lg";
+  children: ReactNode;
+  /** Buttons; `data-safe` marks the one that takes the focus first. */
+  actions?: ReactNode;
+};
 
-/** A modal dialog over the native element, which traps the focus. */
-export function Dialog({ title, onClose, children }: Props) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const titleId = useId();
+const sizes = { sm: "max-w-md", md: "max-w-xl", lg: "max-w-3xl" };
 
-  // `showModal` has no attribute equivalent.
-  useEffect(() => {
-    const element = dialog.current;
-    const opener = document.activeElement as HTMLElement | null;
-    if (element && !element.open) {
-      element.showModal();
-      // Focus the first input, or the safe choice.
-      element.querySelector<HTMLElement>("form input, [data-safe]")?.focus();
-    }
-    return () => {
-      element?.close();
-      opener?.focus();
-    };
-  }, []);
-
+/** A modal dialog. It is rendered while it is open. */
+export function Dialog({ title, lead, onClose, size = "sm", children, actions }: Props) {
+  const store = Ariakit.useDialogStore({ open: true, setOpen: (isOpen) => !isOpen && onClose() });
   return (
-    <dialog
-      ref={dialog}
-      aria-labelledby={titleId}
-      onCancel={(event) => {
-        event.preventDefault();
-        onClose();
-      }}
-      className="m-auto w-[min(27rem,calc(100vw-2rem))] rounded-lg border border-line bg-surface p-6 text-text shadow-card backdrop:bg-(--overlay)"
+    <Ariakit.Dialog
+      store={store}
+      portal
+      autoFocusOnShow={() => focusFirst(store.getState().contentElement)}
+      backdrop={<div className="backdrop" />}
+      className={clsx(
+        "floating thin-scroll fixed inset-x-3 top-[max(0.75rem,10vh)] z-40 mx-auto flex max-h-[min(80vh,calc(100dvh-1.5rem))] flex-col overflow-y-auto rounded-lg bg-raised text-text shadow-float outline-none",
+        sizes[size],
+      )}
     >
-      <div className="mb-4 flex items-start justify-between gap-4">
-        <h2 id={titleId} tabIndex={-1} className="text-lg font-semibold">
-          {title}
-        </h2>
-        <button
-          type="button"
-          aria-label={texts.common.close}
-          onClick={onClose}
-          className="-me-2 -mt-1 grid size-9 shrink-0 place-items-center rounded-md text-soft hover:bg-hover hover:text-text"
-        >
-          <X aria-hidden className="size-5" />
-        </button>
+      <div className="flex items-start justify-between gap-4 px-5 pt-4 pb-1">
+        <div className="grid gap-0.5">
+          <Ariakit.DialogHeading className="text-base font-semibold">{title}</Ariakit.DialogHeading>
+          {lead && (
+            <Ariakit.DialogDescription className="text-dense text-soft">{lead}</Ariakit.DialogDescription>
+          )}
+        </div>
+        <IconButton label={words.close} icon={X} size="sm" onClick={onClose} className="-me-2 -mt-0.5" />
       </div>
-      <div className="grid gap-5">{children}</div>
-    </dialog>
+      <div className="grid gap-4 px-5 pt-2 pb-5">{children}</div>
+      {actions && (
+        <div className="sticky bottom-0 flex flex-wrap-reverse justify-end gap-2 border-t border-line-soft bg-raised px-5 py-3">
+          {actions}
+        </div>
+      )}
+    </Ariakit.Dialog>
   );
-}
-
-export function DialogActions({ children }: { children: ReactNode }) {
-  return <div className="flex flex-wrap-reverse justify-end gap-3">{children}</div>;
 }

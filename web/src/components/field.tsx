@@ -7,14 +7,12 @@ import {
   type Ref,
   useContext,
   useId,
-  useRef,
   useState,
 } from "react";
 
-import { extractDigits } from "../lib/validation";
-import { texts } from "../texts";
+import { words } from "../texts/words";
 
-type FieldProps = Omit<InputHTMLAttributes<HTMLInputElement>, "onChange" | "value"> & {
+export type FieldProps = Omit<InputHTMLAttributes<HTMLInputElement>, "onChange" | "value"> & {
   label: ReactNode;
   name: string;
   value: string;
@@ -32,10 +30,10 @@ export const FormId = createContext("field");
 /** A field's id, which the error summary of its form links to. */
 export const fieldId = (formId: string, name: string) => `${formId}-${name}`;
 
-const useFieldId = (name: string) => fieldId(useContext(FormId), name);
+export const useFieldId = (name: string) => fieldId(useContext(FormId), name);
 
-const inputClass =
-  "min-h-target w-full rounded-md border border-line-strong bg-surface px-3 text-base text-text " +
+export const inputClass =
+  "min-h-target w-full rounded-md border border-line-strong bg-surface px-[calc(var(--control)*0.27)] text-field text-text " +
   "transition-colors duration-(--ease) placeholder:text-soft hover:border-text " +
   "aria-invalid:border-danger aria-invalid:shadow-[inset_0_0_0_1px_var(--danger)]";
 
@@ -44,24 +42,24 @@ type FieldLayoutProps = Pick<FieldProps, "label" | "error" | "hint" | "aside"> &
   children: ReactNode;
 };
 
-function FieldLayout({ id, label, error, hint, aside, children }: FieldLayoutProps) {
+export function FieldLayout({ id, label, error, hint, aside, children }: FieldLayoutProps) {
   return (
     <div className="grid gap-1.5">
       <div className="flex items-baseline justify-between gap-4">
-        <label htmlFor={id} className="text-sm font-medium">
+        <label htmlFor={id} className="text-label font-medium">
           {label}
         </label>
         {aside}
       </div>
       {children}
       {hint && (
-        <div id={`${id}-hint`} className="text-sm text-soft">
+        <div id={`${id}-hint`} className="text-label text-soft">
           {hint}
         </div>
       )}
       {error && (
-        <p id={`${id}-error`} className="text-sm font-medium text-danger">
-          <span className="sr-only">{texts.common.errorMark}</span>
+        <p id={`${id}-error`} className="text-label font-medium text-danger">
+          <span className="sr-only">{words.errorMark}</span>
           {error}
         </p>
       )}
@@ -69,7 +67,7 @@ function FieldLayout({ id, label, error, hint, aside, children }: FieldLayoutPro
   );
 }
 
-const describedBy = (id: string, error: string | undefined, hint: ReactNode) =>
+export const describedBy = (id: string, error: string | undefined, hint: ReactNode) =>
   clsx(error && `${id}-error`, !!hint && `${id}-hint`) || undefined;
 
 export function TextField({
@@ -102,23 +100,10 @@ export function TextField({
   );
 }
 
-export function EmailField(props: Omit<FieldProps, "label"> & { label?: ReactNode }) {
-  return (
-    <TextField
-      label={texts.common.email}
-      type="email"
-      inputMode="email"
-      autoComplete="username"
-      autoCapitalize="none"
-      spellCheck={false}
-      {...props}
-    />
-  );
-}
-
-/** A password field with a toggle to show it. */
-export function PasswordField({
+/** A masked field with a toggle to show it. */
+export function SecretField({
   label,
+  revealLabel,
   name,
   value,
   onValue,
@@ -127,7 +112,7 @@ export function PasswordField({
   aside,
   ref,
   ...props
-}: FieldProps) {
+}: FieldProps & { revealLabel: string }) {
   const id = useFieldId(name);
   const [isShown, setShown] = useState(false);
   const Icon = isShown ? EyeOff : Eye;
@@ -151,7 +136,7 @@ export function PasswordField({
         <button
           type="button"
           aria-pressed={isShown}
-          aria-label={typeof label === "string" ? texts.common.showField(label) : texts.common.showPassword}
+          aria-label={revealLabel}
           onClick={() => setShown(!isShown)}
           className="absolute inset-y-0.5 end-0.5 grid w-11 place-items-center rounded-md text-soft hover:text-text"
         >
@@ -159,51 +144,6 @@ export function PasswordField({
         </button>
       </div>
     </FieldLayout>
-  );
-}
-
-type CodeProps = Omit<FieldProps, "label"> & {
-  label?: ReactNode;
-  length: number;
-  /** Called once when the code is complete. */
-  onComplete: (code: string) => void;
-};
-
-/** A one-time code: digits only, submitted automatically when complete. */
-export function CodeField({
-  label = texts.common.code,
-  length,
-  value,
-  onValue,
-  onComplete,
-  ...props
-}: CodeProps) {
-  const submitted = useRef("");
-  const accept = (text: string) => {
-    const digits = extractDigits(text).slice(0, 10);
-    onValue(digits);
-    if (digits.length === length && digits !== submitted.current) {
-      submitted.current = digits;
-      onComplete(digits);
-    }
-    if (digits.length < length) submitted.current = "";
-  };
-  return (
-    <TextField
-      {...props}
-      label={label}
-      value={value}
-      onValue={accept}
-      onPaste={(event) => {
-        // The browser would truncate the pasted text to `maxLength` before the digits are extracted.
-        event.preventDefault();
-        accept(event.clipboardData.getData("text"));
-      }}
-      inputMode="numeric"
-      autoComplete="one-time-code"
-      maxLength={10}
-      className="font-mono text-xl tracking-[0.35em]"
-    />
   );
 }
 
@@ -235,8 +175,8 @@ export function Checkbox({ name, label, isChecked, onCheck, error }: CheckboxPro
         </label>
       </div>
       {error && (
-        <p id={`${id}-error`} className="text-sm font-medium text-danger">
-          <span className="sr-only">{texts.common.errorMark}</span>
+        <p id={`${id}-error`} className="text-label font-medium text-danger">
+          <span className="sr-only">{words.errorMark}</span>
           {error}
         </p>
       )}
@@ -256,7 +196,7 @@ export function Select({ name, label, value, onValue, children }: SelectProps) {
   const id = useId();
   return (
     <div className="grid gap-1.5">
-      <label htmlFor={id} className="text-sm font-medium">
+      <label htmlFor={id} className="text-label font-medium">
         {label}
       </label>
       <select

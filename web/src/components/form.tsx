@@ -1,7 +1,7 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef } from "react";
 
 import type { Failure } from "../lib/failure";
-import { texts } from "../texts";
+import { words } from "../texts/words";
 import { Button } from "./button";
 import { fieldId, FormId } from "./field";
 import { Notice } from "./notice";
@@ -43,9 +43,9 @@ export function Form({ form, help, label, children }: Props) {
   // Prefix document.title while errors are shown.
   useEffect(() => {
     if (!hasErrors) return;
-    document.title = texts.common.errorMark + document.title;
+    document.title = words.errorMark + document.title;
     return () => {
-      document.title = document.title.replace(texts.common.errorMark, "");
+      document.title = document.title.replace(words.errorMark, "");
     };
   }, [hasErrors]);
 
@@ -69,13 +69,13 @@ export function Form({ form, help, label, children }: Props) {
             {(form.failure?.code === "offline" || form.failure?.code === "server_error") && (
               <div>
                 <Button variant="secondary" size="sm" onClick={() => void form.submit()}>
-                  {texts.common.tryAgain}
+                  {words.tryAgain}
                 </Button>
               </div>
             )}
             {wrong.length > 0 && (
               <>
-                <p>{texts.common.checkFields(wrong.length)}</p>
+                <p>{words.checkFields(wrong.length)}</p>
                 <ul className="grid gap-1">
                   {wrong.map((name) => (
                     <li key={name}>

@@ -15,7 +15,11 @@ export function PageHeading({ takesFocus = true, children }: Props) {
   }, [takesFocus]);
 
   return (
-    <h1 ref={heading} tabIndex={-1} className="text-2xl font-semibold tracking-tight">
+    <h1
+      ref={heading}
+      tabIndex={-1}
+      className="text-[1.375rem] leading-snug font-semibold tracking-tight outline-none in-data-[app=account]:text-2xl"
+    >
       {children}
     </h1>
   );

@@ -1,9 +1,9 @@
 import clsx from "clsx";
 import type { ReactNode } from "react";
 
-import { errorText } from "../lib/error-text";
 import { toFailure } from "../lib/failure";
-import { texts } from "../texts";
+import { useFailureHandling } from "../lib/failure-handling";
+import { words } from "../texts/words";
 import { Button } from "./button";
 import { Card } from "./card";
 import { Notice } from "./notice";
@@ -47,12 +47,13 @@ export function CardSkeleton({ label, lines }: { label: string; lines?: number |
 }
 
 export function LoadError({ error, onRetry }: { error: unknown; onRetry: () => unknown }) {
+  const { describe } = useFailureHandling();
   return (
     <Notice tone="danger" role="alert">
-      <p>{errorText(toFailure(error)).text}</p>
+      <p>{describe(toFailure(error)).text}</p>
       <div>
         <Button variant="secondary" size="sm" onClick={() => void onRetry()}>
-          {texts.common.tryAgain}
+          {words.tryAgain}
         </Button>
       </div>
     </Notice>

@@ -1,13 +1,13 @@
-import { formatDay, exactTime, relativeTime } from "../lib/dates";
+import { exactTime, formatDay, relativeTime, utcTime } from "../lib/dates";
 
-type Props = { at: string; form?: "relative" | "day" | "exact" };
+type Props = { at: string; form?: "relative" | "day" | "exact" | "utc" };
 
-const forms = { relative: relativeTime, day: formatDay, exact: exactTime };
+const forms = { relative: relativeTime, day: formatDay, exact: exactTime, utc: utcTime };
 
-/** A formatted `<time>` with the exact time as its title. */
+/** A formatted `<time>` with the exact local time and UTC as its title. */
 export function Time({ at, form = "relative" }: Props) {
   return (
-    <time dateTime={at} title={exactTime(at)}>
+    <time dateTime={at} title={`${exactTime(at)} · ${utcTime(at)}`}>
       {forms[form](at)}
     </time>
   );

@@ -1,49 +1,64 @@
-// Plinth's own auth endpoints, which the published client has no methods for.
+// JSON over HTTP with the caller's access token; every failure is a `Failure`.
 
-import { auth } from "./auth-client";
-import { readDetails, Failure } from "./failure";
-import { settings } from "./settings";
+import { Failure, readDetails } from "./failure";
 
-type Options = { method?: string; body?: unknown; signal?: AbortSignal };
+export type RequestOptions = {
+  method?: string;
+  /** Sent as JSON. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal | undefined;
+  /** Reads the answer; throws if it has another shape. */
+  parse?: ((json: unknown) => unknown) | undefined;
+};
 
-/** A request with the user's access token; `undefined` for 204 responses. */
-export async function authFetch<T>(path: string, { method = "GET", body, signal }: Options = {}): Promise<T> {
-  const { data } = await auth.getSession();
-  if (!data.session) throw new Failure("session_not_found", "no session");
-  const response = await send(path, {
-    method,
-    signal: signal ?? null,
-    headers: {
-      apikey: settings.key,
-      authorization: `Bearer ${data.session.access_token}`,
-      "content-type": "application/json",
-      "x-supabase-api-version": "2024-01-01",
-    },
-    body: body === undefined ? null : JSON.stringify(body),
-  });
-  return (response.status === 204 ? undefined : await response.json()) as T;
-}
+type HttpOptions = {
+  baseUrl: string;
+  /** Headers of every request. */
+  headers?: Record<string, string>;
+  fetch?: typeof fetch;
+};
 
-/** A request without a session. */
-export async function publicFetch<T>(path: string): Promise<T> {
-  const response = await send(path, { headers: { apikey: settings.key } });
-  return (await response.json()) as T;
-}
-
-async function send(path: string, init: RequestInit): Promise<Response> {
+/** Sends a request, and throws a `Failure` unless the answer is 2xx. */
+export async function send(url: string, init: RequestInit, call: typeof fetch = fetch): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(`${settings.projectUrl}/auth/v1${path}`, init);
+    response = await call(url, init);
   } catch (error) {
     if ((error as Error).name === "AbortError") throw error;
     throw new Failure("offline", (error as Error).message);
   }
   if (response.ok) return response;
   const body = (await response.json().catch(() => ({}))) as {
-    code?: string;
-    error_code?: string;
-    message?: string;
+    code?: unknown;
+    error_code?: unknown;
+    message?: unknown;
   };
-  const code = response.status >= 500 ? "server_error" : (body.code ?? body.error_code ?? "unknown");
-  throw new Failure(code, body.message ?? "", [], readDetails(response));
+  const text = (value: unknown) => (typeof value === "string" ? value : undefined);
+  const code = response.status >= 500 ? "server_error" : (text(body.code) ?? text(body.error_code));
+  throw new Failure(code ?? "unknown", text(body.message) ?? "", [], readDetails(response));
+}
+
+/** A function that sends JSON and returns the answer; `undefined` for one without content. */
+export function createHttp({ baseUrl, headers: shared = {}, fetch: call }: HttpOptions) {
+  return async <T>(path: string, options: RequestOptions = {}): Promise<T> => {
+    const { method = "GET", body, headers, signal, parse } = options;
+    const response = await send(
+      baseUrl + path,
+      {
+        method,
+        signal: signal ?? null,
+        headers: {
+          ...shared,
+          ...(body !== undefined && { "content-type": "application/json" }),
+          ...headers,
+        },
+        body: body === undefined ? null : JSON.stringify(body),
+      },
+      call,
+    );
+    const isEmpty = response.status === 204 || response.headers.get("content-length") === "0";
+    const json: unknown = isEmpty ? undefined : await response.json();
+    return (parse ? parse(json) : json) as T;
+  };
 }

@@ -1,6 +1,6 @@
 // The locale for dates, times and country names.
 
-import { texts } from "../texts";
+import { words } from "../texts/words";
 
 const languageOf = (tag: string) => new Intl.Locale(tag).language;
 
@@ -9,4 +9,4 @@ export function localeFor(preferred: readonly string[], uiLanguage: string): str
   return preferred.find((tag) => languageOf(tag) === languageOf(uiLanguage)) ?? uiLanguage;
 }
 
-export const locale = localeFor(globalThis.navigator?.languages ?? [], texts.language.tag);
+export const locale = localeFor(globalThis.navigator?.languages ?? [], words.language);

@@ -2,9 +2,8 @@
 
 import { useRef, useState } from "react";
 
-import { useBannedHandler } from "./banned";
 import { type Failure, toFailure } from "./failure";
-import { signOutOnSessionError } from "./sign-out";
+import { useFailureHandling } from "./failure-handling";
 
 type Options = {
   /** Whether a session error signs the user out. Not for errors about a link's token. */
@@ -18,7 +17,7 @@ export function useAction<A extends unknown[]>(
   const [isBusy, setBusy] = useState(false);
   const [failure, setFailure] = useState<Failure | null>(null);
   const isRunning = useRef(false);
-  const handleBanned = useBannedHandler();
+  const { replacePage, endSession } = useFailureHandling();
 
   const run = async (...args: A) => {
     if (isRunning.current) return;
@@ -29,8 +28,8 @@ export function useAction<A extends unknown[]>(
       await action(...args);
     } catch (error) {
       const caught = toFailure(error);
-      handleBanned(caught);
-      if (handlesSessionErrors) signOutOnSessionError(caught);
+      replacePage(caught);
+      if (handlesSessionErrors) endSession(caught);
       setFailure(caught);
     } finally {
       isRunning.current = false;

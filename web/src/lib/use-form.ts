@@ -2,10 +2,8 @@
 
 import { type FormEvent, useRef, useState } from "react";
 
-import { useBannedHandler } from "./banned";
-import { errorText, type Screen } from "./error-text";
 import { Failure, toFailure } from "./failure";
-import { signOutOnSessionError } from "./sign-out";
+import { useFailureHandling } from "./failure-handling";
 
 type Values = Record<string, string>;
 export type Errors<V> = Partial<Record<keyof V | "form", string>>;
@@ -14,7 +12,8 @@ type Options<V extends Values> = {
   values: V;
   /** Validators by field; a field without one accepts every value. */
   checks?: { [K in keyof V]?: (value: string, values: V) => string | undefined };
-  screen?: Screen;
+  /** Selects words of its own for some failures. */
+  screen?: string;
   submit: (values: V) => Promise<void>;
   /** `true` means handled, nothing is shown; a returned function runs after the error is shown. */
   onFailure?: (
@@ -34,7 +33,7 @@ export function useForm<V extends Values>(options: Options<V>) {
   /** Counts failed submissions; each one moves the focus to the error summary. */
   const [failedAttempts, setFailedAttempts] = useState(0);
   const isRunning = useRef(false);
-  const handleBanned = useBannedHandler();
+  const { describe, replacePage, endSession } = useFailureHandling();
   const latestValues = useRef(values);
   const afterErrorShown = useRef<(() => void) | null>(null);
 
@@ -76,12 +75,12 @@ export function useForm<V extends Values>(options: Options<V>) {
     } catch (error) {
       const caught = toFailure(error);
       setFailure(caught);
-      if (handleBanned(caught)) return;
+      if (replacePage(caught)) return;
       const handled = options.onFailure?.(caught, { set });
       if (handled === true) return;
       afterErrorShown.current = typeof handled === "function" ? handled : null;
-      const message = errorText(caught, options.screen);
-      signOutOnSessionError(caught);
+      const message = describe(caught, options.screen);
+      endSession(caught);
       const place =
         message.place === "field" && message.field && message.field in all ? message.field : "form";
       fail({ [place]: message.text } as Errors<V>);

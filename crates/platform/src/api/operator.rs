@@ -9,7 +9,7 @@ use axum::{
     extract::{FromRequestParts, MatchedPath},
     http::{header::AUTHORIZATION, request::Parts},
 };
-use plinth_project::{ProjectName, ProjectRef, RequestId};
+use plinth_project::{DatabaseAccess, ProjectName, ProjectRef, RequestId};
 use time::OffsetDateTime;
 
 use super::scopes::{RequiredScope, required_scope};
@@ -79,6 +79,11 @@ impl Operator {
             Some(token) if !self.has_scope(scope) => Err(missing_scope(&token.limits, &[scope])),
             _ => Ok(()),
         }
+    }
+
+    /// What the operator may do in the database of a project that it can access.
+    pub(super) fn database_access(&self, _project: &ProjectRef) -> DatabaseAccess {
+        DatabaseAccess::Owner
     }
 
     /// Whether the operator may access a project.

@@ -5,7 +5,7 @@ use crate::key::Key;
 use crate::profile_field::ProfileField;
 use crate::value::WrittenUrl;
 
-/// The languages that the pages are translated to (`web/src/texts/`).
+/// The languages that the pages are translated to (`web/src/visitor/texts/`).
 const LANGUAGES_BUILT: &[&str] = &["en", "de", "es", "fr", "pt"];
 
 keys! {

@@ -1,0 +1,32 @@
+/** Long work: the tray in the header (N5). */
+export const jobs = {
+  title: "Jobs",
+  running: (count: number) => (count === 0 ? "No jobs are running" : `${count} running`),
+  empty: "No jobs yet",
+  emptyText: "Imports, backups, branches and index builds appear here with their progress.",
+  notLoaded: "The jobs could not be loaded.",
+  loading: "Loading jobs",
+  cancel: "Cancel",
+  cancelJob: (kind: string) => `Cancel ${kind}`,
+  states: {
+    queued: "Waiting",
+    running: "Running",
+    succeeded: "Done",
+    failed: "Failed",
+    cancelled: "Cancelled",
+  },
+  kinds: {
+    branch: "Branch",
+    backup: "Backup",
+    restore: "Restore",
+    import: "Import",
+    export: "Export",
+    index: "Index build",
+    merge: "Merge",
+  } as Record<string, string>,
+  progress: (done: string, total: string, unit: string) => `${done} of ${total} ${unit}`,
+  progressOpen: (done: string, unit: string) => `${done} ${unit}`,
+  finished: (kind: string) => `${kind} is done.`,
+  failedToast: (kind: string) => `${kind} failed.`,
+  show: "Show",
+};

@@ -1,0 +1,23 @@
+/** The sections of a project, and of the installation. */
+export const sections = {
+  home: "Home",
+  editor: "Tables",
+  sql: "SQL editor",
+  database: "Database",
+  policies: "Policies",
+  auth: "Auth",
+  storage: "Storage",
+  functions: "Functions",
+  realtime: "Realtime",
+  logs: "Logs",
+  reports: "Reports",
+  advisors: "Advisors",
+  api: "API docs",
+  branches: "Branches",
+  backups: "Backups",
+  settings: "Settings",
+  build: "Build",
+  observe: "Observe",
+  manage: "Manage",
+  notBuilt: "This section is not part of this build.",
+};

@@ -1,0 +1,43 @@
+/** First run, and the enrolment of a second factor. */
+export const setup = {
+  documentTitle: "Set up",
+  title: "Set up this installation",
+  lead: "You become the owner. Others can be invited afterwards.",
+  linkTitle: "This page needs its one-time link",
+  linkText:
+    "plinth start printed it, and it is in the log. It is valid for 30 minutes. A new one is made by:",
+  linkCommand: "plinth admin setup-link",
+  doneTitle: "This installation is set up",
+  doneText: "It has an owner already.",
+  signIn: "Sign in",
+  notLoaded: "The state of the set-up could not be read.",
+  checking: "Checking the installation",
+
+  instance: "Name of this installation",
+  instanceHint: "Shown in the header and in mails.",
+  email: "Your e-mail",
+  password: "Password",
+  showPassword: "Show password",
+  passwordHint: "At least 12 characters. A sentence is easier to remember than symbols.",
+  create: "Create owner",
+  creating: "Creating…",
+  emailWrong: "This is not an e-mail address.",
+  passwordShort: (count: number) => `Use at least ${count} characters.`,
+
+  factorTitle: "Add a second factor",
+  factorLead:
+    "Operators can change everything, so a password alone is not enough. Scan the code with an authenticator app.",
+  factorLoading: "Preparing the code",
+  factorNotLoaded: "The second factor could not be prepared.",
+  factorImage: "QR code for the authenticator app",
+  factorSecret: "Key to type instead",
+  factorName: (instance: string) => `${instance} console`,
+  code: "Code of 6 digits",
+  codeShort: "The code has 6 digits.",
+  verify: "Verify and continue",
+  verifying: "Verifying…",
+  steps: "Step",
+  step: (now: number, all: number) => `Step ${now} of ${all}`,
+  stepOwner: "Owner",
+  stepFactor: "Second factor",
+};
